@@ -1,0 +1,22 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def models() -> Path:
+    """The folder of real models, which are test data and no part of the project."""
+    folder = Path(os.environ.get("TILESIM_MODELS") or ROOT.parent / "shared" / "models")
+    if (folder / "MANIFEST.json").is_file():
+        return folder
+    reason = f"no models in {folder}: set TILESIM_MODELS to the folder that holds their MANIFEST.json"
+    if os.environ.get("TILESIM_CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

@@ -1,0 +1,84 @@
+"""Each operator against a plain loop over its definition."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.requantise import float_bits, requantise, saturate
+from tilesim.network.graph import Tensor
+from tilesim.network.operators import (
+    AveragePool,
+    Convolution,
+    DepthwiseConvolution,
+    Dequantise,
+    MaxPool,
+    Padding,
+    Quantise,
+    Rescale,
+)
+
+CLAMP = (-128, 127)
+
+
+def finish(sums: NDArray[np.int64], factors: tuple[NDArray[np.int32], NDArray[np.int32]]) -> NDArray[np.int8]:
+    return saturate(requantise("double", sums.astype(np.int32), *factors), 3, CLAMP, np.int8)
+
+
+def loops(x, w, bias, strides, padding, dilations, groups, zero_points, shape):
+    """Sums of a grouped convolution, element by element; w is (O, kH, kW, C / groups)."""
+    sums = np.zeros(shape, np.int64) + bias
+    outputs, height, width, per_group = w.shape
+    for n, oy, ox, o, ky, kx, c in itertools.product(*map(range, (*shape, height, width, per_group))):
+        y = oy * strides[0] + ky * dilations[0] - padding.top
+        z = ox * strides[1] + kx * dilations[1] - padding.left
+        if 0 <= y < x.shape[1] and 0 <= z < x.shape[2]:
+            channel = o // (outputs // groups) * per_group + c
+            sums[n, oy, ox, o] += (int(x[n, y, z, channel]) - zero_points[0]) * (int(w[o, ky, kx, c]) - zero_points[1])
+    return sums
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize(("strides", "dilations"), [((1, 1), (1, 1)), ((2, 1), (1, 2))])
+def test_convolutions(groups: int, strides: tuple[int, int], dilations: tuple[int, int]) -> None:
+    rng = np.random.default_rng(groups)
+    padding = Padding(1, 0, 2, 1)
+    x = rng.integers(-128, 128, (2, 5, 6, 4)).astype(np.int8)
+    w = rng.integers(-128, 128, (8, 3, 2, 4 // groups)).astype(np.int8)
+    bias = rng.integers(-500, 500, 8).astype(np.int32)
+    factors = rng.integers(1 << 30, 1 << 31, 8).astype(np.int32), np.full(8, -9, np.int32)
+    operator = Convolution(strides, padding, dilations, groups, -7, 5, 3, "double", *factors, CLAMP)
+    y = operator.evaluate([x, w, bias])
+    expected = finish(loops(x, w, bias, strides, padding, dilations, groups, (-7, 5), y.shape), factors)
+    np.testing.assert_array_equal(y, expected)
+    output = Tensor(1, "y", y.dtype, y.shape)
+    assert operator.macs([output, Tensor(0, "w", w.dtype, w.shape)], output) == y.size * 6 * 4 // groups
+    if groups == 4:
+        depthwise = DepthwiseConvolution(strides, padding, dilations, -7, 5, 3, "double", *factors, CLAMP)
+        np.testing.assert_array_equal(depthwise.evaluate([x, w[..., 0].transpose(1, 2, 0), bias]), expected)
+
+
+def test_pools() -> None:
+    x = np.random.default_rng(0).integers(-128, 128, (1, 4, 4, 3)).astype(np.int8)
+    padding = Padding(1, 1, 1, 1)
+    average = AveragePool((3, 3), (2, 2), padding, False, 0, 0, "divide", (1.0, 1.0), CLAMP)
+    assert average.counts(4, 4).tolist() == [[4, 6], [6, 9]]
+    assert average.requantisation(6) == ("divide", 6, 0)
+    corner = int(x[0, :2, :2, 1].sum(dtype=int))
+    assert average.evaluate([x])[0, 0, 0, 1] == int(np.sign(corner) * ((abs(corner) + 2) // 4))
+    assert MaxPool((3, 3), (2, 2), padding, CLAMP).evaluate([x])[0, 0, 0, 1] == x[0, :2, :2, 1].max()
+    scaled = AveragePool((2, 2), (2, 2), Padding(), True, -3, 7, "float", (0.5, 0.25), CLAMP)
+    assert scaled.requantisation(4) == ("float", int(float_bits(0.5)[0]), 0)
+    assert scaled.evaluate([np.full((1, 2, 2, 1), 5, np.int8)]).item() == 16 + 7
+
+
+def test_host_operators() -> None:
+    reals = np.array([0.25, -0.25, 0.75, 1e30, np.nan], np.float32)
+    away = Quantise(0.5, 1, np.dtype(np.int8), "away").evaluate([reals])
+    even = Quantise(0.5, 1, np.dtype(np.int8), "even").evaluate([reals])
+    assert away.tolist() == [2, 0, 3, 127, 1]
+    assert even.tolist() == [1, 1, 3, 127, 1]
+    np.testing.assert_array_equal(Dequantise(0.5, 1).evaluate([even[:3]]), np.array([0, 0, 1], np.float32))
+    rescale = Rescale(0, -128, "double", 1 << 30, 1, CLAMP, np.dtype(np.int8))
+    assert rescale.evaluate([np.array([0, 127, 255], np.uint8)]).tolist() == [-128, -1, 127]

@@ -1,0 +1,244 @@
+"""Generated one-operator models against ONNX Runtime, bit for bit, in both quantised forms."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.network.readers import onnx_models
+from tilesim.errors import ModelError
+from tilesim.network.evaluate import evaluate
+from tilesim.network.readers import read
+from tilesim.shipped import shipped
+
+pytest.importorskip("onnxruntime")
+
+DTYPES = (np.int8, np.uint8)
+FORMS = ("pairs", "integer")
+
+
+class Case:
+    """One model of random numbers, its input and what ONNX Runtime makes of it."""
+
+    def __init__(self, seed: int, dtype: Any, tmp_path: Path) -> None:
+        self.rng, self.dtype, self.path = np.random.default_rng(seed), np.dtype(dtype), tmp_path / "model.onnx"
+        self.model = onnx_models.ModelBuilder()
+
+    def integers(self, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        limits = np.iinfo(dtype)
+        return self.rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+    def scale(self) -> np.float32:
+        return np.float32(self.rng.uniform(0.001, 0.1))
+
+    def quantisation(self, name: str, scale: Any, dtype: Any = None, zero_point: int | None = None) -> list[str]:
+        dtype = self.dtype if dtype is None else dtype
+        zero_point = int(self.integers(dtype, (1,))[0]) if zero_point is None else zero_point
+        return self.model.quantisation(name, scale, zero_point, dtype)
+
+    def compare(self, shape: tuple[int, ...], out_shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """(ours, ONNX Runtime's)"""
+        code = onnx_models.TYPES[self.dtype]
+        self.model.save(self.path, list(shape), list(out_shape), code, code)
+        self.x = x = self.integers(self.dtype, shape)
+        network = read(self.path)
+        source, result = network.tensors[network.inputs[0]], network.tensors[network.outputs[0]]
+        ours = result.to_model(evaluate(network, [source.from_model(x)])[result.index])
+        assert result.model_shape == out_shape
+        return ours, onnx_models.run_reference(self.path, x)
+
+
+def weighted(case: Case, form: str, kinds: tuple[str, str], w: NDArray[Any], scales: Any, **attributes: Any) -> None:
+    """x, constants and the operator of either form: weights, their scales, a bias and an output of random scale."""
+    x_scale, axis = case.scale(), 0 if w.ndim == 4 or attributes.get("transB") else 1
+    outputs, inner = w.shape[axis], w.size // w.shape[axis]
+    symmetric = 0 if w.dtype == np.int8 else None
+    x, weights = case.quantisation("x", x_scale), case.quantisation("w", scales, w.dtype, symmetric)
+    y = case.quantisation("y", np.float32(np.mean(x_scale * scales) * 40 * np.sqrt(inner)))
+    case.model.constant("w", w)
+    case.model.constant("b", case.rng.integers(-5000, 5000, outputs).astype(np.int32))
+    bias = [] if "MatMul" in kinds[0] else ["b"]
+    domain = "com.microsoft" if kinds[1] == "QGemm" else ""
+    if form == "integer":
+        order = ["x", *x, "w", *weights, *bias, *y] if kinds[1] == "QGemm" else ["x", *x, "w", *weights, *y, *bias]
+        case.model.node(kinds[1], order, "y", domain, **attributes)
+        return
+    case.model.node("DequantizeLinear", ["x", *x], "xr")
+    case.model.node("DequantizeLinear", ["w", *weights], "wr", axis=axis)
+    if bias:
+        own = case.quantisation("b", np.asarray(x_scale * scales, np.float32), np.int32, 0)
+        case.model.node("DequantizeLinear", ["b", *own], "br", axis=0)
+    case.model.node(kinds[0], ["xr", "wr", *(f"{name}r" for name in bias)], "yr", **attributes)
+    case.model.node("QuantizeLinear", ["yr", *y], "y")
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("dtype", "w_dtype"), [(np.int8, np.int8), (np.uint8, np.int8), (np.uint8, np.uint8)])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("groups", [1, 2, 6])
+def test_convolution(form: str, dtype: Any, w_dtype: Any, groups: int, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    w = case.integers(w_dtype, (12, 6 // groups, 3, 3))
+    per_channel = seed % 2 and w_dtype == np.int8
+    scales = case.rng.uniform(0.001, 0.1, 12).astype(np.float32) if per_channel else case.scale()
+    pads, stride = [int(pad) for pad in case.rng.integers(0, 2, 4)], 1 + seed // 2
+    rows, columns = ((9 + pads[k] + pads[k + 2] - 3) // stride + 1 for k in range(2))
+    attributes = {"pads": pads, "strides": [stride] * 2, "group": groups, "kernel_shape": [3, 3]}
+    weighted(case, form, ("Conv", "QLinearConv"), w, scales, **attributes)
+    np.testing.assert_array_equal(*case.compare((1, 6, 9, 9), (1, 12, rows, columns)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("dtype", "w_dtype"), [(np.int8, np.int8), (np.uint8, np.int8), (np.uint8, np.uint8)])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kinds", [("Gemm", "QGemm"), ("MatMul", "QLinearMatMul")])
+def test_matrix_product(kinds: tuple[str, str], form: str, dtype: Any, w_dtype: Any, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    transposed = kinds[0] == "Gemm" and seed < 2
+    w = case.integers(w_dtype, (20, 300) if transposed else (300, 20))
+    per_channel = seed % 2 and w_dtype == np.int8
+    scales = case.rng.uniform(0.001, 0.1, 20).astype(np.float32) if per_channel else case.scale()
+    weighted(case, form, kinds, w, scales, **({"transB": 1} if transposed else {}))
+    np.testing.assert_array_equal(*case.compare((1, 300), (1, 20)))
+
+
+def unary(case: Case, form: str, kind: str, scales: tuple[Any, Any], **attributes: Any) -> None:
+    x, y = case.quantisation("x", scales[0]), case.quantisation("y", scales[1])
+    if form == "integer":
+        case.model.node(f"QLinear{kind}", ["x", *x, *y], "y", "com.microsoft", **attributes)
+        return
+    case.model.node("DequantizeLinear", ["x", *x], "xr")
+    attributes.pop("opset", None)
+    last = case.model.node(kind, ["xr"], "yr", **attributes) if kind else "xr"
+    case.model.node("QuantizeLinear", [last, *y], "y")
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_global_average_pool(form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    x_scale = case.scale()
+    unary(case, form, "GlobalAveragePool", (x_scale, x_scale if seed % 2 else x_scale / 3))
+    np.testing.assert_array_equal(*case.compare((1, 8, 4, 4), (1, 8, 1, 1)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_average_pool_differs_at_exact_halves_only(form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    scale = case.scale()
+    pads = {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [1, 1, 1, 1], "count_include_pad": seed % 2}
+    unary(case, form, "AveragePool", (scale, scale), **pads)
+    ours, theirs = case.compare((1, 8, 8, 8), (1, 8, 5, 5))
+    operator: Any = read(case.path).nodes[0].operator
+    centred = np.pad(case.x.astype(int) - operator.input_zero_point, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    sums = centred.reshape(1, 8, 5, 2, 5, 2).sum(axis=(3, 5))
+    half = (2 * sums) % (2 * operator.counts(8, 8)) == operator.counts(8, 8)
+    np.testing.assert_array_equal(ours[~half], theirs[~half])
+    assert np.abs(ours.astype(int) - theirs.astype(int)).max() <= 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_softmax(form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    classes = (10, 100)[seed % 2]
+    scales = (case.scale(), np.float32(1 / 256) if seed % 3 else case.scale())
+    unary(case, form, "Softmax", scales, axis=1, opset=17)
+    np.testing.assert_array_equal(*case.compare((20, classes), (20, classes)))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kind", ["Relu", ""])
+def test_rescale(kind: str, dtype: Any, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    x_scale = case.scale()
+    unary(case, "pairs", kind, (x_scale, x_scale if seed % 2 else x_scale * np.float32(1.3)))
+    np.testing.assert_array_equal(*case.compare((1, 8, 9, 9), (1, 8, 9, 9)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+def test_add_of_a_map_and_its_maxima(form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    x, y = (case.quantisation(name, case.scale()) for name in "xy")
+    case.model.node("MaxPool", ["x"], "m", kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    if form == "integer":
+        case.model.node("QLinearAdd", ["x", *x, "m", *x, *y], "y", "com.microsoft")
+    else:
+        case.model.node("DequantizeLinear", ["x", *x], "xr")
+        case.model.node("DequantizeLinear", ["m", *x], "mr")
+        case.model.node("Add", ["xr", "mr"], "yr")
+        case.model.node("QuantizeLinear", ["yr", *y], "y")
+    np.testing.assert_array_equal(*case.compare((1, 8, 9, 9), (1, 8, 9, 9)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mover", ["Flatten", "Reshape"])
+def test_flattened_map_permutes_the_weights(mover: str, dtype: Any, tmp_path: Path) -> None:
+    case = Case(0, dtype, tmp_path)
+    x, w = case.quantisation("x", case.scale()), case.quantisation("w", case.scale(), np.int8, 0)
+    y = case.quantisation("y", np.float32(2.0))
+    case.model.constant("w", case.integers(np.int8, (60, 7)))
+    case.model.constant("shape", np.array([1, -1]))
+    case.model.node(mover, ["x", "shape"] if mover == "Reshape" else ["x"], "v")
+    case.model.node("QLinearMatMul", ["v", *x, "w", *w, *y], "y")
+    np.testing.assert_array_equal(*case.compare((1, 5, 3, 4), (1, 7)))
+
+
+def test_the_shipped_model() -> None:
+    path = shipped("workloads") / "digits.onnx"
+    data, network = np.load(path.with_suffix(".npz")), read(path)
+    source, result = (network.tensors[index] for index in (network.inputs[0], network.outputs[0]))
+    outputs = evaluate(network, [source.from_model(data["in0"])])[result.index]
+    np.testing.assert_array_equal(result.to_model(outputs).reshape(data["out0"].shape), data["out0"])
+
+
+def damaged(source: bytes, rng: np.random.Generator) -> bytes:
+    data = bytearray(source[: rng.integers(len(source))] if rng.integers(4) == 0 else source)
+    for position in rng.integers(0, max(1, len(data)), 2):
+        data[int(position) :][:1] and data.__setitem__(int(position), data[int(position)] ^ (1 << int(rng.integers(8))))
+    return bytes(data)
+
+
+def refused(path: Path, action: Callable[[Path], object]) -> bool:
+    try:
+        action(path)
+    except ModelError:
+        return True
+    return False
+
+
+def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
+    case = Case(0, np.uint8, tmp_path)
+    attributes = {"pads": [1] * 4, "group": 2, "kernel_shape": [3, 3]}
+    weighted(case, "pairs", ("Conv", "QLinearConv"), case.integers(np.int8, (4, 2, 3, 3)), case.scale(), **attributes)
+    case.compare((1, 4, 9, 9), (1, 4, 9, 9))
+    source = case.path.read_bytes()
+    rng = np.random.default_rng(1)
+    count = 0
+    for _ in range(200):
+        case.path.write_bytes(damaged(source, rng))
+        count += refused(case.path, read)
+    assert count > 80
+
+
+def test_unsupported_operators_are_named(tmp_path: Path) -> None:
+    case = Case(0, np.int8, tmp_path)
+    case.model.node("Tanh", ["x"], "t")
+    case.model.node("Erf", ["t"], "y")
+    case.model.save(case.path, [1, 4], [1, 4], 1, 1)
+    with pytest.raises(ModelError) as caught:
+        read(case.path)
+    assert [fault.split(": ", 1)[1] for fault in caught.value.faults] == [
+        "node 0 (Tanh): the operator is not supported",
+        "node 1 (Erf): the operator is not supported",
+    ]

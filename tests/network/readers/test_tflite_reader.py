@@ -1,0 +1,51 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilesim.errors import InputError, ModelError
+from tilesim.network.evaluate import evaluate
+from tilesim.network.readers import read, tflite_operators
+
+
+def test_damaged_files_are_read_or_refused(models: Path, tmp_path: Path) -> None:
+    """Truncated or with flipped bits: a sentence or a network that runs, never another exception."""
+    source = (models / "mlperf_kws_dscnn" / "model.tflite").read_bytes()
+    rng = np.random.default_rng(0)
+    path = tmp_path / "damaged.tflite"
+    faults: list[str] = []
+    refused = 0
+    for trial in range(200):
+        data = bytearray(source)
+        if trial % 4 == 0:
+            data = data[: rng.integers(len(data))]
+        for position in rng.integers(-20_000, 0, 3):  # where the tables are
+            data[int(position) % max(1, len(data))] ^= 1 << int(rng.integers(8)) if data else 0
+        path.write_bytes(data)
+        try:
+            network = read(path)
+            evaluate(network, [np.zeros(network.tensors[i].shape, network.tensors[i].dtype) for i in network.inputs])
+        except ModelError as error:
+            refused += 1
+            faults += error.faults
+    assert refused > 100
+    assert all(fault.startswith(f"{path}: ") for fault in faults)
+
+
+def test_unsupported_operators_are_all_named(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(tflite_operators.BUILDERS, "DEPTHWISE_CONV_2D")
+    with pytest.raises(ModelError) as caught:
+        read(models / "mlperf_kws_dscnn" / "model.tflite")
+    assert len(caught.value.faults) == 4
+    assert "node 1 (DEPTHWISE_CONV_2D): the operator is not supported" in caught.value.faults[0]
+
+
+def test_files_that_are_no_models(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.tflite"
+    empty.write_bytes(b"")
+    with pytest.raises(ModelError, match="identifier TFL3"):
+        read(empty)
+    with pytest.raises(InputError, match=r"must end in one of \.tflite"):
+        read(tmp_path / "model.pb")
+    with pytest.raises(InputError, match="there is no such file"):
+        read(tmp_path / "absent.tflite")

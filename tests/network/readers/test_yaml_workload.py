@@ -1,0 +1,44 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tilesim.errors import ConfigError, ModelError
+from tilesim.network.evaluate import evaluate
+from tilesim.network.readers import read
+
+WORKLOADS = Path(__file__).resolve().parents[3] / "workloads"
+
+
+@pytest.mark.parametrize("name", ["example-conv", "example-residual"])
+def test_examples_spread_over_their_range(name: str) -> None:
+    network = read(WORKLOADS / f"{name}.yaml")
+    x = np.random.default_rng(1).integers(-128, 128, network.tensors[0].shape).astype(np.int8)
+    values = evaluate(network, [x])
+    for node in network.nodes:
+        assert values[node.output].std() > 10, node.name
+        assert values[node.output].shape == network.tensors[node.output].shape
+
+
+def test_the_same_file_gives_the_same_network() -> None:
+    first, second = (read(WORKLOADS / "example-conv.yaml") for _ in range(2))
+    for index, tensor in first.tensors.items():
+        if tensor.data is not None:
+            np.testing.assert_array_equal(tensor.data, second.tensors[index].data)
+
+
+def write(path: Path, layers: str) -> Path:
+    path.write_text(f"input: {{shape: [1, 8, 8, 4]}}\nlayers:\n{layers}", "utf-8")
+    return path
+
+
+def test_faults_name_the_place(tmp_path: Path) -> None:
+    path = write(tmp_path / "w.yaml", "  - {name: a, kind: softmax, activation: relu}\n")
+    with pytest.raises(ConfigError, match=r"w\.yaml:3:"):
+        read(path)
+    path = write(path, "  - {name: a, kind: max_pool, window: [9, 9], padding: valid}\n")
+    with pytest.raises(ModelError, match=r"layer a: a window of \(9, 9\) must fit"):
+        read(path)
+    path = write(path, "  - {name: a, kind: add, other: b}\n")
+    with pytest.raises(ModelError, match="must read a layer above it, one of input, not b"):
+        read(path)

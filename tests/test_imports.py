@@ -1,0 +1,147 @@
+"""Imports go one way: the house that README and CONTRIBUTING describe, held by reading every import statement."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
+
+# Lowest first. A module may import its own group and those before it.
+ORDER = (
+    {"errors", "units", "arithmetic", "shipped"},
+    {"config", "sim"},
+    {"network", "run"},
+    {"batching"},
+    {"tiled", "systolic", "rotating"},
+    {"api", "tilesim"},  # `tilesim` itself only re-exports
+    {"report", "sweep"},
+    {"cli", "__main__"},
+)
+MACHINES = ORDER[4]
+
+# What a part never imports: (importer, imported).
+NEVER = (
+    ("tilesim.units", "tilesim"),
+    ("tilesim.network", "simpy"),
+    ("tilesim.network", "tilesim.sim"),
+    ("tilesim.tiled.units", "tilesim.tiled.compiler"),
+    ("tilesim.tiled.units", "tilesim.network"),
+    *((f"tilesim.{a}", f"tilesim.{b}") for a in MACHINES for b in MACHINES if a != b),
+)
+
+# The only parts of tilesim that a part may import.
+ONLY = {
+    "tilesim.tiled.stepped": (
+        "tilesim.tiled.stepped",
+        "tilesim.tiled.isa",
+        "tilesim.tiled.topology",
+        "tilesim.arithmetic",
+        "tilesim.errors",
+    ),
+}
+
+# Packages that one module alone may import.
+OWNERS = {"yaml": "tilesim.config"}
+
+
+def within(module: str, part: str) -> bool:
+    return module == part or module.startswith(f"{part}.")
+
+
+def rank(module: str) -> int:
+    words = module.split(".")
+    top = words[1] if len(words) > 1 else words[0]
+    return next(place for place, group in enumerate(ORDER) if top in group)
+
+
+def imports(source: str, package: str) -> Iterator[str]:
+    """The dotted names that a source text imports, relative ones resolved against its package."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            yield from (f"{base}.{name.name}" for name in node.names)
+
+
+def faults(module: str, imported: str) -> list[str]:
+    found = [f"{a} never imports {b}" for a, b in NEVER if within(module, a) and within(imported, b)]
+    found += [
+        f"only {owner} imports {name}" for name, owner in OWNERS.items() if within(imported, name) and module != owner
+    ]
+    if not within(imported, "tilesim"):
+        return found
+    if rank(imported) > rank(module):
+        found.append(f"{module} is below {imported}")
+    for part, allowed in ONLY.items():
+        if within(module, part) and not any(within(imported, each) for each in allowed):
+            found.append(f"{part} imports only {', '.join(allowed)}")
+    return found
+
+
+def known(imported: str) -> str:
+    """``tilesim.load_network`` is a name in `tilesim` itself; ``tilesim.errors`` is a module."""
+    words = imported.split(".")
+    return imported if words[0] != "tilesim" or len(words) < 2 or any(words[1] in g for g in ORDER) else "tilesim"
+
+
+def modules() -> Iterator[tuple[str, str, str]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        words = ["tilesim", *path.relative_to(PACKAGE).with_suffix("").parts]
+        package = ".".join(words[:-1])
+        yield package if words[-1] == "__init__" else ".".join(words), package, path.read_text(encoding="utf-8")
+
+
+def test_imports_go_one_way() -> None:
+    found = [
+        f"{module}: {fault} ({imported})"
+        for module, package, source in modules()
+        for imported in map(known, imports(source, package))
+        for fault in faults(module, imported)
+    ]
+    assert found == []
+
+
+def test_every_module_has_its_place() -> None:
+    assert {module.split(".")[1] for module, _, _ in modules() if "." in module} <= set().union(*ORDER)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "fault"),
+    [
+        ("tilesim.network.readers.yaml", "import yaml", "only tilesim.config imports yaml"),
+        ("tilesim.network.graph", "def f():\n    from simpy.core import Event", "never imports simpy"),
+        ("tilesim.network.graph", "from tilesim import sim", "never imports tilesim.sim"),
+        ("tilesim.tiled.units.ring", "from tilesim.tiled.compiler import plan", "never imports tilesim.tiled.compiler"),
+        ("tilesim.tiled.units.ring", "from ..compiler.plan import x", "never imports tilesim.tiled.compiler"),
+        ("tilesim.tiled.units.ring", "if TYPE_CHECKING:\n    import tilesim.network.graph", "never imports"),
+        ("tilesim.tiled.stepped.ring", "from ..units import ring", "imports only"),
+        ("tilesim.tiled.stepped.ring", "from tilesim.sim import clock", "imports only"),
+        ("tilesim.systolic.array", "from tilesim.tiled.isa import Word", "never imports tilesim.tiled"),
+        ("tilesim.units", "from tilesim.errors import InputError", "never imports tilesim"),
+        ("tilesim.config", "from tilesim.tiled.topology import Topology", "is below"),
+        ("tilesim.sim.unit", "from tilesim import load_network", "is below"),
+        ("tilesim.report.html", "from tilesim import cli", "is below"),
+    ],
+)
+def test_a_wrong_import_is_found(module: str, source: str, fault: str) -> None:
+    package = module.rpartition(".")[0]
+    assert any(fault in found for name in imports(source, package) for found in faults(module, known(name)))
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("tilesim.config", "import yaml"),
+        ("tilesim.tiled.units.ring", "from ..isa import words\nfrom . import mesh\nimport simpy, numpy"),
+        ("tilesim.tiled.stepped.ring", "from ..isa import words\nfrom tilesim.tiled.topology import Topology"),
+        ("tilesim.cli.run", "import tilesim\nfrom tilesim import load_network, errors"),
+        ("tilesim.network.readers.tflite", "import yamlish"),
+    ],
+)
+def test_a_right_import_is_not(module: str, source: str) -> None:
+    package = module.rpartition(".")[0]
+    assert [found for name in imports(source, package) for found in faults(module, known(name))] == []

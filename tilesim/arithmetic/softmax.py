@@ -1,0 +1,66 @@
+"""Softmax over the last axis of quantised integers, through a table of exponentials, in float32.
+
+Source: TensorFlow Lite reference kernel SOFTMAX (:func:`softmax`); ONNX Runtime QLinearSoftmax
+(:func:`softmax_aligned`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEVELS = 256
+
+
+def softmax(
+    x: NDArray[Any], input_scale: float, output_scale: float, output_zero_point: int, clamp: tuple[int, int]
+) -> NDArray[Any]:
+    """As TensorFlow Lite: exponentials of the distance to the row's maximum, times one reciprocal, half to even.
+
+    Args:
+        x: int8 or uint8 (..., n).
+        input_scale: real value of one step of ``x``, times the layer's beta; a float32.
+        output_scale: real value of one output step; a float32.
+        output_zero_point: integer that stands for 0.
+        clamp: smallest and largest output.
+
+    Returns:
+        Array of ``x``'s shape and dtype.
+    """
+    exponents = -np.float32(input_scale) * np.arange(LEVELS, dtype=np.float32)
+    values, total = _exponentials(x, _exp(exponents.astype(np.float64)))
+    reciprocal = np.float32(1) / (total * np.float32(output_scale))
+    return _clamped(np.rint(values * reciprocal) + output_zero_point, clamp, x)
+
+
+def softmax_aligned(
+    x: NDArray[Any], input_scale: float, output_scale: float, output_zero_point: int, clamp: tuple[int, int]
+) -> NDArray[Any]:
+    """As ONNX Runtime: the table is scaled up towards float32's limit; the output scale is taken as 1 / whole number.
+
+    Arguments and result as for :func:`softmax`.
+    """
+    headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - 5) / float(np.float32(input_scale))
+    distances = headroom - np.arange(LEVELS, dtype=np.float64)
+    values, total = _exponentials(x, _exp(distances * float(np.float32(input_scale))))
+    steps = np.floor(np.float32(1) / np.float32(output_scale))
+    return _clamped(np.rint(values * steps / total) + output_zero_point, clamp, x)
+
+
+def _exp(exponents: NDArray[np.float64]) -> NDArray[np.float32]:
+    return np.exp(exponents).astype(np.float32)
+
+
+def _exponentials(x: NDArray[Any], table: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Table entries at each distance from the row's maximum, and their float32 sums in order of position."""
+    wide = x.astype(np.int16)
+    values = table[wide.max(axis=-1, keepdims=True) - wide]
+    return values, np.add.accumulate(values, axis=-1)[..., -1:]
+
+
+def _clamped(values: NDArray[Any], clamp: tuple[int, int], like: NDArray[Any]) -> NDArray[Any]:
+    clipped: NDArray[Any] = np.clip(values, *clamp).astype(like.dtype)
+    return clipped

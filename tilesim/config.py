@@ -1,0 +1,368 @@
+"""YAML files into validated, frozen models: the only place that reads YAML, and it knows no schema.
+
+`load` reports every fault of a file and of its overrides at once, each as ``path:line:column: sentence``. Values are
+taken strictly: text is not a number and a number is not text. A schema's own validators raise
+``ValueError("must be a power of two, not 48")``, which `load` prefixes with the dotted key; a validator of several keys
+names the key itself (``"tile.lanes must be ..."``, relative to the section it stands in) and may put one fault a line.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from tilesim.errors import ConfigError
+from tilesim.units import format_bytes, parse_bytes, parse_hertz
+
+Model = TypeVar("Model", bound=BaseModel)
+Key = tuple[str | int, ...]
+Bytes = Annotated[int, BeforeValidator(parse_bytes)]
+"""A field in bytes that YAML may write as an int or as ``64 KiB``."""
+Hertz = Annotated[int, BeforeValidator(parse_hertz)]
+"""A field in hertz that YAML may write as an int or as ``500 MHz``."""
+
+LARGEST_FILE_BYTES = 4 * 1024 * 1024
+MOST_VALUES = 100_000
+MOST_LEVELS = 50
+
+
+class Section(BaseModel):
+    """A group of keys: an unknown key is a fault, and values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def load(path: Path, schema: type[Model], overrides: Mapping[str, object] | None = None) -> Model:
+    """The YAML file at ``path`` as a ``schema``, with ``overrides`` laid over it.
+
+    Args:
+        path: A UTF-8 YAML file that holds one mapping.
+        schema: What the file must be.
+        overrides: Dotted keys and values, such as ``{"grid.rows": 2, "layers.0.kernel": "[3, 3]"}``. Text is read as
+            YAML, so that the words after ``--set`` can be passed as they are.
+
+    Raises:
+        ConfigError: With every fault found, in the order of the file, overrides last.
+    """
+    reading = _Reading(path)
+    data = reading.file()
+    for key, value in (overrides or {}).items():
+        reading.override(data, key, value)
+    faults = list(reading.faults)
+    try:
+        model = schema.model_validate_json(json.dumps(data, default=_number), strict=True)
+    except ValidationError as error:
+        unread = {place for place, _ in faults}
+        for details in error.errors(include_url=False):
+            faults += [fault for fault in _sentences(details, schema, reading) if fault[0] not in unread]
+    else:
+        if not faults:
+            return model
+    raise ConfigError(f"{place}: {sentence}" for place, sentence in sorted(dict.fromkeys(faults)))
+
+
+def _number(value: object) -> object:
+    """What JSON gets for a value that it has no word for: a NumPy scalar counts as the number it holds."""
+    return value.item() if hasattr(value, "item") else repr(value)
+
+
+# ---- reading: YAML nodes and overrides into plain values, and where each came from
+
+
+class _Place(NamedTuple):
+    """Where a value was written; places sort as a file reads, with the overrides last."""
+
+    override: int
+    line: int
+    column: int
+    origin: str
+
+    def __str__(self) -> str:
+        return self.origin if self.override else f"{self.origin}:{self.line}:{self.column}"
+
+
+@dataclass
+class _Reading:
+    """What was read so far: where each key and each value stands, and the faults."""
+
+    path: Path
+    faults: list[tuple[_Place, str]] = field(default_factory=list)
+    keys: dict[Key, _Place] = field(default_factory=dict)
+    values: dict[Key, _Place] = field(default_factory=dict)
+    overrides: int = 0
+
+    def file(self) -> object:
+        """The file's plain values. Raises a ConfigError when not even the syntax holds."""
+        text = _text(self.path)
+        try:
+            node = yaml.compose(text, Loader=yaml.SafeLoader)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            raise ConfigError(f"{self._at(mark) if mark else self.path}: not valid YAML: {error.problem}") from None
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{self.path}: not valid YAML: {str(error).splitlines()[0]}") from None
+        except RecursionError:
+            raise self._too_deep() from None
+        if node is None:
+            raise ConfigError(f"{self.path}: empty; it must hold keys and values")
+        return self._plain(node, (), (), None)
+
+    def override(self, data: Any, dotted: str, value: object) -> None:
+        """Lay one override over the plain values ``data``."""
+        self.overrides += 1
+        place = _Place(self.overrides, 0, 0, f"--set {dotted}={value}")
+        words = dotted.split(".")
+        if "" in words:
+            self._fault(place, "the key must be words with a dot between them, such as grid.rows")
+            return
+        try:
+            parent, key = self._parent(data, words, place)
+            self._forget(key)
+            parent[key[-1]] = self._parsed(value, key, place)
+        except ValueError as error:
+            self._fault(place, str(error))
+        except (yaml.YAMLError, RecursionError):
+            self._fault(place, "the value is not valid YAML")
+
+    def _parent(self, data: Any, words: list[str], place: _Place) -> tuple[Any, Key]:
+        """The section or list that ``words`` end in, and their key; sections on the way that are not there are made."""
+        key: Key = ()
+        for word in words[:-1]:
+            key = (*key, _step(data, key, word))
+            if isinstance(data, dict) and data.get(word) is None:
+                data[word] = {}
+                self.keys[key] = self.values[key] = place
+            data = data[key[-1]]
+        return data, (*key, _step(data, key, words[-1]))
+
+    def _forget(self, key: Key) -> None:
+        """What stood at a key and below it is replaced."""
+        for places in (self.keys, self.values):
+            for old in [old for old in places if old[: len(key)] == key]:
+                del places[old]
+
+    def _parsed(self, value: object, key: Key, place: _Place) -> object:
+        self.keys[key] = self.values[key] = place
+        if not isinstance(value, str):
+            return value
+        node = yaml.compose(value, Loader=yaml.SafeLoader)
+        return self._plain(node, key, (), place) if node else ""
+
+    def _plain(self, node: yaml.Node, key: Key, above: tuple[yaml.Node, ...], override: _Place | None) -> object:
+        """The node's value; ``above`` are the nodes that it is inside of, ``override`` where it is not in the file."""
+        place = self.values[key] = override or self._at(node.start_mark)
+        if node in above:
+            self._fault(place, f"{_dotted(key)} contains itself")
+            return None
+        if len(above) > MOST_LEVELS:
+            raise self._too_deep()
+        if len(self.values) > MOST_VALUES:
+            raise ConfigError(f"{self.path}: more than {MOST_VALUES} values; check its aliases")
+        inside = (*above, node)
+        if isinstance(node, yaml.MappingNode):
+            pairs = self._pairs(node, key, override)
+            return {name: self._plain(child, (*key, name), inside, override) for name, child in pairs}
+        if isinstance(node, yaml.SequenceNode):
+            return [self._plain(child, (*key, i), inside, override) for i, child in enumerate(node.value)]
+        return self._scalar(node, place)
+
+    def _pairs(self, node: yaml.MappingNode, key: Key, override: _Place | None) -> Iterator[tuple[str, yaml.Node]]:
+        """A mapping's names and children, the first of each name."""
+        for name, child in node.value:
+            place = override or self._at(name.start_mark)
+            if not isinstance(name, yaml.ScalarNode) or name.tag == "tag:yaml.org,2002:merge":
+                self._fault(place, f"a key of {_dotted(key)} must be a plain word")
+            elif (first := self.keys.setdefault((*key, name.value), place)) is not place:
+                self._fault(place, f"{_dotted((*key, name.value))} is given twice, first at {first}")
+            else:
+                yield name.value, child
+
+    def _scalar(self, node: yaml.Node, place: _Place) -> object:
+        kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        if kind in {"str", "timestamp"}:
+            return node.value
+        try:
+            if kind in {"int", "float", "bool", "null"}:
+                return yaml.SafeLoader("").construct_object(node)
+            self._fault(place, f"the tag {node.tag!r} means nothing here")
+        except (ValueError, KeyError):
+            self._fault(place, f"{node.value[:60]!r} is not of the type {kind!r}")
+        return None
+
+    def _fault(self, place: _Place, sentence: str) -> None:
+        self.faults.append((place, sentence))
+
+    def _too_deep(self) -> ConfigError:
+        return ConfigError(f"{self.path}: must nest at most {MOST_LEVELS} levels deep")
+
+    def _at(self, mark: yaml.Mark) -> _Place:
+        return _Place(0, mark.line + 1, mark.column + 1, str(self.path))
+
+
+def _step(data: object, key: Key, word: str) -> str | int:
+    """``word`` as a key into ``data``, which stands at ``key``. Raises a ValueError that says why it is none."""
+    if isinstance(data, dict):
+        return word
+    if not isinstance(data, list):
+        raise ValueError(f"{_dotted(key)} is a single value, without a key {word!r}")
+    if not word.isdecimal() or int(word) >= len(data):
+        raise ValueError(f"{_dotted(key)} is a list of {len(data)}, counted from 0, without an entry {word!r}")
+    return int(word)
+
+
+def _text(path: Path) -> str:
+    try:
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"{path}: must be a file, not a directory or a device")
+        if (size_bytes := path.stat().st_size) > LARGEST_FILE_BYTES:
+            most = format_bytes(LARGEST_FILE_BYTES)
+            raise ConfigError(f"{path}: must have at most {most}, not {format_bytes(size_bytes)}")
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: must be UTF-8 text; byte {error.start} is not") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{path}: cannot be read: {reason}") from None
+
+
+# ---- wording: pydantic's errors as sentences
+
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "string": "text",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "a section with keys",
+    "model": "a section with keys",
+    "model_attributes": "a section with keys",
+}
+_BOUNDS = {
+    "greater_than_equal": ("ge", "at least"),
+    "greater_than": ("gt", "above"),
+    "less_than_equal": ("le", "at most"),
+    "less_than": ("lt", "below"),
+    "multiple_of": ("multiple_of", "a multiple of"),
+}
+_LENGTHS = {"too_short": ("min_length", "at least"), "too_long": ("max_length", "at most")}
+
+
+def _sentences(details: ErrorDetails, schema: type[BaseModel], reading: _Reading) -> Iterator[tuple[_Place, str]]:
+    """One of pydantic's errors as faults, each with its place."""
+    kind, context = details["type"], details.get("ctx", {})
+    key = _key(details["loc"], reading)
+    if kind == "missing":
+        yield reading.values[key], f"{_dotted((*key, details['loc'][-1]))} is missing"
+    elif kind == "extra_forbidden":
+        yield reading.keys[key], _unknown(key, _names(schema, details["loc"][:-1]))
+    elif kind in {"value_error", "assertion_error"}:
+        for sentence in str(context["error"]).splitlines():
+            yield _validator_place(key, sentence, reading), f"{'.'.join(map(str, key))} {sentence}".strip()
+    elif kind in {"union_tag_invalid", "union_tag_not_found"}:
+        key = (*key, str(context["discriminator"]).strip("'"))
+        yield reading.values.get(key, reading.values[key[:-1]]), f"{_dotted(key)} {_wrong_tag(context)}"
+    else:
+        yield reading.values[key], f"{_dotted(key)} {_wrong(details)}"
+
+
+def _key(location: Key, reading: _Reading) -> Key:
+    """The part of pydantic's location that was written: without the names of union members that it puts in between."""
+    key: Key = ()
+    for word in location:
+        if (*key, word) in reading.values:
+            key = (*key, word)
+    return key
+
+
+def _unknown(key: Key, known: list[str]) -> str:
+    close = get_close_matches(str(key[-1]), known, n=1)
+    hint = f"did you mean {_dotted((*key[:-1], close[0]))!r}?" if close else f"the keys there are {', '.join(known)}"
+    return f"unknown key {_dotted(key)!r}; {hint}"
+
+
+def _wrong_tag(context: Mapping[str, Any]) -> str:
+    if "tag" not in context:
+        return "is missing"
+    return f"must be one of {context['expected_tags']}, not {context['tag']!r}" + _meant(
+        context["tag"], context["expected_tags"]
+    )
+
+
+def _validator_place(key: Key, sentence: str, reading: _Reading) -> _Place:
+    """Where the key that the sentence opens with was written, else the section."""
+    named: Key = (*key, *sentence.split(" ", 1)[0].split("."))
+    while named not in reading.values:
+        named = named[:-1]
+    return reading.values[named]
+
+
+def _wrong(details: ErrorDetails) -> str:
+    """What a value must be and what it is."""
+    kind, given, context = details["type"], details["input"], details.get("ctx", {})
+    if kind in {"literal_error", "enum"}:
+        return f"must be {context['expected']}, not {_shown(given)}{_meant(given, context['expected'])}"
+    if kind in _BOUNDS:
+        name, words = _BOUNDS[kind]
+        return f"must be {words} {context[name]}, not {_shown(given)}"
+    if kind in _LENGTHS:
+        name, words = _LENGTHS[kind]
+        return f"must have {words} {context[name]} entries, not {context['actual_length']}"
+    base = kind.removesuffix("_type").removesuffix("_from_float").removesuffix("_parsing")
+    if base in _TYPES:
+        return f"must be {_TYPES[base]}, not {_shown(given)}"
+    return f"is not right: {details['msg']}, not {_shown(given)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return "a section with keys"
+    if isinstance(value, list):
+        return "a list"
+    if value is None:
+        return "empty"
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _dotted(key: Key) -> str:
+    return ".".join(map(str, key)) or "the file"
+
+
+def _meant(word: object, choices: str) -> str:
+    """A hint from pydantic's list of choices (``"'split' or 'shared'"``)."""
+    close = get_close_matches(str(word), re.findall(r"'(.*?)'", choices), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _names(schema: type[BaseModel], location: Key) -> list[str]:
+    """The keys that a schema has at pydantic's location, of every model that could stand there."""
+    models = [schema]
+    for word in location:
+        fields = [model.model_fields[word] for model in models if word in model.model_fields]
+        if fields:
+            models = [model for info in fields for model in _models(info.annotation)]
+        else:  # an index, which changes nothing, or the tag of one of several models
+            models = [model for model in models if _has_tag(model, word)] or models
+    return list(dict.fromkeys(name for model in models for name in model.model_fields))
+
+
+def _has_tag(model: type[BaseModel], tag: str | int) -> bool:
+    return any(tag in get_args(info.annotation) for info in model.model_fields.values())
+
+
+def _models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The models that an annotation mentions: ``list[Grid | None]`` has one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models(part)

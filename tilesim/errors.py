@@ -1,0 +1,67 @@
+"""Everything tilesim raises on purpose, one tree::
+
+    TilesimError
+    ├── InputError      what the user gave is wrong; exit status 2; one sentence a fault
+    │   ├── ConfigError     a YAML file or a --set override
+    │   ├── ModelError      a .tflite or .onnx file
+    │   ├── ProgramError    a .tasm file, or an instruction that no hardware could run
+    │   ├── ArrayError      the inputs' names, shapes or dtypes
+    │   └── CapacityError   the network does not fit the chip
+    └── RunError        the run cannot go on; exit status 3; who waits for what, and why
+        ├── HangError
+        └── AccessError     an address outside its memory, found while running
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class TilesimError(Exception):
+    """Anything that tilesim reports in words instead of a traceback."""
+
+    exit_status = 1
+
+
+class InputError(TilesimError):
+    """Faulty input; ``faults`` holds every fault found, one sentence each."""
+
+    exit_status = 2
+
+    def __init__(self, faults: str | Iterable[str]) -> None:
+        self.faults = (faults,) if isinstance(faults, str) else tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+class ConfigError(InputError):
+    """A fault in a YAML file or an override."""
+
+
+class ModelError(InputError):
+    """A fault in a model file."""
+
+
+class ProgramError(InputError):
+    """A fault in a program."""
+
+
+class ArrayError(InputError):
+    """Inputs that do not match what the program asks for."""
+
+
+class CapacityError(InputError):
+    """A network that does not fit the chip."""
+
+
+class RunError(TilesimError):
+    """A run that cannot go on."""
+
+    exit_status = 3
+
+
+class HangError(RunError):
+    """Nothing can happen any more and the program is not finished."""
+
+
+class AccessError(RunError):
+    """A unit addressed bytes that its memory does not have."""

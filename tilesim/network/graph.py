@@ -1,0 +1,96 @@
+"""What is computed: tensors and the operators between them, in one canonical layout.
+
+Activations are channels-last (NHWC) whatever the file says; :meth:`Tensor.to_model` and :meth:`Tensor.from_model`
+convert at the edge. A network is immutable and knows nothing of any machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Quantisation:
+    """How integers stand for reals: ``real = scale * (q - zero_point)``.
+
+    ``scale`` is float64 exactly as the file's float32 said, of shape ``()`` or, per channel, ``(channels,)``;
+    ``zero_point`` an int.
+    """
+
+    scale: NDArray[np.float64]
+    zero_point: int
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A value of the network. ``index`` is the model file's own; ``shape`` is canonical; constants carry ``data``."""
+
+    index: int
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    quantisation: Quantisation | None = None
+    data: Array | None = None
+    model_axes: tuple[int, ...] | None = None
+    """Model axis k is canonical axis ``model_axes[k]`` (NCHW: ``(0, 3, 1, 2)``); None where they agree."""
+
+    @property
+    def model_shape(self) -> tuple[int, ...]:
+        return self.shape if self.model_axes is None else tuple(self.shape[axis] for axis in self.model_axes)
+
+    def to_model(self, array: Array) -> Array:
+        """A canonical array as the model file lays it out (leading extra axes are kept)."""
+        return array if self.model_axes is None else np.transpose(array, self.model_axes)
+
+    def from_model(self, array: Array) -> Array:
+        return array if self.model_axes is None else np.transpose(array, np.argsort(self.model_axes))
+
+
+class Operator(Protocol):
+    """A golden operator: exact arithmetic on whole canonical arrays. One a file in ``operators/``."""
+
+    def evaluate(self, inputs: list[Array]) -> Array: ...
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator applied to tensors, named as the model names it."""
+
+    name: str
+    operator: Operator
+    inputs: tuple[int, ...]
+    output: int
+
+    @property
+    def kind(self) -> str:
+        """The operator's name in lower case, e.g. ``convolution``."""
+        return type(self.operator).__name__.lower()
+
+
+@dataclass(frozen=True)
+class Network:
+    """A quantised network: nodes in an order in which each input is ready before it is used."""
+
+    name: str
+    tensors: dict[int, Tensor]
+    nodes: tuple[Node, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @cached_property
+    def macs(self) -> int:
+        """Multiply-accumulates of one inference."""
+        return sum(macs(self, node) for node in self.nodes)
+
+
+def macs(network: Network, node: Node) -> int:
+    """Multiply-accumulates of one node: operators that have weights count them as often as they are used."""
+    count = getattr(node.operator, "macs", None)
+    return 0 if count is None else int(count([network.tensors[i] for i in node.inputs], network.tensors[node.output]))

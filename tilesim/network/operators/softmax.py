@@ -1,0 +1,31 @@
+"""Softmax over the last axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tilesim.arithmetic.softmax import softmax, softmax_aligned
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_RULES = {"plain": softmax, "aligned": softmax_aligned}
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Input: (..., n). Output of its shape and dtype.
+
+    ``input_scale`` includes the layer's beta. ``rule`` is ``plain`` (TensorFlow Lite) or ``aligned`` (ONNX Runtime),
+    see :mod:`tilesim.arithmetic.softmax`.
+    """
+
+    input_scale: float
+    output_scale: float
+    output_zero_point: int
+    clamp: tuple[int, int]
+    rule: str = "plain"
+
+    def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
+        return _RULES[self.rule](inputs[0], self.input_scale, self.output_scale, self.output_zero_point, self.clamp)

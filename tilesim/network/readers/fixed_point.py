@@ -1,0 +1,63 @@
+"""What TensorFlow Lite derives from a layer's scales: multipliers, the integers an activation leaves, SAME padding.
+
+Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.requantise import quantise_multiplier
+from tilesim.errors import ModelError
+from tilesim.network.operators import Padding
+
+ACTIVATIONS: Mapping[str, tuple[float | None, float | None]] = {
+    "none": (None, None),
+    "relu": (0.0, None),
+    "relu_n1_to_1": (-1.0, 1.0),
+    "relu6": (0.0, 6.0),
+}
+"""Fused activations: lowest and highest real value."""
+
+
+def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) -> tuple[int, int]:
+    """The output integers (inclusive) that a fused activation leaves."""
+    lowest, highest = ACTIVATIONS[activation]
+    limits = np.iinfo(dtype)
+    low = int(limits.min) if lowest is None else _integer(lowest, scale, zero_point)
+    high = int(limits.max) if highest is None else _integer(highest, scale, zero_point)
+    low, high = max(low, int(limits.min)), min(high, int(limits.max))
+    if low > high:
+        raise ModelError(f"its activation {activation} must leave some of the output's range")
+    return low, high
+
+
+def _integer(real: float, scale: float, zero_point: int) -> int:
+    """A real in output steps, half away from zero; beyond 1e9 all that matters is the sign."""
+    steps = float(np.float32(min(max(real / scale, -1e9), 1e9)))
+    return zero_point + int(np.trunc(steps + np.copysign(0.5, steps)))
+
+
+def multipliers(real: NDArray[np.float64], channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """(multiplier, shift), each (channels,), of one real factor or of one a channel."""
+    if not np.isfinite(real).all():
+        raise ModelError("its scales must have a finite ratio")
+    pairs = [quantise_multiplier(float(value)) for value in real]
+    table = np.broadcast_to(np.array(pairs, np.int32), (channels, 2))
+    return table[:, 0].copy(), table[:, 1].copy()
+
+
+def same_padding(
+    lengths: tuple[int, ...], window: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int]
+) -> Padding:
+    """Padding that makes ``ceil(length / stride)`` results of each length; the odd one comes after."""
+    totals = [
+        max(0, (-(-length // stride) - 1) * stride + (taps - 1) * dilation + 1 - length)
+        for length, taps, stride, dilation in zip(lengths, window, strides, dilations, strict=True)
+    ]
+    before = [total // 2 for total in totals]
+    return Padding(before[0], before[1], totals[0] - before[0], totals[1] - before[1])

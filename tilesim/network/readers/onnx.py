@@ -1,0 +1,165 @@
+"""Reader of quantised ONNX models: integer (QLinear) graphs and graphs of QuantizeLinear/DequantizeLinear pairs.
+
+A pair graph computes in reals between a DequantizeLinear and the next QuantizeLinear; what lies between is read as one
+integer operator, as ONNX Runtime fuses it with its graph optimiser on (int8 activations on x86 need its session entry
+``session.qdqisint8allowed``: without it they are computed in float32). Feature maps turn from NCHW to NHWC. An integer
+tensor carries the name of the integer value in the file, and indices number the value names in order of appearance.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from tilesim.errors import ModelError
+from tilesim.network.graph import Network, Quantisation
+from tilesim.network.operators import Dequantise, Quantise
+from tilesim.network.readers.onnx_graph import (
+    Constant,
+    Graph,
+    Integers,
+    Operand,
+    Pending,
+    Reals,
+    array_of,
+    attribute,
+    target,
+)
+from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation, rescale
+from tilesim.network.readers.scope import Built, collect, raise_all
+
+_FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
+_SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *REAL, *INTEGER}
+_DOMAINS = {"", "ai.onnx", "com.microsoft"}
+
+
+def read(path: Path) -> Network:
+    """The network in a .onnx file.
+
+    Raises:
+        ModelError: every fault found, each naming the file and the node.
+    """
+    try:
+        return _network(path.stem, _load(path))
+    except ModelError as error:
+        raise_all(str(path), error.faults)
+        raise
+
+
+def _load(path: Path) -> onnx.ModelProto:
+    try:
+        model = onnx.load_model_from_string(path.read_bytes())
+        onnx.checker.check_model(model)
+    except _FAULTY as error:
+        raise ModelError(f"must be a valid ONNX model: {' '.join(str(error).split())}") from error
+    return model
+
+
+def _network(name: str, model: onnx.ModelProto) -> Network:
+    faults = [
+        f"{_where(position, node)}: the operator is not supported"
+        for position, node in enumerate(model.graph.node)
+        if node.op_type not in _SUPPORTED or node.domain not in _DOMAINS
+    ]
+    if faults:
+        raise ModelError(faults)
+    graph = Graph.of(model.graph)
+    for position, node in enumerate(model.graph.node):
+        try:
+            _read_node(graph, node)
+        except ModelError as error:
+            collect(faults, _where(position, node), error)
+            raise ModelError(faults) from error  # the nodes that follow could only report the lack of this one
+    outputs = tuple(_output(graph, value.name) for value in model.graph.output)
+    return graph.scope.network(name, tuple(graph.inputs), outputs)
+
+
+def _where(position: int, node: onnx.NodeProto) -> str:
+    return f"node {position} ({node.op_type}{f' {node.name}' if node.name else ''})"
+
+
+def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
+    if not node.output or any(node.output[1:]):
+        raise ModelError(f"must have 1 output, not {len(node.output)}")
+    output = node.output[0]
+    if node.op_type == "Constant":
+        graph.values[output] = Constant(array_of(attribute(node, "value", onnx.TensorProto())))
+    elif node.op_type == "QuantizeLinear":
+        _quantise(graph, node)
+    elif node.op_type == "DequantizeLinear":
+        graph.values[output] = graph.operand(node.input, attribute(node, "axis", 1))
+    elif node.op_type in INTEGER:
+        _read_integer(graph, node)
+    elif node.op_type in ACTIVATIONS:
+        before = graph.value(node.input[0])
+        pending = before if isinstance(before, Pending) else rescale(graph, node, [_operand(graph, node, 0)])
+        graph.values[output] = activation(graph, node, pending)
+    else:
+        _read_real(graph, node)
+
+
+def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
+    builder, fewest, most = REAL[node.op_type]
+    present = [position for position in range(min(most, len(node.input))) if node.input[position]]
+    if len(present) < fewest or present != list(range(len(present))):
+        raise ModelError(f"must have at least {fewest} inputs, not {len(present)}")
+    if node.op_type in MOVERS and isinstance(value := graph.value(node.input[0]), Integers):
+        tensor = graph.scope.tensors[value.index]
+        known = tensor.quantisation or Quantisation(np.array(1.0), 0)
+        operand = Operand(tensor.name, tensor.index, None, tensor.dtype, known)
+        graph.emit(node.output[0], builder(graph, node, [operand]), target(tensor.dtype, known))
+    else:
+        graph.values[node.output[0]] = builder(graph, node, [_operand(graph, node, k) for k in present])
+
+
+def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Operand:
+    value = graph.value(node.input[position])
+    if not isinstance(value, Operand):
+        raise ModelError(f"{node.input[position]} must come from a DequantizeLinear")
+    return value
+
+
+def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
+    """An operator that carries its quantisation in its inputs."""
+    form = INTEGER[node.op_type]
+    names = [*node.input, *[""] * 9]
+    # a channel's scale belongs to the output channel: axis 0 of a convolution, else the columns of the matrix
+    axis = 0 if node.op_type == "QLinearConv" or attribute(node, "transB", 0) else 1
+    operands = [graph.operand(names[start : start + 3], axis) for start in form.operands]
+    if form.bias is not None and names[form.bias]:
+        data = graph.constant(names[form.bias])
+        operands.append(Operand(names[form.bias], -1, data, data.dtype, Quantisation(np.array(1.0), 0)))
+    if attribute(node, "channels_last", 0):
+        raise ModelError("channels_last is not supported")
+    wanted = graph.target(node.output[0], names[form.output : form.output + 2])
+    graph.emit(node.output[0], form.builder(graph, node, operands), wanted)
+
+
+def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
+    value, output = graph.value(node.input[0]), node.output[0]
+    wanted = graph.target(output, node.input[1:])
+    if isinstance(value, Pending):
+        graph.emit(output, value, wanted)
+    elif isinstance(value, Operand):
+        graph.emit(output, rescale(graph, node, [value]), wanted)
+    elif isinstance(value, Reals):
+        operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
+        graph.add(output, Built(operator, (value.index,), graph.scope.tensors[value.index].shape), wanted)
+    else:
+        raise ModelError(f"{node.input[0]} must be reals that a node or an input gives")
+
+
+def _output(graph: Graph, name: str) -> int:
+    value = graph.value(name)
+    if isinstance(value, Integers):
+        index = value.index
+    elif isinstance(value, Operand) and value.index >= 0:
+        index = graph.add_reals(name, Dequantise(float(value.scale), value.zero_point), value.index)
+    else:
+        raise ModelError(f"output {name}: must be integers, or come from a DequantizeLinear")
+    if graph.scope.tensors[index].index in graph.flattened or getattr(value, "index", -1) in graph.flattened:
+        raise ModelError(f"output {name}: must not be a flattened map")
+    return index

@@ -1,0 +1,248 @@
+"""The values of an ONNX graph while it is read, and the network that grows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf, prod
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from tilesim.errors import ModelError
+from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor
+from tilesim.network.readers.scope import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, Scope, quantisation
+
+MAP_AXES = (0, 3, 1, 2)
+"""A map's model axes (N, C, H, W) among its canonical ones."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Raw numbers from the file."""
+
+    array: Array
+
+
+@dataclass(frozen=True)
+class Integers:
+    """An int8 or uint8 tensor of the network."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Reals:
+    """A float32 input of the network."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Reals that integers stand for: a tensor of the network, or a constant (then ``index`` is -1)."""
+
+    name: str
+    index: int
+    data: Array | None
+    dtype: np.dtype[Any]
+    quantisation: Quantisation
+    axis: int = 0
+
+    @property
+    def scale(self) -> np.float32:
+        return np.float32(self.quantisation.scale)
+
+    @property
+    def zero_point(self) -> int:
+        return self.quantisation.zero_point
+
+
+@dataclass(frozen=True)
+class Target:
+    """The quantisation that a result must get, and the output integers that it may take."""
+
+    dtype: np.dtype[Any]
+    quantisation: Quantisation
+    clamp: tuple[int, int]
+
+    @property
+    def scale(self) -> np.float32:
+        return np.float32(self.quantisation.scale)
+
+    @property
+    def zero_point(self) -> int:
+        return self.quantisation.zero_point
+
+
+@dataclass(frozen=True)
+class Pending:
+    """An operator whose output's quantisation is still to come, with the bounds that activations set meanwhile."""
+
+    build: Callable[[Target], Built]
+    low: float = -inf
+    high: float = inf
+    flattened: tuple[int, ...] | None = None
+    """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
+
+
+Value: TypeAlias = Constant | Integers | Reals | Operand | Pending
+
+
+def target(dtype: np.dtype[Any], known: Quantisation) -> Target:
+    limits = np.iinfo(dtype)
+    return Target(dtype, known, (int(limits.min), int(limits.max)))
+
+
+@dataclass
+class Graph:
+    """Values by name, and the network so far."""
+
+    scope: Scope
+    indices: dict[str, int]
+    values: dict[str, Value] = field(default_factory=dict)
+    inputs: list[int] = field(default_factory=list)
+    flattened: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    """Vectors that a map (C, H, W) was flattened into: the file counts them by channel, the network by row."""
+
+    @classmethod
+    def of(cls, graph: onnx.GraphProto) -> Graph:
+        """A graph with its constants and inputs, before any node is read."""
+        names = [value.name for value in graph.input]
+        names += [name for node in graph.node for name in (*node.input, *node.output) if name]
+        indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
+        reader = cls(Scope({}, first_free=len(indices)), indices)
+        for initializer in graph.initializer:
+            reader.values[initializer.name] = Constant(array_of(initializer))
+        for value in graph.input:
+            if value.name not in reader.values:
+                reader._add_input(value)
+        return reader
+
+    def _add_input(self, value: onnx.ValueInfoProto) -> None:
+        kind = value.type.tensor_type
+        dtype = onnx_dtype(kind.elem_type)
+        # a free batch is one sample
+        model_shape = tuple(d.dim_value if d.dim_value > 0 or axis else 1 for axis, d in enumerate(kind.shape.dim))
+        if min(model_shape, default=0) < 1 or prod(model_shape) > MAX_ELEMENTS:
+            raise ModelError(f"input {value.name}: must have a fixed shape, not {list(model_shape)}")
+        if dtype not in {*ACTIVATION_DTYPES, np.dtype(np.float32)}:
+            raise ModelError(f"input {value.name}: must be float32, int8 or uint8, not {dtype}")
+        shape = tuple(model_shape[axis] for axis in (0, 2, 3, 1)) if len(model_shape) == 4 else model_shape
+        index = self._tensor(value.name, dtype, shape, None)
+        self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
+        self.inputs.append(index)
+
+    def _tensor(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], known: Quantisation | None) -> int:
+        index = self.indices[name]
+        axes = MAP_AXES if len(shape) == 4 else None
+        self.scope.tensors[index] = Tensor(index, name, dtype, shape, known, model_axes=axes)
+        return index
+
+    def value(self, name: str) -> Value:
+        if name not in self.values:
+            raise ModelError(f"{name or 'an absent input'} must be a value that is ready")
+        return self.values[name]
+
+    def constant(self, name: str) -> Array:
+        value = self.value(name)
+        if not isinstance(value, Constant):
+            raise ModelError(f"{name} must be a constant")
+        return value.array
+
+    def operand(self, names: Sequence[str], axis: int = 0) -> Operand:
+        """What integers (value, scale and, unless absent, zero point) stand for."""
+        value = self.value(names[0])
+        if isinstance(value, Constant):
+            known = self.quantisation(names[0], names[1:], value.array.dtype)
+            return Operand(names[0], -1, value.array, value.array.dtype, known, axis)
+        if not isinstance(value, Integers):
+            raise ModelError(f"{names[0]} must be integers")
+        tensor = self.scope.tensors[value.index]
+        known = self.quantisation(names[0], names[1:], tensor.dtype)
+        if known.scale.ndim:
+            raise ModelError(f"{names[0]} must have one scale")
+        if tensor.quantisation is None:
+            self.scope.tensors[tensor.index] = replace(tensor, quantisation=known)
+        return Operand(names[0], value.index, None, tensor.dtype, known)
+
+    def quantisation(self, of: str, names: Sequence[str], dtype: np.dtype[Any]) -> Quantisation:
+        """The checked constants (scale, zero point if any) of value ``of``."""
+        zero_points = self.constant(names[1]) if len(names) > 1 and names[1] else np.zeros(1, dtype)
+        if dtype.kind not in "iu" or zero_points.dtype != dtype:
+            raise ModelError(f"{of} must be integers like its zero point's {zero_points.dtype}, not {dtype}")
+        return quantisation(of, self.constant(names[0]), zero_points, dtype)
+
+    def target(self, name: str, names: Sequence[str]) -> Target:
+        """What (scale, zero point if any) ask of the value ``name``."""
+        dtype = self.constant(names[1]).dtype if len(names) > 1 and names[1] else np.dtype(np.uint8)
+        if dtype not in ACTIVATION_DTYPES:
+            raise ModelError(f"{name} must be quantised to int8 or uint8, not {dtype}")
+        known = self.quantisation(name, names, dtype)
+        if known.scale.ndim:
+            raise ModelError(f"{name} must have one scale")
+        return target(dtype, known)
+
+    def emit(self, name: str, pending: Pending, wanted: Target) -> None:
+        """Finish an operator, now that its output's quantisation is known, as the integer value ``name``."""
+        low, high = (_bound(bound, wanted) for bound in (pending.low, pending.high))
+        if low > high:
+            raise ModelError(f"its activation leaves nothing of {name}'s range")
+        built = pending.build(replace(wanted, clamp=(low, high)))
+        self.add(name, built, wanted)
+        if pending.flattened is not None:
+            self.flattened[self.indices[name]] = pending.flattened
+
+    def add(self, name: str, built: Built, wanted: Target) -> None:
+        """Add a node that makes the integer value ``name``."""
+        if prod(built.shape) > MAX_ELEMENTS:
+            raise ModelError(f"{name} must have at most {MAX_ELEMENTS} elements, not shape {list(built.shape)}")
+        index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation)
+        self.scope.nodes.append(Node(name, built.operator, built.inputs, index))
+        self.values[name] = Integers(index)
+
+    def add_reals(self, name: str, operator: Operator, source: int) -> int:
+        """Add a node that makes the float32 output ``name`` of tensor ``source``."""
+        index = self._tensor(name, np.dtype(np.float32), self.scope.tensors[source].shape, None)
+        self.scope.nodes.append(Node(name, operator, (source,), index))
+        return index
+
+
+def _bound(real: float, wanted: Target) -> int:
+    lowest, highest = wanted.clamp
+    steps = float(np.rint(np.float32(np.clip(real, -1e30, 1e30)) / wanted.scale))
+    return int(min(max(steps + wanted.zero_point, lowest), highest))
+
+
+def onnx_dtype(code: int) -> np.dtype[Any]:
+    try:
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(code))
+    except KeyError:
+        raise ModelError(f"its type must be one that ONNX knows, not code {code}") from None
+
+
+def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
+    """A constant's numbers."""
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise ModelError(f"constant {tensor.name}: must be inside the file, not in another")
+    try:
+        return np.asarray(onnx.numpy_helper.to_array(tensor))
+    except (ValueError, TypeError, KeyError) as error:
+        raise ModelError(f"constant {tensor.name}: is damaged ({error})") from error
+
+
+def attribute(node: onnx.NodeProto, name: str, default: T) -> T:
+    """A node's attribute, of the default's type; lists become tuples."""
+    for candidate in node.attribute:
+        if candidate.name == name:
+            value = onnx.helper.get_attribute_value(candidate)
+            value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+            value = value if isinstance(value, (str, int, float, onnx.TensorProto)) else tuple(value)
+            if not isinstance(value, type(default)):
+                raise ModelError(f"attribute {name} must be {type(default).__name__}, not {type(value).__name__}")
+            return value
+    return default

@@ -1,0 +1,142 @@
+"""What readers build a network in: tensors so far, constants they derive, and sentences about what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.errors import ModelError
+from tilesim.network.graph import Array, Network, Node, Operator, Quantisation, Tensor
+from tilesim.network.operators.padding import Padding
+from tilesim.network.operators.windows import output_size
+
+MAX_ELEMENTS = 1 << 28
+"""Elements that one map may have, padding included: what a damaged file asks for beyond is refused, not allocated."""
+
+ACTIVATION_DTYPES = (np.dtype(np.int8), np.dtype(np.uint8))
+
+
+@dataclass(frozen=True)
+class Built:
+    """An operator with its inputs' indices, and the shape that it makes."""
+
+    operator: Operator
+    inputs: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass
+class Scope:
+    """Tensors by index while a file is read."""
+
+    tensors: dict[int, Tensor]
+    first_free: int = 0
+    """Constants that the file does not hold in this form are numbered from here."""
+    nodes: list[Node] = field(default_factory=list)
+
+    def constant(self, name: str, data: Array) -> int:
+        """Add a constant that the file does not hold in this form; its index is a new one."""
+        index = max(self.first_free, *self.tensors) + 1
+        self.tensors[index] = Tensor(index, name, data.dtype, data.shape, data=data)
+        return index
+
+    def activation(self, index: int) -> tuple[Tensor, float, int]:
+        """An int8 or uint8 tensor with its scale and zero point."""
+        tensor = self.tensors[index]
+        if tensor.dtype not in ACTIVATION_DTYPES:
+            raise ModelError(f"{tensor.name} must be int8 or uint8, not {tensor.dtype}")
+        if tensor.quantisation is None or tensor.quantisation.scale.ndim:
+            raise ModelError(f"{tensor.name} must have one scale and one zero point")
+        return tensor, float(tensor.quantisation.scale), tensor.quantisation.zero_point
+
+    def weights(self, index: int, rank: int, channels_axis: int) -> tuple[Array, NDArray[np.float64], int]:
+        """A constant's data, its scales (one, or one a channel) and its zero point."""
+        tensor = self.tensors[index]
+        if tensor.data is None:
+            raise ModelError(f"weights {tensor.name} must be a constant")
+        if tensor.dtype not in ACTIVATION_DTYPES or tensor.quantisation is None:
+            raise ModelError(f"weights {tensor.name} must be quantised int8 or uint8, not {tensor.dtype}")
+        if len(tensor.shape) != rank:
+            raise ModelError(f"weights {tensor.name} must have {rank} axes, not shape {list(tensor.shape)}")
+        scales = np.atleast_1d(tensor.quantisation.scale)
+        if scales.size not in {1, tensor.shape[channels_axis]}:
+            channels = tensor.shape[channels_axis]
+            raise ModelError(f"weights {tensor.name} must have 1 or {channels} scales, not {scales.size}")
+        return tensor.data, scales, tensor.quantisation.zero_point
+
+    def network(self, name: str, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Network:
+        """The finished network, with only the tensors that it uses."""
+        used = {*inputs, *outputs, *(i for node in self.nodes for i in (*node.inputs, node.output))}
+        tensors = {index: self.tensors[index] for index in sorted(used)}
+        return Network(name, tensors, tuple(self.nodes), inputs, outputs)
+
+
+def quantisation(name: str, scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtype[Any]) -> Quantisation:
+    """A checked quantisation: scales finite and positive, one zero point for all, in the range of ``dtype``.
+
+    Raises:
+        ModelError: naming the tensor.
+    """
+    scales = np.asarray(scales, np.float64)
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        raise ModelError(f"{name}: scales must be finite and above 0, not {scales.min():g} to {scales.max():g}")
+    different = np.unique(zero_points)
+    if different.size > 1:
+        raise ModelError(f"{name}: must have the same zero point in all channels, not {different.size} different ones")
+    zero_point = int(different[0]) if different.size else 0
+    limits = np.iinfo(dtype)
+    if not limits.min <= zero_point <= limits.max:
+        raise ModelError(f"{name}: its zero point must be in the range of {dtype}, not {zero_point}")
+    return Quantisation(scales.reshape(()) if scales.size == 1 else scales.ravel(), zero_point)
+
+
+def map_shape(
+    tensor: Tensor,
+    window: tuple[int, int],
+    strides: tuple[int, int],
+    padding: Padding,
+    dilations: tuple[int, int] = (1, 1),
+) -> tuple[int, int, int]:
+    """(1, H', W') that a window makes of a map, checked to be sensible."""
+    if len(tensor.shape) != 4:
+        raise ModelError(f"{tensor.name} must be a map of 4 axes, not of shape {list(tensor.shape)}")
+    if min(*window, *strides, *dilations) < 1:
+        raise ModelError(f"window {window}, strides {strides} and dilations {dilations} must be at least 1")
+    if min(padding) < 0:
+        raise ModelError(f"padding must not be negative, not {tuple(padding)}")
+    n, height, width, channels = tensor.shape
+    rows, columns = output_size((height, width), window, strides, padding, dilations)
+    if rows < 1 or columns < 1:
+        raise ModelError(f"a window of {window} must fit into {tensor.name} of shape {list(tensor.shape)}")
+    padded = (height + padding.top + padding.bottom) * (width + padding.left + padding.right) * channels
+    if padded > MAX_ELEMENTS or rows * columns * channels * prod(window) > MAX_ELEMENTS * 16:
+        raise ModelError(f"{tensor.name} with padding {tuple(padding)} must have at most {MAX_ELEMENTS} elements")
+    return n, rows, columns
+
+
+def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:
+    """The shape of an element-wise result."""
+    try:
+        shape = np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise ModelError(f"shapes {list(a.shape)} of {a.name} and {list(b.shape)} of {b.name} must agree") from None
+    if prod(shape) > MAX_ELEMENTS:
+        raise ModelError(f"must make at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
+    return shape
+
+
+def collect(faults: list[str], where: str, error: ModelError) -> None:
+    """Keep each of an error's sentences, led by where it arose."""
+    faults.extend(f"{where}: {fault}" for fault in error.faults)
+
+
+def raise_all(place: str, faults: Iterable[str]) -> None:
+    """Raise every fault at once, led by the file, if there is any."""
+    sentences = [f"{place}: {fault}" for fault in faults]
+    if sentences:
+        raise ModelError(sentences)

@@ -1,0 +1,132 @@
+"""Reader of TensorFlow Lite models.
+
+Arithmetic is that of TensorFlow Lite's reference kernels: see the rule of each operator in
+:mod:`tilesim.network.readers.tflite_operators`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tilesim.errors import ModelError
+from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
+from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, collect, quantisation, raise_all
+from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, parse
+from tilesim.network.readers.tflite_operators import BUILDERS
+
+DTYPES = {0: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 9: np.int8}
+"""NumPy's types for the schema's codes."""
+
+
+def read(path: Path) -> Network:
+    """The network in a .tflite file; tensor indices are the file's own.
+
+    Raises:
+        ModelError: every fault found, each naming the file and the node or tensor.
+    """
+    try:
+        graph = parse(path.read_bytes())
+        return _network(path.stem, graph)
+    except ModelError as error:
+        raise_all(str(path), error.faults)
+        raise
+
+
+def _network(name: str, graph: FileGraph) -> Network:
+    faults = [f"{_where(op)}: the operator is not supported" for op in graph.operators if op.kind not in BUILDERS]
+    faults += _wiring_faults(graph)
+    if faults:
+        raise ModelError(faults)
+    scope = Scope(_tensors(graph, faults), len(graph.tensors))
+    for op in graph.operators:
+        try:
+            scope.nodes.append(_node(scope, op))
+        except ModelError as error:
+            collect(faults, _where(op), error)
+        except KeyError as error:  # the tensor itself was faulty, and has been reported
+            collect(faults, _where(op), ModelError(f"needs tensor {error}, which is faulty"))
+    if faults:
+        raise ModelError(faults)
+    return scope.network(name, graph.inputs, graph.outputs)
+
+
+def _where(op: FileOperator) -> str:
+    return f"node {op.index} ({op.kind})"
+
+
+def _wiring_faults(graph: FileGraph) -> list[str]:
+    """Every index in range, and every tensor made once, before it is used."""
+    count = len(graph.tensors)
+    constants = {index for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
+    ready = constants.union(graph.inputs)
+    faults = [f"input {i}: must be a tensor without data, below {count}" for i in graph.inputs if i in constants]
+    faults += [f"an input must be a tensor from 0 to {count - 1}, not {i}" for i in graph.inputs if not 0 <= i < count]
+    if len(set(graph.inputs)) != len(graph.inputs):
+        faults.append("the inputs must all be different")
+    for op in graph.operators:
+        faults += [
+            f"{_where(op)}: must read a tensor that is ready, not {i}"
+            for position, i in enumerate(op.inputs)
+            if i not in ready and not (i == -1 and position >= 2)
+        ]
+        if len(op.outputs) != 1 or not 0 <= op.outputs[0] < count or op.outputs[0] in ready:
+            faults.append(f"{_where(op)}: must write one tensor that nothing has written, not {list(op.outputs)}")
+        ready.update(op.outputs)
+    faults += [f"output {i}: must be made by a node" for i in graph.outputs if i not in ready]
+    if not graph.inputs or not graph.outputs:
+        faults.append(f"must have inputs and outputs, not {len(graph.inputs)} and {len(graph.outputs)}")
+    return faults
+
+
+def _tensors(graph: FileGraph, faults: list[str]) -> dict[int, Tensor]:
+    """The tensors that the graph uses; one that is faulty is left out and its faults kept."""
+    used = {*graph.inputs, *graph.outputs, *(i for op in graph.operators for i in (*op.inputs, *op.outputs))}
+    tensors = {}
+    for index in sorted(used - {-1}):
+        try:
+            tensors[index] = _tensor(index, graph.tensors[index])
+        except ModelError as error:
+            collect(faults, f"tensor {index}", error)
+    return tensors
+
+
+def _tensor(index: int, source: FileTensor) -> Tensor:
+    if source.type_code not in DTYPES:
+        supported = ", ".join(np.dtype(dtype).name for dtype in DTYPES.values())
+        raise ModelError(f"{source.name}: its type must be one of {supported}, not code {source.type_code}")
+    dtype = np.dtype(DTYPES[source.type_code])
+    if prod(source.shape) > MAX_ELEMENTS:
+        raise ModelError(f"{source.name}: must have at most {MAX_ELEMENTS} elements, not shape {list(source.shape)}")
+    data = None if source.data is None else _constant(source, source.data, dtype)
+    return Tensor(index, source.name, dtype, source.shape, _quantisation(source, dtype), data)
+
+
+def _constant(source: FileTensor, data: Array, dtype: np.dtype[Any]) -> Array:
+    needed = prod(source.shape) * dtype.itemsize
+    if data.size != needed:
+        raise ModelError(f"{source.name}: its data must have {needed} bytes, not {data.size}")
+    return np.frombuffer(data.tobytes(), dtype).reshape(source.shape)
+
+
+def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | None:
+    if not source.scales.size or dtype.kind == "f":
+        return None
+    if source.scales.size > 1:
+        axis = source.quantised_axis
+        if not 0 <= axis < len(source.shape) or source.shape[axis] != source.scales.size:
+            raise ModelError(f"{source.name}: {source.scales.size} scales must match axis {axis} of {source.shape}")
+    if source.zero_points.size not in {0, 1, source.scales.size}:
+        raise ModelError(f"{source.name}: must have as many zero points as scales, not {source.zero_points.size}")
+    return quantisation(source.name, source.scales, source.zero_points, dtype)
+
+
+def _node(scope: Scope, op: FileOperator) -> Node:
+    built = BUILDERS[op.kind](scope, op)
+    output = scope.tensors[op.outputs[0]]
+    if built.shape != output.shape:
+        raise ModelError(f"makes shape {list(built.shape)}, but {output.name} has {list(output.shape)}")
+    return Node(output.name, built.operator, built.inputs, output.index)

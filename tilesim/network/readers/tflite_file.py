@@ -1,0 +1,192 @@
+"""A .tflite file taken apart into plain values: the only code that touches its flatbuffer.
+
+The Python flatbuffers package verifies nothing, so every count is bounded here before it is used, and whatever a
+damaged offset makes the package raise becomes one :class:`~tilesim.errors.ModelError`.
+
+Source: TensorFlow Lite schema, version 3.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import tflite
+from numpy.typing import NDArray
+
+from tilesim.errors import ModelError
+
+MAX_ITEMS = 1 << 16
+MAX_AXES = 8
+MAX_NAME_BYTES = 4096
+
+_DAMAGE = (struct.error, IndexError, TypeError, ValueError, OverflowError)
+"""What flatbuffers and NumPy raise for an offset or length that leaves the file."""
+
+OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "ADD": ("AddOptions", ("FusedActivationFunction",)),
+    "AVERAGE_POOL_2D": (
+        "Pool2DOptions",
+        ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
+    ),
+    "CONV_2D": (
+        "Conv2DOptions",
+        ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
+    ),
+    "DEPTHWISE_CONV_2D": (
+        "DepthwiseConv2DOptions",
+        ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
+    ),
+    "FULLY_CONNECTED": ("FullyConnectedOptions", ("FusedActivationFunction", "WeightsFormat", "KeepNumDims")),
+    "MAX_POOL_2D": (
+        "Pool2DOptions",
+        ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
+    ),
+    "SOFTMAX": ("SoftmaxOptions", ("Beta",)),
+}
+"""Of each operator that has options: their table in the schema, and the fields that are read."""
+
+
+@dataclass(frozen=True)
+class FileTensor:
+    """A tensor as the file has it; ``data`` is the constant's bytes, or None."""
+
+    name: str
+    type_code: int
+    shape: tuple[int, ...]
+    scales: NDArray[np.float32]
+    zero_points: NDArray[np.int64]
+    quantised_axis: int
+    data: NDArray[np.uint8] | None
+
+
+@dataclass(frozen=True)
+class FileOperator:
+    """An operator as the file has it; an absent optional input is -1."""
+
+    index: int
+    kind: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class FileGraph:
+    """The file's only subgraph."""
+
+    tensors: tuple[FileTensor, ...]
+    operators: tuple[FileOperator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def parse(data: bytes) -> FileGraph:
+    """Take a file's bytes apart.
+
+    Raises:
+        ModelError: not a TensorFlow Lite file, or damaged.
+    """
+    if data[4:8] != b"TFL3":
+        raise ModelError("must be a TensorFlow Lite file with identifier TFL3 at byte 4")
+    try:
+        return _graph(tflite.Model.GetRootAs(data, 0))
+    except _DAMAGE as error:
+        raise ModelError(f"the file is damaged or cut short ({type(error).__name__}: {error})") from error
+
+
+def _graph(model: Any) -> FileGraph:
+    if model.SubgraphsLength() != 1:
+        raise ModelError(f"must have 1 subgraph, not {model.SubgraphsLength()}")
+    graph = model.Subgraphs(0)
+    buffers = [_buffer(model.Buffers(i), i) for i in _items(model.BuffersLength(), "buffers")]
+    codes = [_operator_name(model.OperatorCodes(i)) for i in _items(model.OperatorCodesLength(), "operator codes")]
+    return FileGraph(
+        tuple(_tensor(graph.Tensors(i), i, buffers) for i in _items(graph.TensorsLength(), "tensors")),
+        tuple(_operator(graph.Operators(i), i, codes) for i in _items(graph.OperatorsLength(), "operators")),
+        _indices(graph.InputsAsNumpy()),
+        _indices(graph.OutputsAsNumpy()),
+    )
+
+
+def _items(count: int, what: str) -> range:
+    if count > MAX_ITEMS:
+        raise ModelError(f"the file is damaged: it must have at most {MAX_ITEMS} {what}, not {count}")
+    return range(count)
+
+
+def _vector(field: Any, dtype: type[Any]) -> NDArray[Any]:
+    """A vector's elements; the package says 0 for one that is absent."""
+    return np.array([] if isinstance(field, int) else field, dtype)
+
+
+def _indices(field: Any) -> tuple[int, ...]:
+    values = _vector(field, np.int32)
+    _items(values.size, "indices")
+    return tuple(values.tolist())
+
+
+def _buffer(buffer: Any, index: int) -> NDArray[np.uint8] | None:
+    if buffer.Offset() or buffer.Size():
+        raise ModelError(f"buffer {index} must lie inside the flatbuffer; data appended to it is not supported")
+    data = buffer.DataAsNumpy()
+    return None if isinstance(data, int) or not data.size else data
+
+
+@cache
+def _operator_names() -> dict[int, str]:
+    return {code: name for name, code in vars(tflite.BuiltinOperator).items() if isinstance(code, int)}
+
+
+def _operator_name(code: Any) -> str:
+    # files older than schema 3a keep the code in a field of one byte
+    value = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
+    custom = code.CustomCode()
+    return f"custom operator {_text(custom)}" if custom else _operator_names().get(value, f"operator code {value}")
+
+
+def _text(name: bytes | None) -> str:
+    if name is not None and len(name) > MAX_NAME_BYTES:
+        raise ModelError(f"the file is damaged: a name must have at most {MAX_NAME_BYTES} bytes, not {len(name)}")
+    return "" if name is None else name.decode("utf-8")
+
+
+def _tensor(tensor: Any, index: int, buffers: list[NDArray[np.uint8] | None]) -> FileTensor:
+    name = _text(tensor.Name()) or f"tensor {index}"
+    shape = _indices(tensor.ShapeAsNumpy())
+    if len(shape) > MAX_AXES or min(shape, default=1) < 1:
+        raise ModelError(f"{name}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}")
+    if tensor.Buffer() >= len(buffers):
+        raise ModelError(f"{name}: its buffer must be one of {len(buffers)}, not {tensor.Buffer()}")
+    if tensor.Sparsity() is not None:
+        raise ModelError(f"{name}: sparse tensors are not supported")
+    details = tensor.Quantization()
+    scales = _vector(details.ScaleAsNumpy() if details else 0, np.float32)
+    zero_points = _vector(details.ZeroPointAsNumpy() if details else 0, np.int64)
+    axis = details.QuantizedDimension() if details else 0
+    return FileTensor(name, tensor.Type(), shape, scales, zero_points, axis, buffers[tensor.Buffer()])
+
+
+def _operator(operator: Any, index: int, kinds: list[str]) -> FileOperator:
+    if operator.OpcodeIndex() >= len(kinds):
+        raise ModelError(f"node {index}: its operator code must be one of {len(kinds)}, not {operator.OpcodeIndex()}")
+    kind = kinds[operator.OpcodeIndex()]
+    inputs, outputs = _indices(operator.InputsAsNumpy()), _indices(operator.OutputsAsNumpy())
+    return FileOperator(index, kind, inputs, outputs, _options(operator, f"node {index} ({kind})", kind))
+
+
+def _options(operator: Any, where: str, kind: str) -> dict[str, Any]:
+    if kind not in OPTIONS:
+        return {}
+    table_name, fields = OPTIONS[kind]
+    union = operator.BuiltinOptions()
+    if union is None or operator.BuiltinOptionsType() != getattr(tflite.BuiltinOptions, table_name):
+        raise ModelError(f"{where}: must have {table_name}, not options of type {operator.BuiltinOptionsType()}")
+    options = getattr(import_module(f"tflite.{table_name}"), table_name)()
+    options.Init(union.Bytes, union.Pos)
+    return {field: getattr(options, field)() for field in fields}

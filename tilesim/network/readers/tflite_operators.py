@@ -1,0 +1,265 @@
+"""What each TensorFlow Lite operator becomes: one short function an operator, in the table :data:`BUILDERS`.
+
+Rules of the reference kernels, as measured: convolutions and additions round twice (``double``), fully connected layers
+once (``single``), average pools half away from zero (``divide``).
+
+Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilesim.arithmetic.add import add_scaling_fixed
+from tilesim.arithmetic.requantise import quantise_multiplier
+from tilesim.errors import ModelError
+from tilesim.network.graph import Tensor
+from tilesim.network.operators import (
+    Add,
+    AveragePool,
+    Convolution,
+    DepthwiseConvolution,
+    Dequantise,
+    FullyConnected,
+    MaxPool,
+    Padding,
+    Quantise,
+    Rescale,
+    Reshape,
+    Softmax,
+)
+from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
+from tilesim.network.readers.scope import Built, Scope, broadcast, map_shape
+from tilesim.network.readers.tflite_file import FileOperator
+
+ACTIVATIONS = ("none", "relu", "relu_n1_to_1", "relu6")
+"""Fused activations in the order of the schema's codes."""
+
+SAME_PADDING = 0
+
+
+def _clamp(op: FileOperator, ends: _Ends) -> tuple[int, int]:
+    code = op.options["FusedActivationFunction"]
+    if not 0 <= code < len(ACTIVATIONS):
+        raise ModelError(f"its fused activation must be one of {', '.join(ACTIVATIONS)}, not code {code}")
+    return clamp(ACTIVATIONS[code], ends.y.dtype, ends.y_scale, ends.y_zero)
+
+
+@dataclass(frozen=True)
+class _Window:
+    """How a window moves over a map, and the (1, H', W') that it makes."""
+
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    padding: Padding
+    shape: tuple[int, int, int]
+
+
+def _window(x: Tensor, op: FileOperator, size: tuple[int, int]) -> _Window:
+    strides = _pair(op.options, "StrideH", "StrideW")
+    dilations = _pair(op.options, "DilationHFactor", "DilationWFactor") if "DilationHFactor" in op.options else (1, 1)
+    padding = Padding()
+    if op.options["Padding"] == SAME_PADDING and len(x.shape) == 4 and min(*strides, *dilations, *size) > 0:
+        padding = same_padding(x.shape[1:3], size, strides, dilations)
+    return _Window(strides, dilations, padding, map_shape(x, size, strides, padding, dilations))
+
+
+def _pair(options: Mapping[str, Any], vertical: str, horizontal: str) -> tuple[int, int]:
+    return int(options[vertical]), int(options[horizontal])
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Input and output of a node with their scales and zero points."""
+
+    x: Tensor
+    x_scale: float
+    x_zero: int
+    y: Tensor
+    y_scale: float
+    y_zero: int
+
+
+def _ends(scope: Scope, op: FileOperator) -> _Ends:
+    x, x_scale, x_zero = scope.activation(op.inputs[0])
+    y, y_scale, y_zero = scope.activation(op.outputs[0])
+    if x.dtype != y.dtype:
+        raise ModelError(f"{y.name} must be {x.dtype} like {x.name}, not {y.dtype}")
+    return _Ends(x, x_scale, x_zero, y, y_scale, y_zero)
+
+
+def _same_scale(ends: _Ends) -> None:
+    if (ends.x_scale, ends.x_zero) != (ends.y_scale, ends.y_zero):
+        raise ModelError(
+            f"{ends.y.name} must have the scale and zero point of {ends.x.name}, {ends.x_scale:g} and {ends.x_zero}, "
+            f"not {ends.y_scale:g} and {ends.y_zero}"
+        )
+
+
+def _inputs(op: FileOperator, *counts: int) -> None:
+    if len(op.inputs) not in counts:
+        raise ModelError(f"must have {' or '.join(map(str, counts))} inputs, not {len(op.inputs)}")
+
+
+def _bias(scope: Scope, op: FileOperator, channels: int) -> int:
+    index = op.inputs[2] if len(op.inputs) > 2 else -1
+    if index == -1:
+        return scope.constant(f"{scope.tensors[op.outputs[0]].name}/no_bias", np.zeros(channels, np.int32))
+    bias = scope.tensors[index]
+    if bias.data is None or bias.dtype != np.int32 or bias.shape != (channels,):
+        raise ModelError(
+            f"bias {bias.name} must be a constant int32 of shape [{channels}], not {bias.dtype} of "
+            f"shape {list(bias.shape)}"
+        )
+    return index
+
+
+def convolution(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 2, 3)
+    ends = _ends(scope, op)
+    data, scales, w_zero = scope.weights(op.inputs[1], 4, 0)
+    outputs, height, width, per_group = data.shape
+    window = _window(ends.x, op, (height, width))
+    channels = ends.x.shape[3]
+    groups = channels // per_group
+    if groups * per_group != channels or outputs % groups:
+        raise ModelError(f"weights of shape {list(data.shape)} must suit {channels} input channels")
+    multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
+    operator = Convolution(
+        window.strides, window.padding, window.dilations, groups, ends.x_zero, w_zero, ends.y_zero,
+        "double", multiplier, shift,
+        _clamp(op, ends),
+    )  # fmt: skip
+    return Built(operator, (ends.x.index, op.inputs[1], _bias(scope, op, outputs)), (*window.shape, outputs))
+
+
+def depthwise_convolution(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 2, 3)
+    ends = _ends(scope, op)
+    data, scales, w_zero = scope.weights(op.inputs[1], 4, 3)
+    one, height, width, outputs = data.shape
+    window = _window(ends.x, op, (height, width))
+    if one != 1 or outputs % ends.x.shape[3]:
+        raise ModelError(f"weights of shape {list(data.shape)} must suit {ends.x.shape[3]} input channels")
+    multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
+    operator = DepthwiseConvolution(
+        window.strides, window.padding, window.dilations, ends.x_zero, w_zero, ends.y_zero, "double", multiplier, shift,
+        _clamp(op, ends),
+    )  # fmt: skip
+    weights = scope.constant(scope.tensors[op.inputs[1]].name, data[0])
+    return Built(operator, (ends.x.index, weights, _bias(scope, op, outputs)), (*window.shape, outputs))
+
+
+def fully_connected(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 2, 3)
+    ends = _ends(scope, op)
+    data, scales, w_zero = scope.weights(op.inputs[1], 2, 0)
+    outputs, inner = data.shape
+    if op.options["WeightsFormat"] != 0:
+        raise ModelError("shuffled weights are not supported")
+    rows = prod(ends.x.shape) // inner
+    if rows * inner != prod(ends.x.shape):
+        raise ModelError(f"{ends.x.name} of shape {list(ends.x.shape)} must divide into rows of {inner}")
+    multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
+    operator = FullyConnected(
+        ends.x_zero, w_zero, ends.y_zero, "single", multiplier, shift,
+        _clamp(op, ends),
+    )  # fmt: skip
+    return Built(operator, (ends.x.index, op.inputs[1], _bias(scope, op, outputs)), (rows, outputs))
+
+
+def add(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 2)
+    ends = _ends(scope, op)
+    b, b_scale, b_zero = scope.activation(op.inputs[1])
+    if b.dtype != ends.x.dtype:
+        raise ModelError(f"{b.name} must be {ends.x.dtype} like {ends.x.name}, not {b.dtype}")
+    scaling = add_scaling_fixed((ends.x_scale, b_scale, ends.y_scale), (ends.x_zero, b_zero, ends.y_zero))
+    limits = _clamp(op, ends)
+    return Built(Add("double", scaling, limits), (ends.x.index, b.index), broadcast(ends.x, b))
+
+
+def average_pool(scope: Scope, op: FileOperator) -> Built:
+    ends, size, window, limits = _pool(scope, op)
+    operator = AveragePool(
+        size, window.strides, window.padding, False, 0, 0, "divide", (ends.x_scale, ends.y_scale), limits
+    )
+    return Built(operator, (ends.x.index,), (*window.shape, ends.x.shape[3]))
+
+
+def max_pool(scope: Scope, op: FileOperator) -> Built:
+    ends, size, window, limits = _pool(scope, op)
+    operator = MaxPool(size, window.strides, window.padding, limits)
+    return Built(operator, (ends.x.index,), (*window.shape, ends.x.shape[3]))
+
+
+def _pool(scope: Scope, op: FileOperator) -> tuple[_Ends, tuple[int, int], _Window, tuple[int, int]]:
+    _inputs(op, 1)
+    ends = _ends(scope, op)
+    _same_scale(ends)
+    size = _pair(op.options, "FilterHeight", "FilterWidth")
+    limits = _clamp(op, ends)
+    return ends, size, _window(ends.x, op, size), limits
+
+
+def reshape(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 1, 2)
+    ends = _ends(scope, op)
+    _same_scale(ends)
+    if prod(ends.x.shape) != prod(ends.y.shape):
+        raise ModelError(f"shape {list(ends.x.shape)} must have as many elements as {list(ends.y.shape)}")
+    return Built(Reshape(ends.y.shape), (ends.x.index,), ends.y.shape)
+
+
+def softmax(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 1)
+    ends = _ends(scope, op)
+    beta = float(op.options["Beta"])
+    if not 0 < beta < 1e6:
+        raise ModelError(f"its beta must be above 0 and below 1e6, not {beta:g}")
+    limits = np.iinfo(ends.y.dtype)
+    scale = float(np.float32(ends.x_scale) * np.float32(beta))
+    operator = Softmax(scale, ends.y_scale, ends.y_zero, (int(limits.min), int(limits.max)))
+    return Built(operator, (ends.x.index,), ends.x.shape)
+
+
+def quantise(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 1)
+    x = scope.tensors[op.inputs[0]]
+    y, scale, zero = scope.activation(op.outputs[0])
+    if x.dtype == np.float32:
+        return Built(Quantise(scale, zero, y.dtype, "away"), (x.index,), x.shape)
+    x, x_scale, x_zero = scope.activation(op.inputs[0])
+    multiplier, shift = quantise_multiplier(x_scale / scale)
+    limits = clamp("none", y.dtype, scale, zero)
+    return Built(Rescale(x_zero, zero, "double", multiplier, shift, limits, y.dtype), (x.index,), x.shape)
+
+
+def dequantise(scope: Scope, op: FileOperator) -> Built:
+    _inputs(op, 1)
+    x, scale, zero = scope.activation(op.inputs[0])
+    y = scope.tensors[op.outputs[0]]
+    if y.dtype != np.float32:
+        raise ModelError(f"{y.name} must be float32, not {y.dtype}")
+    return Built(Dequantise(scale, zero), (x.index,), x.shape)
+
+
+Builder: TypeAlias = Callable[[Scope, FileOperator], Built]
+
+BUILDERS: Mapping[str, Builder] = {
+    "ADD": add,
+    "AVERAGE_POOL_2D": average_pool,
+    "CONV_2D": convolution,
+    "DEPTHWISE_CONV_2D": depthwise_convolution,
+    "DEQUANTIZE": dequantise,
+    "FULLY_CONNECTED": fully_connected,
+    "MAX_POOL_2D": max_pool,
+    "QUANTIZE": quantise,
+    "RESHAPE": reshape,
+    "SOFTMAX": softmax,
+}

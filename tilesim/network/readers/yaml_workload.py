@@ -1,0 +1,318 @@
+"""Workloads in YAML: a few layers with seeded weights, in TensorFlow Lite's arithmetic.
+
+Weights are uniform int8 from ``numpy.random.default_rng(seed)``. A seeded sample runs along while layers are added, and
+each output's scale is chosen so that three standard deviations of it fill the int8 range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, field_validator
+
+from tilesim.arithmetic.add import add_scaling_fixed
+from tilesim.config import Section, load
+from tilesim.errors import ModelError
+from tilesim.network.graph import Network, Node, Operator, Quantisation, Tensor
+from tilesim.network.operators import (
+    Add,
+    AveragePool,
+    Convolution,
+    DepthwiseConvolution,
+    FullyConnected,
+    MaxPool,
+    Padding,
+    Reshape,
+    Softmax,
+)
+from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
+from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, broadcast, collect, map_shape, raise_all
+
+INT8 = np.dtype(np.int8)
+FULL = (-128, 127)
+SPREAD = 3.0
+"""Standard deviations of an output that its range holds."""
+
+Count: TypeAlias = Annotated[int, Field(ge=1, le=1 << 16)]
+Pair: TypeAlias = tuple[Count, Count]
+Activation: TypeAlias = Literal["none", "relu", "relu6", "relu_n1_to_1"]
+
+
+class InputSection(Section):
+    """The network's one int8 input."""
+
+    shape: list[Count] = Field(min_length=2, max_length=4)
+    scale: float = Field(default=0.05, gt=0, lt=1e6)
+    zero_point: int = Field(default=0, ge=-128, le=127)
+
+
+class LayerSection(Section):
+    """What every layer has; without ``input`` it reads the layer before."""
+
+    name: str
+    input: str | None = None
+
+
+class ActivatedSection(LayerSection):
+    """A layer that an activation may end."""
+
+    activation: Activation = "none"
+
+
+class WindowSection(ActivatedSection):
+    """A layer that moves a window over a map."""
+
+    strides: Pair = (1, 1)
+    padding: Literal["same", "valid"] = "same"
+
+
+class ConvolutionSection(WindowSection):
+    kind: Literal["convolution"]
+    filters: Count
+    kernel: Pair
+    dilations: Pair = (1, 1)
+    groups: Count = 1
+
+
+class DepthwiseSection(WindowSection):
+    kind: Literal["depthwise_convolution"]
+    kernel: Pair
+    dilations: Pair = (1, 1)
+    channel_multiplier: Count = 1
+
+
+class PoolSection(WindowSection):
+    kind: Literal["max_pool", "average_pool"]
+    window: Pair
+
+
+class FullyConnectedSection(ActivatedSection):
+    kind: Literal["fully_connected"]
+    units: Count
+
+
+class AddSection(ActivatedSection):
+    kind: Literal["add"]
+    other: str
+
+
+class SoftmaxSection(LayerSection):
+    kind: Literal["softmax"]
+
+
+class ReshapeSection(LayerSection):
+    kind: Literal["reshape"]
+    shape: list[Count] = Field(min_length=1, max_length=4)
+
+
+AnyLayer: TypeAlias = Annotated[
+    ConvolutionSection
+    | DepthwiseSection
+    | PoolSection
+    | FullyConnectedSection
+    | AddSection
+    | SoftmaxSection
+    | ReshapeSection,
+    Field(discriminator="kind"),
+]
+
+
+class Workload(Section):
+    """The whole file."""
+
+    seed: int = Field(default=0, ge=0)
+    input: InputSection
+    layers: list[AnyLayer] = Field(min_length=1)
+
+    @field_validator("layers")
+    @classmethod
+    def _unique(cls, layers: list[AnyLayer]) -> list[AnyLayer]:
+        names = ["input", *(layer.name for layer in layers)]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"must have different names; {', '.join(repeated)} is there twice")
+        return layers
+
+
+def read(path: Path) -> Network:
+    """The network of a YAML workload; the last layer's output is the network's.
+
+    Raises:
+        ConfigError: a file that is not a workload.
+        ModelError: layers that do not fit together.
+    """
+    workload = load(path, Workload)
+    weaver = _Weaver.of(workload)
+    for layer in workload.layers:
+        try:
+            weaver.add(layer)
+        except ModelError as error:
+            faults: list[str] = []
+            collect(faults, f"layer {layer.name}", error)
+            raise_all(str(path), faults)
+    return weaver.scope.network(path.stem, (0,), (weaver.last,))
+
+
+@dataclass
+class _Weaver:
+    """The network so far, with a sample of every activation."""
+
+    scope: Scope
+    rng: np.random.Generator
+    indices: dict[str, int]
+    samples: dict[int, NDArray[np.int8]]
+    last: int = 0
+
+    @classmethod
+    def of(cls, workload: Workload) -> _Weaver:
+        shape, rng = tuple(workload.input.shape), np.random.default_rng(workload.seed)
+        known = Quantisation(np.array(workload.input.scale), workload.input.zero_point)
+        if prod(shape) > MAX_ELEMENTS:
+            raise ModelError(f"input must have at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
+        scope = Scope({0: Tensor(0, "input", INT8, shape, known)})
+        return cls(scope, rng, {"input": 0}, {0: rng.integers(-128, 128, shape, np.int8)})
+
+    def tensor(self, name: str | None) -> Tensor:
+        if name is not None and name not in self.indices:
+            raise ModelError(f"must read a layer above it, one of {', '.join(self.indices)}, not {name}")
+        return self.scope.tensors[self.last if name is None else self.indices[name]]
+
+    def add(self, layer: AnyLayer) -> None:
+        x = self.tensor(layer.input)
+        if isinstance(layer, ConvolutionSection | DepthwiseSection):
+            self.weighted_map(layer, x)
+        elif isinstance(layer, FullyConnectedSection):
+            self.fully_connected(layer, x)
+        elif isinstance(layer, PoolSection):
+            self.pool(layer, x)
+        elif isinstance(layer, AddSection):
+            self.addition(layer, x)
+        elif isinstance(layer, SoftmaxSection):
+            scale, zero_point = 1 / 256, -128
+            self.emit(layer, Softmax(_scale(x), scale, zero_point, FULL), (x.index,), scale, zero_point)
+        else:
+            if prod(layer.shape) != prod(x.shape):
+                raise ModelError(f"shape {layer.shape} must have as many elements as {list(x.shape)}")
+            self.emit(layer, Reshape(tuple(layer.shape)), (x.index,), _scale(x), _zero(x))
+
+    def emit(
+        self, layer: LayerSection, operator: Operator, inputs: tuple[int, ...], scale: float, zero_point: int
+    ) -> None:
+        """Add the layer's node, and run the sample through it."""
+        arrays = [self.samples[i] if i in self.samples else self.scope.tensors[i].data for i in inputs]
+        sample = operator.evaluate([array for array in arrays if array is not None])
+        index = self.scope.constant(layer.name, sample)  # takes the next index; what it holds is replaced at once
+        known = Quantisation(np.array(scale), zero_point)
+        self.scope.tensors[index] = Tensor(index, layer.name, INT8, sample.shape, known)
+        self.scope.nodes.append(Node(layer.name, operator, inputs, index))
+        self.samples[index], self.indices[layer.name], self.last = sample, index, index
+
+    def weights(
+        self, layer: LayerSection, shape: tuple[int, ...], channels: int, products: int
+    ) -> tuple[tuple[int, int], float, float]:
+        """Indices of new weights and bias, the weights' scale, and the deviation of their sums a step of the input."""
+        if prod(shape) > MAX_ELEMENTS:
+            raise ModelError(f"must have at most {MAX_ELEMENTS} weights, not shape {list(shape)}")
+        data = self.rng.integers(-127, 128, shape, np.int8)
+        deviation = float(np.sqrt(np.mean(data.astype(np.float64) ** 2) * products)) or 1.0
+        bias = self.rng.integers(-8, 9, channels).astype(np.int32) * np.int32(deviation)
+        indices = self.scope.constant(f"{layer.name}/weights", data), self.scope.constant(f"{layer.name}/bias", bias)
+        scale = float(np.float32(1 / deviation))
+        known = Quantisation(np.array(scale), 0)
+        self.scope.tensors[indices[0]] = Tensor(indices[0], f"{layer.name}/weights", INT8, data.shape, known, data)
+        return indices, scale, deviation
+
+    def scaling(self, layer: ActivatedSection, x: Tensor, w_scale: float, deviation: float, channels: int) -> _Scaling:
+        """An output scale that spreads the sums over the range, and what follows from it."""
+        steps = self.samples[x.index].astype(np.float64) - _zero(x)
+        reals = SPREAD * (float(np.sqrt(np.mean(steps**2))) or 1.0) * deviation * _scale(x) * w_scale
+        symmetric = layer.activation in {"none", "relu_n1_to_1"}
+        limit = {"relu6": 6.0, "relu_n1_to_1": 1.0}.get(layer.activation, reals)
+        scale = float(np.float32(min(reals, limit) / (127 if symmetric else 255)))
+        zero_point = 0 if symmetric else -128
+        factors = multipliers(np.array([_scale(x) * w_scale / scale]), channels)
+        return _Scaling(scale, zero_point, *factors, clamp(layer.activation, INT8, scale, zero_point))
+
+    def weighted_map(self, layer: ConvolutionSection | DepthwiseSection, x: Tensor) -> None:
+        padding = _padding(layer, x, layer.kernel, layer.dilations)
+        map_shape(x, layer.kernel, layer.strides, padding, layer.dilations)
+        per_group = x.shape[3] // layer.groups if isinstance(layer, ConvolutionSection) else 1
+        shape, channels = _weights_shape(layer, x, per_group)
+        (weights, bias), w_scale, deviation = self.weights(layer, shape, channels, prod(layer.kernel) * per_group)
+        own = self.scaling(layer, x, w_scale, deviation, channels)
+        groups = {"groups": layer.groups} if isinstance(layer, ConvolutionSection) else {}
+        kind: Any = Convolution if groups else DepthwiseConvolution
+        operator = kind(
+            strides=layer.strides, padding=padding, dilations=layer.dilations, **groups, input_zero_point=_zero(x),
+            weight_zero_point=0, output_zero_point=own.zero_point, rule="double", multiplier=own.multiplier,
+            shift=own.shift, clamp=own.clamp,
+        )  # fmt: skip
+        self.emit(layer, operator, (x.index, weights, bias), own.scale, own.zero_point)
+
+    def fully_connected(self, layer: FullyConnectedSection, x: Tensor) -> None:
+        inner = prod(x.shape[1:])
+        (weights, bias), w_scale, deviation = self.weights(layer, (layer.units, inner), layer.units, inner)
+        own = self.scaling(layer, x, w_scale, deviation, layer.units)
+        operator = FullyConnected(_zero(x), 0, own.zero_point, "single", own.multiplier, own.shift, own.clamp)
+        self.emit(layer, operator, (x.index, weights, bias), own.scale, own.zero_point)
+
+    def pool(self, layer: PoolSection, x: Tensor) -> None:
+        padding = _padding(layer, x, layer.window, (1, 1))
+        map_shape(x, layer.window, layer.strides, padding)
+        limits = clamp(layer.activation, INT8, _scale(x), _zero(x))
+        scales = _scale(x), _scale(x)
+        operator: Operator = (
+            MaxPool(layer.window, layer.strides, padding, limits)
+            if layer.kind == "max_pool"
+            else AveragePool(layer.window, layer.strides, padding, False, 0, 0, "divide", scales, limits)
+        )
+        self.emit(layer, operator, (x.index,), _scale(x), _zero(x))
+
+    def addition(self, layer: AddSection, x: Tensor) -> None:
+        other = self.tensor(layer.other)
+        broadcast(x, other)
+        zero_point = 0 if layer.activation in {"none", "relu_n1_to_1"} else -128
+        scale = float(np.float32(np.hypot(_scale(x), _scale(other)) * (1.0 if zero_point == 0 else 0.5)))
+        scaling = add_scaling_fixed((_scale(x), _scale(other), scale), (_zero(x), _zero(other), zero_point))
+        operator = Add("double", scaling, clamp(layer.activation, INT8, scale, zero_point))
+        self.emit(layer, operator, (x.index, other.index), scale, zero_point)
+
+
+@dataclass(frozen=True)
+class _Scaling:
+    """Scale and zero point of an output, and how its sums come to it."""
+
+    scale: float
+    zero_point: int
+    multiplier: NDArray[np.int32]
+    shift: NDArray[np.int32]
+    clamp: tuple[int, int]
+
+
+def _scale(tensor: Tensor) -> float:
+    return 1.0 if tensor.quantisation is None else float(tensor.quantisation.scale)
+
+
+def _zero(tensor: Tensor) -> int:
+    return 0 if tensor.quantisation is None else tensor.quantisation.zero_point
+
+
+def _padding(layer: WindowSection, x: Tensor, window: tuple[int, int], dilations: tuple[int, int]) -> Padding:
+    if layer.padding == "valid" or len(x.shape) != 4:
+        return Padding()
+    return same_padding(x.shape[1:3], window, layer.strides, dilations)
+
+
+def _weights_shape(
+    layer: ConvolutionSection | DepthwiseSection, x: Tensor, per_group: int
+) -> tuple[tuple[int, ...], int]:
+    if isinstance(layer, DepthwiseSection):
+        channels = x.shape[3] * layer.channel_multiplier
+        return (*layer.kernel, channels), channels
+    if per_group * layer.groups != x.shape[3] or layer.filters % layer.groups:
+        raise ModelError(f"groups must divide {x.shape[3]} channels and {layer.filters} filters, not {layer.groups}")
+    return (layer.filters, *layer.kernel, per_group), layer.filters

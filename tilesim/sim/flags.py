@@ -1,0 +1,55 @@
+"""Counters that units wait on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import simpy
+
+from tilesim.sim.clock import Clock
+
+
+@dataclass(frozen=True)
+class _Watch:
+    flag: str
+    expected: int
+    event: simpy.Event
+
+
+class FlagFile:
+    """A register file of sync flags: one counter a name.
+
+    A flag rises at the cycle at which the write that it stands for can be seen. A watcher is released as soon as the count has
+    reached what it expects (with ``strict``: exceeds it). Source: 001 [0049]-[0051].
+    """
+
+    def __init__(self, clock: Clock, strict: bool = False) -> None:
+        self._clock = clock
+        self._strict = strict
+        self.counts: dict[str, int] = {}
+        self._watches: list[_Watch] = []
+
+    def count(self, flag: str) -> int:
+        return self.counts.get(flag, 0)
+
+    def met(self, flag: str, expected: int) -> bool:
+        return self.count(flag) >= expected + self._strict
+
+    def raise_by(self, flag: str, increment: int = 1) -> None:
+        self.counts[flag] = self.count(flag) + increment
+        met = [watch for watch in self._watches if self.met(watch.flag, watch.expected)]
+        for watch in met:
+            self._watches.remove(watch)
+            watch.event.succeed()
+
+    def reset(self, flag: str) -> None:
+        self.counts[flag] = 0
+
+    def reached(self, flag: str, expected: int) -> simpy.Event:
+        """When ``flag`` has counted enough for ``expected``."""
+        event = self._clock.event()
+        if self.met(flag, expected):
+            event.succeed()
+        else:
+            self._watches.append(_Watch(flag, expected, event))
+        return event

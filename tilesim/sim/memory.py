@@ -1,0 +1,60 @@
+"""A memory's bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.errors import AccessError
+
+Bytes = NDArray[np.uint8]
+
+
+class Memory:
+    """``size_bytes`` of storage for each sample of a run, zero at first.
+
+    Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size) uint8.
+    """
+
+    def __init__(self, name: str, size_bytes: int, samples: int = 1) -> None:
+        self.name = name
+        self.bytes: Bytes = np.zeros((samples, size_bytes), np.uint8)
+
+    @property
+    def size_bytes(self) -> int:
+        return self.bytes.shape[1]
+
+    def check(self, first: int, end: int) -> None:
+        """Refuse addresses from ``first`` up to ``end`` that the memory does not have."""
+        if first < 0 or end > self.size_bytes:
+            raise AccessError(f"{self.name} has bytes 0 to {self.size_bytes - 1}, not {first} to {end - 1}")
+
+    def words(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
+        """Read ``width_bytes`` at each address, a multiple of it: (samples, *addresses.shape, width_bytes)."""
+        self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
+        found = self._packed(width_bytes)[:, addresses // width_bytes]
+        return found.view(np.uint8).reshape(*found.shape, width_bytes)
+
+    def operands(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
+        """Read like :meth:`words`, at any address; one sample stands for all where all samples read the same bytes."""
+        self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
+        if (addresses % width_bytes).any():
+            found = self.bytes[:, addresses[..., None] + np.arange(width_bytes)]
+        else:
+            found = self.words(addresses, width_bytes)
+        return found[:1] if (found == found[:1]).all() else found
+
+    def write_words(self, addresses: NDArray[np.int64], words: Bytes) -> None:
+        """Write (samples, addresses, width_bytes); of two words at one address the later stays."""
+        width = words.shape[-1]
+        self.check(int(addresses.min()), int(addresses.max()) + width)
+        packed = np.ascontiguousarray(words).view(_word_type(width))[..., 0]
+        self._packed(width)[:, addresses // width] = packed
+
+    def _packed(self, width_bytes: int) -> NDArray[np.generic]:
+        return self.bytes.view(_word_type(width_bytes))
+
+
+def _word_type(width_bytes: int) -> np.dtype[np.generic]:
+    """A type that NumPy moves whole words with."""
+    return np.dtype(f"u{width_bytes}" if width_bytes in (1, 2, 4, 8) else f"V{width_bytes}")

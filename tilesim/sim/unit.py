@@ -1,0 +1,98 @@
+"""A named unit's account of its time: busy, stalled for a reason, or idle; every cycle exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import simpy
+
+from tilesim.sim.clock import Clock
+from tilesim.sim.recorder import Recorder
+
+
+class Reason(StrEnum):
+    """Why a unit can't go on. Waiting for an instruction is idleness, all else is a stall."""
+
+    INSTRUCTION = "instruction"
+    FLAG = "flag"
+    CREDIT = "credit"
+    FIFO = "fifo"
+    PORT = "port"
+    HOST = "host"
+
+    @property
+    def kind(self) -> str:
+        return "idle" if self is Reason.INSTRUCTION else f"stall:{self}"
+
+
+BUSY = "busy"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What a unit waits for, in words made when somebody asks."""
+
+    reason: Reason
+    since: int
+    describe: Callable[[], str]
+
+
+class Unit:
+    """One hardware unit's track: accounts of cycles by kind, the present wait, and the instruction in work.
+
+    Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add up to
+    the length of the run by themselves, and booking backwards is an error.
+    """
+
+    def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:
+        self.clock = clock
+        self.track = track
+        self.cycles: dict[str, int] = {}
+        self.bytes = 0
+        self.instruction = ""
+        self.waiting: Wait | None = None
+        self.active_until = 0
+        self._recorder = recorder
+        self._booked = 0
+
+    @property
+    def recording(self) -> bool:
+        return self._recorder is not None
+
+    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:
+        """Book the next ``cycles`` cycles."""
+        if cycles < 0:
+            raise AssertionError(f"{self.track} booked {cycles} cycles")
+        if cycles:
+            self.cycles[kind] = self.cycles.get(kind, 0) + cycles
+            if self._recorder is not None and kind != "idle":
+                self._recorder.record(self.track, self._booked, cycles, kind, self.instruction, moved_bytes)
+        self._booked += cycles
+        if kind != "idle":
+            self.active_until = self._booked
+        self.bytes += moved_bytes
+
+    def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> None:
+        """Book everything up to the start of cycle ``until`` (now)."""
+        self.add(kind, (self.clock.cycle if until is None else until) - self._booked, moved_bytes)
+
+    def wait(
+        self, event: simpy.Event, reason: Reason, describe: Callable[[], str] | None = None
+    ) -> Generator[simpy.Event, Any, Any]:
+        """Wait for ``event``; the cycles until then are the reason's."""
+        self.waiting = Wait(reason, self.clock.cycle, describe or (lambda: str(reason)))
+        value = yield event
+        self.waiting = None
+        self.spend(reason.kind)
+        return value
+
+    def restart(self) -> None:
+        """Begin a new account now."""
+        self.cycles, self.bytes, self._booked = {}, 0, self.clock.cycle
+
+    def close(self, end: int) -> None:
+        """Book the rest of the run, which ends at ``end``: what the unit waits for, or idle."""
+        self.spend(self.waiting.reason.kind if self.waiting else "idle", end)

@@ -1,0 +1,1 @@
+"""One operator a file: golden operators to tensorops."""

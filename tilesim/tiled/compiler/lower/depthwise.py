@@ -1,0 +1,94 @@
+"""Depthwise convolution: byte j of a word to lane j."""
+
+from __future__ import annotations
+
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.lower.convolution import lower_convolution
+from tilesim.tiled.compiler.nest import Line, NestWriter
+from tilesim.tiled.compiler.parameters import byte_weights, requantisation_rows
+from tilesim.tiled.compiler.task import Task, element_type
+from tilesim.tiled.isa.instructions import Operation, TensorOp
+
+
+def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
+    """Loops: output row, block of channels, output column, word of channels; kernel row and column inside.
+
+    With several outputs a channel the layer becomes a grouped convolution: a word's bytes can only go to one lane each.
+    """
+    weights, bias = task.constants
+    channels = task.inputs[0].shape.channels
+    if weights.shape[2] != channels:
+        return _as_grouped(task, op, channels)
+    vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
+    height, width, _ = weights.shape
+    block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
+    data = byte_weights(weights, block, op.weight_zero_point)
+    rows = requantisation_rows(bias, op.multiplier, op.shift, block, task.row_bytes)
+    row, pixel = source.row_bytes, source.pixel_bytes
+    nest = NestWriter(
+        [
+            Line("y", target.shape.height, {"input": op.strides[0] * row, "output": target.row_bytes}),
+            Line(
+                "cb",
+                len(data),
+                {"input": block, "weights": data[0].nbytes, "parameters": 3 * task.row_bytes, "output": block},
+            ),
+            Line("x", target.shape.width, {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+            Line(
+                "cg",
+                block // vector,
+                {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector},
+            ),
+            Line("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
+            Line("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
+            Line("lane", vector, {}),
+        ]
+    )
+    return [
+        TensorOp(
+            tiles=task.tiles,
+            operation=Operation.DEPTHWISE,
+            nest=nest.nest,
+            reduce=nest.reduce,
+            input=nest.reference("input", source.at(-op.padding.top, -op.padding.left)),
+            weights=nest.reference("weights", task.keep(data)),
+            parameters=nest.reference("parameters", task.keep(rows)),
+            output=nest.reference("output", target.at(0, 0)),
+            input_type=task.input_type,
+            weight_type=element_type(weights.dtype),
+            output_type=task.output_type,
+            input_zero_point=op.input_zero_point,
+            weight_zero_point=op.weight_zero_point,
+            output_zero_point=op.output_zero_point,
+            rule=op.rule,
+            clamp=op.clamp,
+            produce=nest.outermost,
+            layer=task.layer,
+        )
+    ]
+
+
+def channel_block(words: int, most: int) -> int:
+    """The largest divisor of ``words`` that is not above ``most``: blocks of one size need no alternate limit."""
+    return max(size for size in range(1, min(words, most) + 1) if words % size == 0)
+
+
+def _as_grouped(task: Task, op: DepthwiseConvolution, channels: int) -> list[TensorOp]:
+    weights, bias = task.constants
+    grouped = Convolution(
+        strides=op.strides,
+        padding=op.padding,
+        dilations=op.dilations,
+        groups=channels,
+        input_zero_point=op.input_zero_point,
+        weight_zero_point=op.weight_zero_point,
+        output_zero_point=op.output_zero_point,
+        rule=op.rule,
+        multiplier=op.multiplier,
+        shift=op.shift,
+        clamp=op.clamp,
+    )
+    by_output = weights.transpose(2, 0, 1)[..., None]
+    return lower_convolution(task.with_constants((by_output, bias)), grouped)

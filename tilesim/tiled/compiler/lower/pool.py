@@ -1,0 +1,138 @@
+"""Average and max pooling, and element-wise rescaling: bytes summed or compared in their lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from tilesim.network.operators.average_pool import AveragePool
+from tilesim.network.operators.max_pool import MaxPool
+from tilesim.network.operators.rescale import Rescale
+from tilesim.tiled.compiler.nest import Line, NestWriter
+from tilesim.tiled.compiler.task import Task
+from tilesim.tiled.isa.instructions import Operation, TensorOp
+
+
+@dataclass(frozen=True)
+class Span:
+    """Output positions ``start`` … ``start + count`` - 1 whose windows all hold ``taps`` positions of the map, the first at ``first``."""
+
+    start: int
+    count: int
+    first: int
+    taps: int
+
+
+def spans(outputs: int, size: int, window: int, stride: int, before: int) -> list[Span]:
+    """Cut one axis where the number of window positions inside the map changes, so that no padding is needed."""
+
+    def inside(position: int) -> tuple[int, int]:
+        corner = position * stride - before
+        return max(0, -corner), min(window, size - corner)
+
+    found = []
+    for (low, high), positions in groupby(range(outputs), inside):
+        places = list(positions)
+        found.append(Span(places[0], len(places), places[0] * stride - before + low, high - low))
+    return found
+
+
+def lower_average_pool(task: Task, op: AveragePool) -> list[TensorOp]:
+    """A tensorop for each part of the output whose windows hold the same number of elements."""
+    ops = []
+    for rows, columns in _parts(task, op):
+        count = op.window[0] * op.window[1] if op.count_includes_padding else rows.taps * columns.taps
+        rule, multiplier, shift = op.requantisation(count)
+        nest = _nest(task, op.strides, rows, columns)
+        ops.append(
+            _tensorop(
+                task,
+                nest,
+                Operation.SUM,
+                (rows, columns),
+                rule=rule,
+                scaling=(multiplier, shift),
+                zero_points=(op.input_zero_point, op.output_zero_point),
+                clamp=op.clamp,
+            )
+        )
+    return ops
+
+
+def lower_max_pool(task: Task, op: MaxPool) -> list[TensorOp]:
+    """A tensorop for each part of the output whose windows lie in the map alike."""
+    return [
+        _tensorop(task, _nest(task, op.strides, rows, columns), Operation.MAXIMUM, (rows, columns), clamp=op.clamp)
+        for rows, columns in _parts(task, op)
+    ]
+
+
+def lower_rescale(task: Task, op: Rescale) -> list[TensorOp]:
+    """An average over one element."""
+    shape = task.output.shape
+    whole = (Span(0, shape.height, 0, 1), Span(0, shape.width, 0, 1))
+    return [
+        _tensorop(
+            task,
+            _nest(task, (1, 1), *whole),
+            Operation.SUM,
+            whole,
+            rule=op.rule,
+            scaling=(int(op.multiplier), int(op.shift)),
+            zero_points=(op.input_zero_point, op.output_zero_point),
+            clamp=op.clamp,
+        )
+    ]
+
+
+def _parts(task: Task, op: AveragePool | MaxPool) -> Iterator[tuple[Span, Span]]:
+    source, target = task.inputs[0].shape, task.output.shape
+    for rows in spans(target.height, source.height, op.window[0], op.strides[0], op.padding.top):
+        for columns in spans(target.width, source.width, op.window[1], op.strides[1], op.padding.left):
+            yield rows, columns
+
+
+def _nest(task: Task, strides: tuple[int, int], rows: Span, columns: Span) -> NestWriter:
+    source, target, vector = task.inputs[0], task.output, task.topology.tile.vector_bytes
+    return NestWriter(
+        [
+            Line("y", rows.count, {"input": strides[0] * source.row_bytes, "output": target.row_bytes}),
+            Line("x", columns.count, {"input": strides[1] * source.pixel_bytes, "output": target.pixel_bytes}),
+            Line("cg", source.pixel_bytes // vector, {"input": vector, "output": vector}),
+            Line("ky", rows.taps, {"input": source.row_bytes}, reduce=True),
+            Line("kx", columns.taps, {"input": source.pixel_bytes}, reduce=True),
+            Line("lane", vector, {}),
+        ]
+    )
+
+
+def _tensorop(
+    task: Task,
+    nest: NestWriter,
+    operation: Operation,
+    part: tuple[Span, Span],
+    *,
+    clamp: tuple[int, int],
+    rule: str = "",
+    scaling: tuple[int, int] | tuple[()] = (),
+    zero_points: tuple[int, int] = (0, 0),
+) -> TensorOp:
+    rows, columns = part
+    return TensorOp(
+        tiles=task.tiles,
+        operation=operation,
+        nest=nest.nest,
+        reduce=nest.reduce,
+        input=nest.reference("input", task.inputs[0].at(rows.first, columns.first)),
+        output=nest.reference("output", task.output.at(rows.start, columns.start)),
+        input_type=task.input_type,
+        output_type=task.output_type,
+        input_zero_point=zero_points[0],
+        output_zero_point=zero_points[1],
+        rule=rule,
+        scaling=scaling,
+        clamp=clamp,
+        produce=nest.outermost,
+        layer=task.layer,
+    )

@@ -1,0 +1,38 @@
+"""Writing a loop nest down loop by loop, with each operand's stride beside its bound."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference
+
+
+@dataclass(frozen=True)
+class Line:
+    """A loop and how far it moves each operand, by the operand's name."""
+
+    name: str
+    bound: int
+    strides: dict[str, int]
+    reduce: bool = False
+
+
+class NestWriter:
+    """Loops, outermost first, the lanes last; those that run once are left out, but never all."""
+
+    def __init__(self, lines: list[Line], alternate: Alternate | None = None) -> None:
+        repeated = [line for line in lines[:-1] if line.bound > 1]
+        self.lines = [*(repeated or lines[:1]), lines[-1]]
+        loops = tuple(Loop(line.name, line.bound) for line in self.lines)
+        self.nest = Nest(loops, alternate)
+        self.reduce = tuple(line.name for line in self.lines if line.reduce)
+
+    @property
+    def outermost(self) -> str:
+        """The loop whose completion is that of the whole instruction."""
+        return self.lines[0].name
+
+    def reference(self, operand: str, base: int) -> Reference:
+        return Reference(
+            base, tuple((line.name, line.strides[operand]) for line in self.lines if line.strides.get(operand))
+        )

@@ -1,0 +1,181 @@
+"""Which memory each reference of an instruction addresses, in what steps and sizes, and whether all of it exists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from tilesim.tiled.isa.fields import Nest, Reference
+from tilesim.tiled.isa.instructions import (
+    Instruction,
+    MeshIn,
+    MeshOut,
+    NarrowToWide,
+    Operation,
+    RingConsume,
+    RingProduce,
+    TensorOp,
+    WideToNarrow,
+)
+from tilesim.tiled.isa.nests import blocks, iterations, span, straddles
+from tilesim.tiled.topology import Topology
+
+
+@dataclass(frozen=True)
+class Port:
+    """One side of a DMA: the memory, what it moves at a time, and the most loops of its traversal.
+
+    Source: for the loops, the Edge TPU's instructions as reported by others.
+    """
+
+    memory: str
+    unit: str
+    deepest: int
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensorop's operand: its memory, whether it moves once a result group, what its addresses and sizes are."""
+
+    memory: str
+    once_a_group: bool
+    multiple: str
+    access: str
+
+
+PORTS: dict[type, dict[str, Port]] = {
+    RingConsume: {"write": Port("wide", "row", 4)},
+    RingProduce: {"read": Port("wide", "row", 4)},
+    NarrowToWide: {"read": Port("narrow", "word", 6), "write": Port("wide", "row", 4)},
+    WideToNarrow: {"read": Port("wide", "row", 4), "write": Port("narrow", "word", 6)},
+    MeshIn: {"write": Port("mesh", "word", 4)},
+    MeshOut: {"read": Port("narrow", "word", 4)},
+}
+
+LANE_BYTES = 4
+"""Bytes of a lane's bias, multiplier, shift or sum."""
+IN_ONE_ROW = ("weights", "parameters")
+"""Operands that one access to wide memory must deliver; of the parameters, each of the three rows by itself."""
+
+OPERANDS: dict[str, Operand] = {
+    "input": Operand("narrow", False, "operand", "operand"),
+    "input_b": Operand("narrow", False, "operand", "operand"),
+    "weights": Operand("wide", False, "byte", "weights"),
+    "parameters": Operand("wide", True, "lane", "parameters"),
+    "sums_in": Operand("wide", True, "row", "row"),
+    "sums_out": Operand("wide", True, "row", "row"),
+    "output": Operand("narrow", True, "word", "results"),
+}
+
+
+def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> dict[str, int]:
+    """What the words of the tables above mean in bytes, for an operation on ``lanes`` lanes."""
+    tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
+    broadcast = operation is Operation.CONVOLUTION
+    operand = tile.inputs_per_cycle if broadcast else tile.vector_bytes
+    return {
+        "byte": 1,
+        "word": word,
+        "row": row,
+        "lane": LANE_BYTES,
+        "parameters": 2 * row + LANE_BYTES * lanes,
+        "operand": operand,
+        "weights": lanes * operand if broadcast else operand,
+        "results": -(-lanes // word) * word,
+    }
+
+
+@dataclass(frozen=True)
+class Access:
+    """A stream of addresses into one memory: only the loops in ``moving`` move it."""
+
+    field: str
+    memory: str
+    nest: Nest
+    reference: Reference
+    moving: frozenset[str]
+    multiple: str
+    size: str
+    operation: Operation = Operation.CONVOLUTION
+
+
+def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
+    """Every stream of addresses of ``instruction``."""
+    if isinstance(instruction, TensorOp):
+        yield from _operands(instruction)
+    for name, port in PORTS.get(type(instruction), {}).items():
+        traversal = getattr(instruction, name)
+        moving = frozenset(loop.name for loop in traversal.nest.loops)
+        memory = topology.mesh.destination if port.memory == "mesh" else port.memory
+        yield Access(name, memory, traversal.nest, traversal.reference, moving, port.unit, port.unit)
+
+
+def _operands(op: TensorOp) -> Iterator[Access]:
+    # The lanes all go in one cycle, so that their loop never moves an address.
+    issued = frozenset(loop.name for loop in op.nest.loops[:-1])
+    for name, operand in OPERANDS.items():
+        reference = getattr(op, name)
+        if reference is not None:
+            moving = issued.difference(op.reduce) if operand.once_a_group else issued
+            yield Access(
+                name, operand.memory, op.nest, reference, moving, operand.multiple, operand.access, op.operation
+            )
+
+
+def access_faults(access: Access, topology: Topology) -> Iterator[str]:
+    """What is wrong with the addresses of ``access``, whose nest and reference must be sound."""
+    yield from _misaligned(access, sizes_bytes(topology, access.operation)[access.multiple])
+    yield from _outside(access, topology)
+    if access.field not in IN_ONE_ROW:
+        return
+    row_bytes = topology.wide_memory.row_bytes
+    sized = partial(_row_part_bytes, access, topology)
+    if straddles(access.nest, access.reference, access.moving, sized, row_bytes):
+        most = max(sized(block.innermost) for block in blocks(access.nest))
+        yield f"{access.field} must not cross the end of a row of {row_bytes} bytes within one operand of {most} bytes"
+
+
+def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:
+    return LANE_BYTES * lanes if access.field == "parameters" else _size_bytes(access, topology, lanes)
+
+
+def _size_bytes(access: Access, topology: Topology, lanes: int) -> int:
+    return sizes_bytes(topology, access.operation, lanes)[access.size]
+
+
+def _misaligned(access: Access, multiple: int) -> Iterator[str]:
+    bounds = {loop.name: loop.bound for loop in access.nest.loops}
+    what = f"a multiple of {multiple} bytes (one {access.multiple})"
+    if access.reference.base % multiple:
+        yield f"{access.field} must begin at {what}, not at {access.reference.base:#x}"
+    for loop, stride in access.reference.strides:
+        if stride % multiple and loop in access.moving and bounds[loop] > 1:
+            yield f"{access.field} must move by {what} in the loop {loop}, not by {stride}"
+
+
+def _outside(access: Access, topology: Topology) -> Iterator[str]:
+    memory = topology.narrow_memory if access.memory == "narrow" else topology.wide_memory
+    lowest, end = 0, 0
+    for block in blocks(access.nest):
+        low, high = span(block, access.reference, access.moving)
+        lowest, end = min(lowest, low), max(end, high + _size_bytes(access, topology, block.innermost))
+    if lowest < 0 or end > memory.size_bytes:
+        yield (
+            f"{access.field} must stay inside the {access.memory} memory of {memory.size_bytes} bytes, "
+            f"but {f'begins at {lowest}' if lowest < 0 else f'ends at {end}'}"
+        )
+
+
+def transfer_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
+    """A DMA between the memories must move whole rows, as many bytes as it reads. Source: 001 [0052]."""
+    size = sizes_bytes(topology)
+    moved_bytes = {
+        port.unit: iterations(getattr(instruction, side).nest) * size[port.unit]
+        for side, port in PORTS.get(type(instruction), {}).items()
+    }
+    if len(moved_bytes) == 2 and moved_bytes["word"] != moved_bytes["row"]:
+        yield (
+            f"read and write must move the same whole rows of {size['row']} bytes, "
+            f"not {moved_bytes['word']} bytes of narrow words and {moved_bytes['row']} bytes of wide rows"
+        )

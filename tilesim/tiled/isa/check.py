@@ -1,0 +1,188 @@
+"""Static checks of a program: what no hardware could run, found before the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tilesim.tiled.isa.accesses import access_faults, accesses, transfer_faults
+from tilesim.tiled.isa.check_nests import nest_faults
+from tilesim.tiled.isa.check_tensorop import tensorop_faults
+from tilesim.tiled.isa.fields import Side
+from tilesim.tiled.isa.instructions import (
+    Classify,
+    ElementType,
+    Infeed,
+    Instruction,
+    MeshIn,
+    MeshOut,
+    Outfeed,
+    RingProduce,
+    TensorOp,
+)
+from tilesim.tiled.isa.program import Program, TensorPiece
+from tilesim.tiled.isa.scanner import shown, unknown
+from tilesim.tiled.topology import Grid
+
+SOURCES = ("host", "data")
+SMALLEST = {"rows": 1, "elements": 1, "output": 0, "increment": 0, "count": 0, "fill": -128, "layer": -1}
+STEPS = {Side.NORTH: (-1, 0), Side.EAST: (0, 1), Side.SOUTH: (1, 0), Side.WEST: (0, -1)}
+
+
+def faults(program: Program) -> list[str]:
+    """Everything that is wrong with ``program``, one sentence each; empty when it is sound.
+
+    A fault names the instruction by its label or its place (``load[3] ring_consume``) and the field. Waits that can
+    never end are no faults: they are found, and explained, by running.
+    """
+    found = [
+        f"{_where(section, place, instruction)}: {sentence}"
+        for section, instructions in (("load", program.load), ("run", program.run))
+        for place, instruction in enumerate(instructions)
+        for sentence in _instruction_faults(instruction, program)
+    ]
+    for check in (_label_faults, _piece_faults, _data_faults, _row_faults, _size_faults):
+        found += check(program)
+    return found
+
+
+def _where(section: str, place: int, instruction: Instruction) -> str:
+    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"
+
+
+def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[str]:
+    topology = program.topology
+    yield from _number_faults(instruction, program)
+    yield from _bitmap_faults(instruction, topology.tiles)
+    if isinstance(instruction, MeshOut):
+        yield from _mesh_faults(instruction, topology.grid)
+    if isinstance(instruction, Infeed | Outfeed):
+        yield from _host_faults(instruction, program)
+    if isinstance(instruction, TensorOp):
+        yield from tensorop_faults(instruction, topology)
+    loops = list(nest_faults(instruction, topology))
+    yield from loops
+    if not loops:  # addresses mean nothing in an unsound nest
+        for access in accesses(instruction, topology):
+            yield from access_faults(access, topology)
+        yield from transfer_faults(instruction, topology)
+
+
+def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
+    for field, least in SMALLEST.items():
+        value = getattr(instruction, field, None)
+        if isinstance(value, int) and value < least:
+            yield f"{field} must be at least {least}, not {value}"
+    if instruction.layer >= len(program.layers):
+        yield f"layer must be below the number of layers {len(program.layers)}, not {instruction.layer}"
+    if isinstance(instruction, Classify):
+        most = instruction.rows * program.topology.wide_memory.row_bytes
+        if instruction.elements > most:
+            yield f"elements must be at most the {most} bytes of its rows, not {instruction.elements}"
+    if isinstance(instruction, MeshIn) and instruction.fill > 255:
+        yield f"fill must be a byte, -128 to 255, not {instruction.fill}"
+
+
+def _bitmap_faults(instruction: Instruction, tiles: int) -> Iterator[str]:
+    bitmaps = {"tiles": (tiles, "tiles"), "to": (tiles + 2, "tiles, classifier and sink")}
+    for field, (width, what) in bitmaps.items():
+        bitmap = getattr(instruction, field, None)
+        if bitmap is not None and not 0 < bitmap < 1 << width:
+            stops = "none" if bitmap == 0 else f"{bitmap:#x}"
+            yield f"{field} must name some of the {width} {what} (1 to {(1 << width) - 1:#x}), not {stops}"
+    if isinstance(instruction, RingProduce) and instruction.tiles & instruction.to:
+        own = instruction.tiles & instruction.to
+        yield f"to must not name the tile that sends ({own:#x}), as {instruction.to:#x} does"
+
+
+def _mesh_faults(instruction: MeshOut, grid: Grid) -> Iterator[str]:
+    down, right = STEPS[instruction.side]
+    for tile in range(grid.rows * grid.columns):
+        row, column = divmod(tile, grid.columns)
+        neighbour = 0 <= row + down < grid.rows and 0 <= column + right < grid.columns
+        if instruction.tiles >> tile & 1 and not neighbour:
+            yield f"side must be where every tile has a neighbour; tile {tile} has none to the {instruction.side}"
+
+
+def _host_faults(instruction: Infeed | Outfeed, program: Program) -> Iterator[str]:
+    if isinstance(instruction, Outfeed):
+        if instruction.output >= len(program.outputs):
+            yield f"output must be below the number of outputs {len(program.outputs)}, not {instruction.output}"
+        return
+    if instruction.source not in SOURCES:
+        yield f"source {unknown(instruction.source, SOURCES, 'where the rows are')}"
+    size_bytes = program.topology.data_memory.size_bytes
+    end = instruction.address + instruction.rows * program.topology.wide_memory.row_bytes
+    if instruction.source == "data" and not 0 <= instruction.address <= end <= size_bytes:
+        reach = f"{instruction.address:#x} to {end:#x}"
+        yield f"address must stay inside the data memory of {size_bytes} bytes, not {reach}"
+
+
+def _label_faults(program: Program) -> Iterator[str]:
+    labels = Counter(instruction.label for instruction in (*program.load, *program.run) if instruction.label)
+    for label, count in labels.items():
+        if count > 1:
+            yield f"{label}: a label must belong to one instruction, not to {count}"
+
+
+def _piece_faults(program: Program) -> Iterator[str]:
+    labels = {instruction.label for instruction in program.run if instruction.label}
+    tensors = {tensor.index for tensor in program.tensors}
+    for place, piece in enumerate(program.pieces):
+        where = f"piece[{place}] of tensor {piece.index}"
+        if piece.after not in labels:
+            yield f"{where}: after {unknown(piece.after, labels, 'the label of an instruction of the run')}"
+        if piece.index not in tensors:
+            yield f"{where}: index must be that of a tensor, not {piece.index}"
+        if not 0 <= piece.tile < program.topology.tiles:
+            yield f"{where}: tile must be below the number of tiles {program.topology.tiles}, not {piece.tile}"
+        if piece.element not in frozenset(ElementType):
+            yield f"{where}: element {unknown(piece.element, ElementType, 'a type')}"
+        yield from (f"{where}: {sentence}" for sentence in _extent_faults(piece, program))
+
+
+def _extent_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
+    size_bytes = program.topology.narrow_memory.size_bytes
+    height, width, channels = piece.extent
+    end = piece.address + (height - 1) * piece.row_bytes + (width - 1) * piece.pixel_bytes + channels
+    if piece.address < 0 or end > size_bytes:
+        yield f"address must keep it inside the narrow memory of {size_bytes} bytes, not {piece.address:#x} to {end:#x}"
+
+
+def _data_faults(program: Program) -> Iterator[str]:
+    size_bytes = program.topology.data_memory.size_bytes
+    names = Counter(segment.name for segment in program.data)
+    yield from (
+        f"data: the name {shown(name)} must belong to one segment" for name, count in names.items() if count > 1
+    )
+    end, before = 0, ""
+    for segment in sorted(program.data, key=lambda segment: segment.address):
+        last = segment.address + segment.data.size
+        if segment.address < 0 or last > size_bytes:
+            yield (
+                f"data {shown(segment.name)}: address must keep it inside the data memory of {size_bytes} bytes, "
+                f"not {segment.address:#x} to {last:#x}"
+            )
+        if before and segment.address < end:
+            yield f"data {shown(segment.name)}: address must not lie in {shown(before)}, which ends at {end:#x}"
+        end, before = max((end, before), (last, segment.name))
+
+
+def _row_faults(program: Program) -> Iterator[str]:
+    """Rows that nobody takes; more rows taken than there are is a wait without an end, which the run explains."""
+    given = sum(tensor.rows for tensor in program.inputs)
+    taken = sum(each.rows for each in program.run if isinstance(each, Infeed) and each.source == "host")
+    if taken < given:
+        yield f"run: the infeeds must take all {given} rows of the inputs from the host, not {taken}"
+    for place, tensor in enumerate(program.outputs):
+        rows = sum(each.rows for each in program.run if isinstance(each, Outfeed) and each.output == place)
+        if rows != tensor.rows:
+            yield f"run: the outfeeds of output {place} must pass on its {tensor.rows} rows, not {rows}"
+
+
+def _size_faults(program: Program) -> Iterator[str]:
+    topology = program.topology
+    words = sum(instruction.words for instruction in (*program.load, *program.run))
+    need, have = words * topology.instruction_bus.width_bytes, topology.instruction_memory.size_bytes
+    if need > have:
+        yield f"program: its {words} words must fit in the instruction memory of {have} bytes, not take {need}"

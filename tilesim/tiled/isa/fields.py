@@ -1,0 +1,113 @@
+"""What instructions are made of: loops, references, traversals, watchers, and the names of flags and engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Flag(StrEnum):
+    """A tile's sync flags: one counter per virtual write port. Source: libedgetpu's register names; 001 [0049]."""
+
+    AVDATA = "avdata"
+    PARAMETERS = "parameters"
+    PARTIAL_SUMS = "partial_sums"
+    MESH_NORTH_IN = "mesh_north_in"
+    MESH_EAST_IN = "mesh_east_in"
+    MESH_SOUTH_IN = "mesh_south_in"
+    MESH_WEST_IN = "mesh_west_in"
+    MESH_NORTH_OUT = "mesh_north_out"
+    MESH_EAST_OUT = "mesh_east_out"
+    MESH_SOUTH_OUT = "mesh_south_out"
+    MESH_WEST_OUT = "mesh_west_out"
+    WIDE_TO_NARROW = "wide_to_narrow"
+    WIDE_TO_SCALING = "wide_to_scaling"
+    NARROW_TO_WIDE = "narrow_to_wide"
+    RING_READ_A = "ring_read_a"
+    RING_READ_B = "ring_read_b"
+    RING_WRITE = "ring_write"
+    RING_PRODUCER_A = "ring_producer_a"
+    RING_PRODUCER_B = "ring_producer_b"
+
+
+class Engine(StrEnum):
+    """A tile's engines; each has an instruction buffer of its own. Source: 001 [0054], 003 [0031]."""
+
+    TENSOR = "tensor"
+    RING_CONSUMER = "ring_consumer"
+    RING_PRODUCER = "ring_producer"
+    NARROW_TO_WIDE = "narrow_to_wide"
+    WIDE_TO_NARROW = "wide_to_narrow"
+    MESH_IN_NORTH = "mesh_in_north"
+    MESH_IN_EAST = "mesh_in_east"
+    MESH_IN_SOUTH = "mesh_in_south"
+    MESH_IN_WEST = "mesh_in_west"
+    MESH_OUT_NORTH = "mesh_out_north"
+    MESH_OUT_EAST = "mesh_out_east"
+    MESH_OUT_SOUTH = "mesh_out_south"
+    MESH_OUT_WEST = "mesh_out_west"
+
+
+class Side(StrEnum):
+    """Where a mesh neighbour is."""
+
+    NORTH = "north"
+    EAST = "east"
+    SOUTH = "south"
+    WEST = "west"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One loop of a nest: its name within the instruction and how often it runs."""
+
+    name: str
+    bound: int
+
+
+@dataclass(frozen=True)
+class Alternate:
+    """In the last iteration of ``loop`` the innermost loop runs ``limit`` times. Source: US 10,248,908, abstract."""
+
+    loop: str
+    limit: int
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops, outermost first, each wrapped around the next."""
+
+    loops: tuple[Loop, ...]
+    alternate: Alternate | None = None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An operand in a memory: ``base`` plus, for each named loop, its counter times a stride, all in bytes.
+
+    A loop that is not named does not move the address (its bit in the loop mask is clear). Source: 001 [0041], [0047].
+    """
+
+    base: int
+    strides: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Traversal:
+    """A nest with the one reference that it moves: the address stream of one side of a DMA."""
+
+    nest: Nest
+    reference: Reference
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Stall until ``flag`` has counted enough; ``loop`` None means once, before the nest starts.
+
+    Iteration k of ``loop`` (counted over the whole nest) waits for ``expected + k * stride``. Source: 001 [0051].
+    """
+
+    flag: Flag
+    expected: int
+    loop: str | None = None
+    stride: int = 0

@@ -1,0 +1,294 @@
+"""The instruction set of the tiled chip: one frozen dataclass an instruction.
+
+Every instruction for tiles names them in ``tiles``, a bitmap (bit k is tile k, row-major). ``wait`` holds watchers;
+``produce`` names the loop whose completion increments the flag of the engine's write port (None: it never does); an
+instruction without loops of its own completes them all at once when it retires. ``layer`` only labels statistics.
+
+Source: 001 Fig. 3 and [0046]-[0059] for what there is; the record fields are an assumption.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar, TypeAlias
+
+from tilesim.tiled.isa.fields import Engine, Flag, Nest, Reference, Side, Traversal, Watcher
+
+
+class Operation(StrEnum):
+    """What a tensorop's MAC array does with its operands; the layer type of 001 [0046]."""
+
+    CONVOLUTION = "convolution"
+    """A narrow word goes to all lanes; also fully connected layers."""
+    DEPTHWISE = "depthwise"
+    """Byte j of the narrow word goes to lane j, which has weights of its own."""
+    SUM = "sum"
+    """Byte j is added in lane j: average pooling and reductions."""
+    MAXIMUM = "maximum"
+    """Byte j competes in lane j: max pooling."""
+    ADD = "add"
+    """Byte j of two operands, each rescaled, is added in lane j."""
+
+
+class ElementType(StrEnum):
+    """How a memory byte stands for an integer."""
+
+    I8 = "i8"
+    U8 = "u8"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TensorOp:
+    """A whole layer part in one instruction.
+
+    ``nest``: up to 8 loops; those in ``reduce`` stand inside all others; the innermost loop is the lanes, one cycle.
+    ``input`` and ``input_b`` are narrow, ``output`` narrow; ``weights``, ``parameters`` (three rows: bias, multiplier
+    and shift of the lanes), ``sums_in`` and ``sums_out`` (one row of int32 a lane) wide. With ``sums_out`` the int32
+    sums leave and no output is written. ``widths``: bits of activations and weights; 8 and 16 halve, 16 and 16 quarter
+    the rate.
+    """
+
+    mnemonic: ClassVar[str] = "tensorop"
+    engine: ClassVar[Engine] = Engine.TENSOR
+    words: ClassVar[int] = 17
+
+    tiles: int
+    operation: Operation
+    nest: Nest
+    reduce: tuple[str, ...] = ()
+    input: Reference
+    input_b: Reference | None = None
+    weights: Reference | None = None
+    parameters: Reference | None = None
+    sums_in: Reference | None = None
+    sums_out: Reference | None = None
+    output: Reference | None = None
+    input_type: ElementType = ElementType.I8
+    weight_type: ElementType = ElementType.I8
+    output_type: ElementType = ElementType.I8
+    input_zero_point: int = 0
+    weight_zero_point: int = 0
+    output_zero_point: int = 0
+    widths: tuple[int, ...] = (8, 8)
+    rule: str = ""
+    scaling: tuple[int, ...] = ()
+    clamp: tuple[int, ...] = (-128, 127)
+    wait: tuple[Watcher, ...] = ()
+    produce: str | None = None
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingConsume:
+    """Post a consumer: each arriving row with this tile's bit goes to the next address of ``write`` (wide rows)."""
+
+    mnemonic: ClassVar[str] = "ring_consume"
+    engine: ClassVar[Engine] = Engine.RING_CONSUMER
+    words: ClassVar[int] = 4
+
+    tiles: int
+    write: Traversal
+    wait: tuple[Watcher, ...] = ()
+    produce: str | None = None
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RingProduce:
+    """Send the wide rows of ``read`` over the ring to the stops in the bitmap ``to``."""
+
+    mnemonic: ClassVar[str] = "ring_produce"
+    engine: ClassVar[Engine] = Engine.RING_PRODUCER
+    words: ClassVar[int] = 4
+
+    tiles: int
+    read: Traversal
+    to: int
+    wait: tuple[Watcher, ...] = ()
+    produce: str | None = None
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NarrowToWide:
+    """Gather the narrow words of ``read`` into the wide rows of ``write``."""
+
+    mnemonic: ClassVar[str] = "narrow_to_wide"
+    engine: ClassVar[Engine] = Engine.NARROW_TO_WIDE
+    words: ClassVar[int] = 7
+
+    tiles: int
+    read: Traversal
+    write: Traversal
+    wait: tuple[Watcher, ...] = ()
+    produce: str | None = None
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WideToNarrow:
+    """Scatter the wide rows of ``read`` over the narrow words of ``write``."""
+
+    mnemonic: ClassVar[str] = "wide_to_narrow"
+    engine: ClassVar[Engine] = Engine.WIDE_TO_NARROW
+    words: ClassVar[int] = 7
+
+    tiles: int
+    read: Traversal
+    write: Traversal
+    wait: tuple[Watcher, ...] = ()
+    produce: str | None = None
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshIn:
+    """Take words from the neighbour at ``side`` into the narrow words of ``write``; off the grid, write ``fill``."""
+
+    mnemonic: ClassVar[str] = "mesh_in"
+    words: ClassVar[int] = 6
+
+    tiles: int
+    side: Side
+    write: Traversal
+    fill: int = 0
+    wait: tuple[Watcher, ...] = ()
+    produce: str | None = None
+    layer: int = -1
+    label: str = ""
+
+    @property
+    def engine(self) -> Engine:
+        return Engine(f"mesh_in_{self.side}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeshOut:
+    """Send the narrow words of ``read`` to the neighbour at ``side``."""
+
+    mnemonic: ClassVar[str] = "mesh_out"
+    words: ClassVar[int] = 6
+
+    tiles: int
+    side: Side
+    read: Traversal
+    wait: tuple[Watcher, ...] = ()
+    produce: str | None = None
+    layer: int = -1
+    label: str = ""
+
+    @property
+    def engine(self) -> Engine:
+        return Engine(f"mesh_out_{self.side}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileFence:
+    """Hold this tile's later instructions, and the bus behind them, until the engines in ``idle`` have drained.
+
+    Then the flags in ``reset`` return to 0 and the controller's fence counter grows by ``increment``.
+    Source: 001 [0059]; the reset is from the Edge TPU's fences as reported by others.
+    """
+
+    mnemonic: ClassVar[str] = "tile_fence"
+    words: ClassVar[int] = 1
+
+    tiles: int
+    idle: tuple[Engine, ...] = tuple(Engine)
+    reset: tuple[Flag, ...] = ()
+    increment: int = 0
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classify:
+    """The classifier tile: ``rows`` from the ring, ``function`` over their first ``elements`` bytes, rows to the sink.
+
+    ``scaling`` holds what the function needs as integers (floats as float32 bit patterns).
+    Source: 001 [0057].
+    """
+
+    mnemonic: ClassVar[str] = "classify"
+    words: ClassVar[int] = 4
+
+    rows: int
+    elements: int
+    function: str
+    scaling: tuple[int, ...] = ()
+    input_type: ElementType = ElementType.I8
+    output_type: ElementType = ElementType.I8
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Infeed:
+    """Controller: put rows on the ring for the stops in the bitmap ``to``.
+
+    ``source`` is ``host`` (the next ``rows`` that the host sends) or ``data`` (``rows`` from data memory at
+    ``address``).
+    """
+
+    mnemonic: ClassVar[str] = "infeed"
+    words: ClassVar[int] = 0
+
+    source: str
+    rows: int
+    address: int = 0
+    to: int
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outfeed:
+    """Controller: pass the next ``rows`` that reach the ring's sink on to the host, as output ``output``."""
+
+    mnemonic: ClassVar[str] = "outfeed"
+    words: ClassVar[int] = 0
+
+    output: int
+    rows: int
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalarFence:
+    """Controller: issue nothing until the fence counter has reached ``count``; then set it back to 0."""
+
+    mnemonic: ClassVar[str] = "scalar_fence"
+    words: ClassVar[int] = 0
+
+    count: int
+    layer: int = -1
+    label: str = ""
+
+
+TileInstruction: TypeAlias = (
+    TensorOp | RingConsume | RingProduce | NarrowToWide | WideToNarrow | MeshIn | MeshOut | TileFence
+)
+ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
+Instruction: TypeAlias = TileInstruction | Classify | ControllerInstruction
+
+INSTRUCTIONS: tuple[type[Instruction], ...] = (
+    TensorOp,
+    RingConsume,
+    RingProduce,
+    NarrowToWide,
+    WideToNarrow,
+    MeshIn,
+    MeshOut,
+    TileFence,
+    Classify,
+    Infeed,
+    Outfeed,
+    ScalarFence,
+)

@@ -1,0 +1,113 @@
+"""A program: instructions for one chip, the parameters they move, and how the host lays out inputs and outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.tiled.isa.instructions import Instruction
+from tilesim.tiled.topology import Topology
+
+
+@dataclass(frozen=True)
+class HostTensor:
+    """How the host presents one model input, or takes one model output; ``index`` is the model's.
+
+    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). On the ring the tensor is
+    canonical (channels last), one byte an element of type ``element`` (``i8`` or ``u8``), each pixel padded to
+    ``pixel_bytes``, and the whole padded to whole rows with the byte ``pad``. A float tensor is quantised by the host on
+    its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out: ``real = scale * (q - zero_point)`` in float32, ``scale`` 0 for integers.
+    """
+
+    name: str
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    element: str
+    pixel_bytes: int
+    rows: int
+    pad: int = 0
+    scale: float = 0.0
+    zero_point: int = 0
+    rounding: str = "even"
+
+
+@dataclass(frozen=True)
+class DataSegment:
+    """Bytes that stand in data memory at ``address`` before the program starts."""
+
+    name: str
+    address: int
+    data: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of the network, for statistics: instructions name it by its place in the program's list."""
+
+    name: str
+    kind: str
+    macs: int
+
+
+@dataclass(frozen=True)
+class TensorPiece:
+    """Where a part of a model tensor stands once the instruction ``after`` has retired.
+
+    Element (y, x, c) of the piece is the byte at ``address + y * row_bytes + x * pixel_bytes + c`` of the tile's narrow
+    memory. ``origin`` is its place in the canonical tensor of ``shape`` (height, width, channels), ``extent`` its size.
+    """
+
+    index: int
+    after: str
+    tile: int
+    address: int
+    row_bytes: int
+    pixel_bytes: int
+    origin: tuple[int, int, int]
+    extent: tuple[int, int, int]
+    element: str
+
+
+@dataclass(frozen=True)
+class TensorLayout:
+    """A model tensor that can be read out of the tiles: its canonical and model shapes and its pieces."""
+
+    index: int
+    name: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything that one chip needs for one network.
+
+    ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference. Instructions are issued in order.
+    """
+
+    name: str
+    topology: Topology
+    load: tuple[Instruction, ...]
+    run: tuple[Instruction, ...]
+    data: tuple[DataSegment, ...] = ()
+    inputs: tuple[HostTensor, ...] = ()
+    outputs: tuple[HostTensor, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    tensors: tuple[TensorLayout, ...] = ()
+    pieces: tuple[TensorPiece, ...] = ()
+
+    def __eq__(self, other: Any) -> bool:
+        from tilesim.tiled.isa.text import write_text
+
+        return (
+            isinstance(other, Program)
+            and write_text(self) == write_text(other)
+            and all(np.array_equal(a.data, b.data) for a, b in zip(self.data, other.data, strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,1 @@
+"""The hardware units of the tiled chip, one a file."""

@@ -1,0 +1,57 @@
+"""The activation unit: int32 sums become the integers of the next layer.
+
+Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes; element-wise and pooling
+layers carry theirs in the instruction.
+
+Timing: none of its own; the three rows cost three wide reads when they change. Source: 001 [0028], [0050]; the rows are an assumption.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.requantise import BLOCK_ELEMENTS, requantise, saturate
+from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.units.mac_array import ELEMENT_DTYPES, Sums
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.operands import Operands, Stream
+
+PARAMETER_ROWS = 3
+
+
+class ActivationUnit:
+    """Requantises, adds the output's zero point and clamps."""
+
+    def __init__(self, memories: TileMemories) -> None:
+        self._memories = memories
+
+    def finish(self, op: TensorOp, operands: Operands, sums: Sums, first: int, end: int) -> NDArray[np.uint8]:
+        """Output bytes (samples, groups, lanes) of the groups ``first`` to ``end``."""
+        zero_point = 0 if op.operation is Operation.ADD else op.output_zero_point
+        if operands.parameters is not None:
+            sums = self._by_rows(op, operands.parameters, operands.lane_bound, sums, slice(first, end))
+        elif op.operation is Operation.SUM:
+            multiplier, shift = (np.array([value], np.int32) for value in op.scaling)
+            sums = requantise(op.rule, sums, multiplier, shift)
+        low, high = op.clamp
+        return saturate(sums, zero_point, (low, high), ELEMENT_DTYPES[op.output_type]).view(np.uint8)
+
+    def row(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first of the three rows that hold the parameters at ``address``."""
+        return address - address % self._memories.row_bytes
+
+    def _by_rows(self, op: TensorOp, parameters: Stream, lanes: int, sums: Sums, groups: slice) -> Sums:
+        addresses, which = np.unique(parameters.groups[groups], return_inverse=True)
+        rows = addresses[:, None] + np.arange(PARAMETER_ROWS) * self._memories.row_bytes
+        values = self._memories.wide.operands(rows, 4 * lanes).view(np.int32)
+        if len(values) == 1 and len(addresses) == 1:
+            bias, multiplier, shift = values[0, 0]
+            return requantise(op.rule, sums + bias, multiplier, shift)
+        out = np.empty_like(sums)
+        step = max(1, BLOCK_ELEMENTS // sums[:, :1].size)
+        for start in range(0, sums.shape[1], step):
+            block = slice(start, start + step)
+            bias, multiplier, shift = np.moveaxis(values[:, which[block]], 2, 0)
+            out[:, block] = requantise(op.rule, sums[:, block] + bias, multiplier, shift)
+        return out

@@ -1,0 +1,91 @@
+"""The classifier tile: applies a function to the outputs of the last fully connected layer."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+import simpy
+
+from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.sim.clock import Clock
+from tilesim.sim.fifo import Fifo
+from tilesim.sim.memory import Bytes
+from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.instructions import Classify
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
+from tilesim.tiled.units.ring import Packet, RingStop
+
+FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
+"""What the classifier can apply. ``scaling``: input and output scale as float32 bits, output zero point, lowest and highest output."""
+
+Work = Generator[simpy.Event, Any, None]
+
+
+class ClassifierTile:
+    """Collects rows from the ring, applies its function to their first elements, and sends rows to the sink.
+
+    Timing: elements * cycles_per_element cycles after the last row has come, then a row a cycle.
+    Source: 001 [0057]; the rate is an assumption.
+    """
+
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop) -> None:
+        self.buffer: Fifo[Classify] = Fifo(clock, topology.instruction_bus.buffer_depth)
+        self.unit = unit
+        self.current: Classify | None = None
+        self._clock = clock
+        self._cycles_per_element = topology.classifier.cycles_per_element
+        self._sink = 1 << (topology.tiles + 1)
+        self._stop = stop
+        self._row: simpy.Event | None = None
+        stop.receiver = self
+        clock.process(self._work())
+
+    def _work(self) -> Work:
+        while True:
+            self.current = None
+            self.unit.instruction = ""
+            op: Classify = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
+            self.current = op
+            self.unit.instruction = op.label
+            rows = []
+            for _ in range(op.rows):
+                self._row = self._clock.event()
+                self._stop.poke()
+                packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
+                yield self._clock.timeout(1)
+                self.unit.spend(BUSY, moved_bytes=packet.row.shape[1])
+                rows.append(packet.row)
+            yield self._clock.timeout(op.elements * self._cycles_per_element)
+            self.unit.spend(BUSY)
+            yield from self._reply(op, classified(op, np.concatenate(rows, axis=1)))
+
+    def _reply(self, op: Classify, data: Bytes) -> Work:
+        row_bytes = data.shape[1] // op.rows
+        for k in range(op.rows):
+            row = data[:, k * row_bytes : (k + 1) * row_bytes]
+            sent = self._stop.send(Packet(self._sink, row, k == op.rows - 1, op.label))
+            yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
+            yield self._clock.timeout(1)
+            self.unit.spend(BUSY)
+
+    def obstacle(self) -> str | None:
+        return None if self._row is not None else "the classifier to be posted"
+
+    def take(self, packet: Packet) -> None:
+        assert self._row is not None
+        row, self._row = self._row, None
+        row.succeed(packet)
+
+
+def classified(op: Classify, data: Bytes) -> Bytes:
+    """The rows with the function applied to their first ``elements`` bytes."""
+    scales = np.array(op.scaling[:2], np.int32).view(np.float32)
+    zero_point, low, high = op.scaling[2:5]
+    x = np.ascontiguousarray(data[:, : op.elements]).view(ELEMENT_DTYPES[op.input_type])
+    y = FUNCTIONS[op.function](x, float(scales[0]), float(scales[1]), zero_point, (low, high))
+    out = np.zeros_like(data)
+    out[:, : op.elements] = y.astype(ELEMENT_DTYPES[op.output_type]).view(np.uint8)
+    return out

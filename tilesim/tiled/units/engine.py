@@ -1,0 +1,161 @@
+"""What all engines of a tile share: an instruction buffer taken in order, watchers, and retiring."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import simpy
+
+from tilesim.sim.arbiter import Arbiter
+from tilesim.sim.clock import Clock
+from tilesim.sim.fifo import Fifo
+from tilesim.sim.flags import FlagFile
+from tilesim.sim.pipe import Activity, Pipe
+from tilesim.sim.unit import BUSY, Reason, Unit, Wait
+from tilesim.tiled.isa.fields import Flag, Nest, Watcher
+from tilesim.tiled.isa.instructions import TileInstruction
+from tilesim.tiled.units import ttu
+from tilesim.tiled.units.memories import TileMemories
+
+Op = TypeVar("Op", bound=TileInstruction)
+Work = Generator[simpy.Event, Any, None]
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Groups from ``group`` on wait until ``flag`` has counted to ``expected``."""
+
+    group: int
+    flag: Flag
+    expected: int
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the engines of one tile share. ``retired(label)`` hears of every instruction that has."""
+
+    clock: Clock
+    memories: TileMemories
+    flags: FlagFile
+    arbiter: Arbiter
+    buffer_depth: int
+    mesh_credits: int
+    retired: Callable[[str], None]
+
+
+class Engine(ABC, Generic[Op]):
+    """Takes the instructions of its buffer one after the other, in order.
+
+    ``order`` is its place when memory ports are planned. Each completed loop that an instruction produces on raises ``flag``.
+
+    Timing: an instruction that arrives at cycle t in an idle engine starts at t; the next one starts in the cycle in which the one
+    before retires. Source: 001 [0048]-[0054]; 003 [0031].
+    """
+
+    def __init__(self, tile: Surroundings, unit: Unit, order: int, flag: Flag) -> None:
+        self.tile = tile
+        self.unit = unit
+        self.flag = flag
+        self.buffer: Fifo[Op] = Fifo(tile.clock, tile.buffer_depth)
+        self.unfinished: list[Op] = []
+        self._order = order
+        self._drained: list[simpy.Event] = []
+        tile.clock.process(self._work())
+
+    @abstractmethod
+    def execute(self, op: Op) -> Work:
+        """Carry one instruction out."""
+
+    def deliver(self, op: Op) -> None:
+        """An instruction has arrived from the instruction bus; its place in the buffer was reserved."""
+        self.unfinished.append(op)
+        self.buffer.put(op)
+
+    def drained(self) -> simpy.Event:
+        """When every instruction that has arrived so far has retired."""
+        event = self.tile.clock.event()
+        if self.unfinished:
+            self._drained.append(event)
+        else:
+            event.succeed()
+        return event
+
+    def watch(self, watchers: tuple[Watcher, ...]) -> Work:
+        """Wait for the watchers that hold the instruction as a whole."""
+        for watcher in watchers:
+            if watcher.loop is None:
+                yield from self.await_flag(Gate(0, watcher.flag, watcher.expected))
+
+    def await_flag(self, gate: Gate) -> Work:
+        if not self.tile.flags.met(gate.flag, gate.expected):
+            reached = self.tile.flags.reached(gate.flag, gate.expected)
+            yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
+
+    def run_pipe(self, pipe: Pipe, gates: list[Gate], produce: list[int]) -> Work:
+        """Let ``pipe`` work, hold it at ``gates``, and raise the flag when as many groups are written as ``produce`` lists."""
+        if gates:
+            self.tile.clock.process(self._open(pipe, gates))
+        self.tile.arbiter.add(self._order, pipe)
+        rises = Counter(produce)
+        for written in sorted({*produce, pipe.groups}):
+            yield self.tile.arbiter.reach(self._order, written)
+            pipe.advance(self.tile.clock.cycle)
+            self.raise_flag(rises[written])
+        self.tile.arbiter.remove(self._order)
+
+    def raise_flag(self, increment: int) -> None:
+        if increment:
+            self.tile.flags.raise_by(self.flag, increment)
+
+    def book(self, activity: Activity, cycles: int) -> None:
+        """Account for a pipe's cycles: busy when it accesses a memory."""
+        busy = activity.reading or activity.writing
+        self.unit.add(BUSY if busy else f"stall:{activity.reason}", cycles)
+
+    def _open(self, pipe: Pipe, gates: list[Gate]) -> Work:
+        flags = self.tile.flags
+        for gate in gates:
+            if not flags.met(gate.flag, gate.expected):
+                pipe.limit = gate.group
+                self.tile.arbiter.change()
+                self.unit.waiting = Wait(Reason.FLAG, self.tile.clock.cycle, lambda gate=gate: self._describe(gate))  # type: ignore[misc]
+                yield flags.reached(gate.flag, gate.expected)
+                self.unit.waiting = None
+        pipe.limit = pipe.groups
+        self.tile.arbiter.change()
+
+    def _describe(self, gate: Gate) -> str:
+        return f"flag {gate.flag} to reach {gate.expected}; it stands at {self.tile.flags.count(gate.flag)}"
+
+    def _work(self) -> Work:
+        while True:
+            self.unit.instruction = ""
+            op: Op = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION, lambda: "an instruction")
+            self.unit.instruction = op.label
+            yield from self.execute(op)
+            self.unfinished.pop(0)
+            self.tile.retired(op.label)
+            if not self.unfinished:
+                drained, self._drained = self._drained, []
+                for event in drained:
+                    event.succeed()
+
+
+def gates(nest: Nest, watchers: tuple[Watcher, ...]) -> list[Gate]:
+    """Where the iterations of a nest stall, in order."""
+    found = [
+        Gate(int(start), watcher.flag, watcher.expected + k * watcher.stride)
+        for watcher in watchers
+        if watcher.loop is not None
+        for k, start in enumerate(ttu.starts(nest, watcher.loop))
+    ]
+    return sorted(found, key=lambda gate: gate.group)
+
+
+def completions(nest: Nest, loop: str | None) -> list[int]:
+    """After how many iterations the produced loop has completed, each time."""
+    return [] if loop is None else ttu.completions(nest, loop).tolist()

@@ -1,0 +1,75 @@
+"""The host interface: activation rows in, result rows out, each way with its own bandwidth and a latency."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from math import ceil
+from typing import Any
+
+import numpy as np
+import simpy
+
+from tilesim.sim.clock import Clock
+from tilesim.sim.fifo import Fifo
+from tilesim.sim.memory import Bytes
+from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.tiled.topology import Topology
+
+QUEUED_ROWS = 8
+"""Rows that may wait at the controller for an infeed. Assumption."""
+
+Work = Generator[simpy.Event, Any, None]
+
+
+class HostInfeed:
+    """Sends rows of activations, in the order in which the host's driver queued them, from the first cycle of the inference on.
+
+    Timing: row k of r bytes is at the controller at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles, if there is a place in the queue.
+    Source: 001 [0058]; bandwidth, latency and queue are assumptions.
+    """
+
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
+        self.rows: Fifo[Bytes] = Fifo(clock, QUEUED_ROWS)
+        self.unit = unit
+        self._clock = clock
+        self._latency_cycles = topology.host.latency_cycles
+        self._bytes_per_cycle = topology.host.bytes_per_cycle
+
+    def start(self, rows: list[Bytes]) -> None:
+        self._clock.process(self._work(rows))
+
+    def _work(self, rows: list[Bytes]) -> Work:
+        for row in rows:
+            room = self.rows.room()
+            yield from self.unit.wait(room, Reason.FIFO, lambda: "an infeed to take the activations that it sent")
+            yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
+            self.unit.spend(BUSY, moved_bytes=row.shape[1])
+            arrival = self._clock.timeout(self._latency_cycles)
+            arrival.callbacks.append(lambda _, row=row: self.rows.put(row))  # type: ignore[misc]
+
+
+class HostOutfeed:
+    """Takes rows of results.
+
+    Timing: a row of r bytes occupies the link for ceil(r / bytes_per_cycle) cycles and is at the host latency_cycles later.
+    """
+
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
+        self.unit = unit
+        self.received: dict[int, list[Bytes]] = {}
+        self.last_arrival = 0
+        self._clock = clock
+        self._latency_cycles = topology.host.latency_cycles
+        self._bytes_per_cycle = topology.host.bytes_per_cycle
+
+    def receive(self, output: int, row: Bytes) -> Work:
+        """Carry one row of output number ``output`` over the link."""
+        self.unit.spend("idle")
+        yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
+        self.unit.spend(BUSY, moved_bytes=row.shape[1])
+        self.last_arrival = self._clock.cycle + self._latency_cycles
+        self.received.setdefault(output, []).append(row)
+
+    def output(self, output: int) -> Bytes:
+        """All bytes of one output, (samples, bytes)."""
+        return np.concatenate(self.received[output], axis=1)

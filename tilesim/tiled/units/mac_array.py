@@ -1,0 +1,131 @@
+"""The MAC array: lanes × inputs multiply-accumulates a cycle on what the TTU's addresses point at.
+
+A convolution sends one narrow word (``inputs_per_cycle`` activations) to all lanes, each of which has weights of its own in the wide row; the
+vector operations send byte j of the word to lane j.
+
+Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit ones 4. Source: 001 [0062], [0067], [0068].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.add import add
+from tilesim.arithmetic.matmul import exact_matmul, magnitude
+from tilesim.tiled.isa.instructions import ElementType, Operation, TensorOp
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.operands import Operands, Stream
+
+Sums = NDArray[np.int32]
+
+ELEMENT_DTYPES: dict[ElementType, np.dtype[Any]] = {ElementType.I8: np.dtype(np.int8), ElementType.U8: np.dtype(np.uint8)}
+
+
+def cycles_per_step(op: TensorOp) -> int:
+    """Issue cycles of one reduction step: wider operands need several passes, a second operand a second read."""
+    passes = (op.widths[0] // 8) * (op.widths[1] // 8)
+    return passes * (2 if op.input_b is not None else 1)
+
+
+class MacArray:
+    """The multiply-accumulate cells of one tile, with its operand ports."""
+
+    def __init__(self, memories: TileMemories, inputs_per_cycle: int) -> None:
+        self._memories = memories
+        self._inputs = inputs_per_cycle
+
+    def sums(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
+        """int32 sums (samples, groups, lanes) of result groups ``first`` to ``end``."""
+        match op.operation:
+            case Operation.CONVOLUTION:
+                sums = self._convolve(op, operands, first, end)
+            case Operation.DEPTHWISE:
+                sums = self._multiply_bytes(op, operands, first, end)
+            case Operation.SUM:
+                sums = self._add_bytes(op, operands, first, end)
+            case Operation.MAXIMUM:
+                sums = self._compare_bytes(op, operands, first, end)
+            case Operation.ADD:
+                sums = self._add_pairs(op, operands, first, end)
+        if operands.sums_in is not None:
+            rows = self._memories.wide.operands(operands.sums_in.at(first, end)[:, 0], 4 * operands.lane_bound)
+            sums = sums + rows.view(np.int32)
+        return sums
+
+    def _convolve(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
+        assert operands.weights is not None
+        x = self._narrow(op, operands.input.at(first, end), self._inputs)
+        x = x.reshape(*x.shape[:2], -1)
+        sums = np.empty((x.shape[0], end - first, operands.lane_bound), np.int32)
+        bases, which = np.unique(operands.weights.groups[first:end], return_inverse=True)
+        for k, base in enumerate(bases):
+            chosen = slice(None) if len(bases) == 1 else which == k
+            weights = self._weights(op, operands.weights.steps + base, operands.lane_bound)
+            sums[:, chosen] = _products(op, x[:, chosen], weights)
+        return sums
+
+    def _weights(self, op: TensorOp, addresses: NDArray[np.int64], lanes: int) -> NDArray[Any]:
+        """Weights as (1 or samples, steps × inputs, lanes)."""
+        rows = self._memories.wide.operands(addresses, lanes * self._inputs).view(ELEMENT_DTYPES[op.weight_type])
+        by_lane = rows.reshape(rows.shape[0], len(addresses), lanes, self._inputs)
+        return by_lane.transpose(0, 1, 3, 2).reshape(rows.shape[0], -1, lanes)
+
+    def _multiply_bytes(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
+        assert operands.weights is not None
+        dtype = ELEMENT_DTYPES[op.weight_type]
+        bases, which = np.unique(operands.weights.groups[first:end], return_inverse=True)
+        addresses = bases[:, None] + operands.weights.steps
+        weights = self._memories.wide.operands(addresses, operands.lane_bound).view(dtype).astype(np.int32)
+        weights -= op.weight_zero_point
+        sums: Sums = np.zeros((self._samples, end - first, operands.lane_bound), np.int32)
+        for step in range(operands.steps):
+            x = self._step(op, operands.input, first, end, step, operands.lane_bound)
+            sums += (x.astype(np.int32) - op.input_zero_point) * weights[:, which, step]
+        return sums
+
+    def _add_bytes(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
+        sums: Sums = np.zeros((self._samples, end - first, operands.lane_bound), np.int32)
+        for step in range(operands.steps):
+            sums += self._step(op, operands.input, first, end, step, operands.lane_bound)
+        return sums - np.int32(op.input_zero_point * operands.steps)
+
+    def _compare_bytes(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
+        best = self._step(op, operands.input, first, end, 0, operands.lane_bound)
+        for step in range(1, operands.steps):
+            best = np.maximum(best, self._step(op, operands.input, first, end, step, operands.lane_bound))
+        return best.astype(np.int32)
+
+    def _add_pairs(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
+        assert operands.input_b is not None
+        a = self._step(op, operands.input, first, end, 0, operands.lane_bound)
+        b = self._step(op, operands.input_b, first, end, 0, operands.lane_bound)
+        return add(op.rule, a, b, op.scaling)
+
+    @property
+    def _samples(self) -> int:
+        return self._memories.narrow.bytes.shape[0]
+
+    def _step(self, op: TensorOp, stream: Stream, first: int, end: int, step: int, lanes: int) -> NDArray[Any]:
+        """The bytes that the lanes get in one reduction step: (samples, groups, lanes)."""
+        return self._narrow(op, stream.groups[first:end] + stream.steps[step], lanes)
+
+    def _narrow(self, op: TensorOp, addresses: NDArray[np.int64], width_bytes: int) -> NDArray[Any]:
+        return self._memories.narrow.words(addresses, width_bytes).view(ELEMENT_DTYPES[op.input_type])
+
+
+def _products(op: TensorOp, x: NDArray[Any], weights: NDArray[Any]) -> Sums:
+    """Sums of (x - zero point) × (w - zero point): x is (samples, groups, products), weights (1 or samples, products, lanes)."""
+    bounds = (magnitude(ELEMENT_DTYPES[op.input_type]), magnitude(ELEMENT_DTYPES[op.weight_type]))
+    if weights.shape[0] == 1:
+        sums = exact_matmul(x.reshape(-1, x.shape[-1]), weights[0], *bounds).reshape(*x.shape[:2], -1)
+    else:
+        sums = exact_matmul(x, weights, *bounds)
+    if op.input_zero_point:
+        sums -= np.int32(op.input_zero_point) * weights.sum(axis=-2, dtype=np.int32, keepdims=True)
+    if op.weight_zero_point:
+        rows = x.sum(axis=-1, dtype=np.int32, keepdims=True) - np.int32(op.input_zero_point * x.shape[-1])
+        sums -= np.int32(op.weight_zero_point) * rows
+    return sums

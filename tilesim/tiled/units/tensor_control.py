@@ -1,0 +1,113 @@
+"""The tensor control: one tensorop after the other through TTU, MAC array and activation unit."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
+from tilesim.sim.unit import BUSY, Unit
+from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.units.activation_unit import PARAMETER_ROWS, ActivationUnit
+from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates
+from tilesim.tiled.units.mac_array import MacArray, cycles_per_step
+from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
+from tilesim.tiled.units.operands import Operands
+from tilesim.tiled.topology import Tile
+
+
+class TensorControl(Engine[TensorOp]):
+    """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
+
+    Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
+    G * s + 3 * p + w cycles from start to retirement if s >= w; peak rate one step (lanes × inputs MACs) a cycle. An issue cycle
+    has its narrow and its wide read or waits for both. A partial-sum row is one more wide read a group; two ports hide it.
+    Source: 001 [0046]-[0051], [0064]; the output FIFO's depth is an assumption.
+    """
+
+    def __init__(self, tile: Surroundings, unit: Unit, mac_unit: Unit, order: int, shape: Tile) -> None:
+        super().__init__(tile, unit, order, Flag.AVDATA)
+        self.mac_unit = mac_unit
+        self._shape = shape
+        self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
+        self._activation = ActivationUnit(tile.memories)
+        self.issue_cycles: dict[int, int] = {}
+        self.spans: dict[int, tuple[int, int]] = {}
+
+    def execute(self, op: TensorOp) -> Work:
+        self.mac_unit.instruction = op.label
+        self.mac_unit.spend("idle")
+        yield from self.watch(op.wait)
+        self.mac_unit.spend("stall:flag")
+        start = self.tile.clock.cycle
+        operands = Operands(op)
+        memories = self.tile.memories
+        reads_wide = operands.weights is not None
+        self.flag = Flag.PARTIAL_SUMS if operands.sums_out is not None else Flag.AVDATA
+        pipe = Pipe(
+            start,
+            self._costs(op, operands),
+            self._shape.output_fifo_groups,
+            issue=_issue_ports(memories, reads_wide),
+            extra=memories.wide_access(WideRank.SUM_READ),
+            write=_write_port(memories, op),
+            move=lambda first, end: self._move(op, operands, first, end),
+            book=self._book_both,
+            every_span=self.unit.recording,
+        )
+        nest = operands.group_nest
+        every_group = op.produce in op.reduce
+        produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
+        yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
+        self._note_layer(op.layer, start, operands.count * operands.steps * cycles_per_step(op))
+
+    def _costs(self, op: TensorOp, operands: Operands) -> Costs:
+        issues = np.full(operands.count, operands.steps * cycles_per_step(op), np.int64)
+        extras = np.zeros(operands.count, np.int64)
+        if operands.parameters is not None:
+            rows = self._activation.row(operands.parameters.groups)
+            extras += PARAMETER_ROWS * np.r_[True, rows[1:] != rows[:-1]]
+        if operands.sums_in is not None:
+            extras += 1
+        word_bytes = self.tile.memories.word_bytes
+        writes = np.ones_like(issues) if op.sums_out is not None else -(-operands.lanes // word_bytes)
+        return Costs(extras, issues, writes)
+
+    def _move(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
+        sums = self._mac_array.sums(op, operands, first, end)
+        if operands.sums_out is not None:
+            row = np.ascontiguousarray(sums).view(np.uint8)
+            self.tile.memories.wide.write_words(operands.sums_out.groups[first:end], row)
+            return
+        assert operands.output is not None
+        data = self._activation.finish(op, operands, sums, first, end)
+        lanes = operands.lanes[first:end]
+        for count in np.unique(lanes):
+            chosen = np.flatnonzero(lanes == count)
+            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count])
+
+    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
+        word_bytes = self.tile.memories.word_bytes
+        padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % word_bytes)))
+        words = padded.reshape(*data.shape[:2], -1, word_bytes)
+        at = addresses[:, None] + np.arange(words.shape[2]) * word_bytes
+        self.tile.memories.narrow.write_words(at, words)
+
+    def _book_both(self, activity: Activity, cycles: int) -> None:
+        self.book(activity, cycles)
+        self.mac_unit.add(BUSY if activity.issuing else f"stall:{activity.reason}", cycles)
+
+    def _note_layer(self, layer: int, start: int, issue_cycles: int) -> None:
+        first, _ = self.spans.get(layer, (start, start))
+        self.spans[layer] = (first, self.tile.clock.cycle)
+        self.issue_cycles[layer] = self.issue_cycles.get(layer, 0) + issue_cycles
+
+
+def _issue_ports(memories: TileMemories, reads_wide: bool) -> list[Slot]:
+    narrow = memories.reading(NarrowReadRank.TENSOR)
+    return [narrow, memories.wide_access(WideRank.WEIGHT_READ)] if reads_wide else [narrow]
+
+
+def _write_port(memories: TileMemories, op: TensorOp) -> Slot:
+    return memories.wide_access(WideRank.SUM_WRITE) if op.sums_out is not None else memories.writing(NarrowWriteRank.OUTPUT)

@@ -1,0 +1,108 @@
+"""A compute tile: its memories, its flags and its engines, each behind an instruction buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+
+from tilesim.sim.arbiter import Arbiter
+from tilesim.sim.clock import Clock
+from tilesim.sim.fifo import Fifo
+from tilesim.sim.flags import FlagFile
+from tilesim.sim.unit import Unit
+from tilesim.tiled.isa.fields import Engine as EngineName
+from tilesim.tiled.isa.fields import Flag, Side
+from tilesim.tiled.isa.instructions import Instruction, TileFence
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.engine import Engine, Surroundings
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.mesh_in import MeshInEngine
+from tilesim.tiled.units.narrow_to_wide import NarrowToWideEngine
+from tilesim.tiled.units.ring import RingStop
+from tilesim.tiled.units.ring_consumer import RingConsumer
+from tilesim.tiled.units.ring_producer import RingProducer
+from tilesim.tiled.units.tensor_control import TensorControl
+from tilesim.tiled.units.wide_to_narrow import WideToNarrowEngine
+
+PLANNING_ORDER = (
+    *(EngineName(f"mesh_in_{side}") for side in Side),
+    EngineName.NARROW_TO_WIDE,
+    EngineName.WIDE_TO_NARROW,
+    EngineName.TENSOR,
+)
+"""Engines by falling priority at the ports that they share."""
+
+
+class Tile:
+    """One tile. ``raise_fence(increment)`` bumps the controller's fence counter; ``retired(tile, label)`` hears of instructions."""
+
+    def __init__(
+        self,
+        index: int,
+        clock: Clock,
+        topology: Topology,
+        stop: RingStop,
+        unit: Callable[[str], Unit],
+        samples: int,
+        raise_fence: Callable[[int], None],
+        retired: Callable[[int, str], None],
+    ) -> None:
+        self.index = index
+        self.memories = TileMemories(f"chip.tile{index}", topology, samples)
+        self.flags = FlagFile(clock, topology.tile.strict_compare)
+        self._clock = clock
+        self._raise_fence = raise_fence
+        around = Surroundings(
+            clock,
+            self.memories,
+            self.flags,
+            Arbiter(clock),
+            topology.instruction_bus.buffer_depth,
+            topology.mesh.credits,
+            lambda label: retired(index, label),
+        )
+
+        def track(name: str) -> Unit:
+            return unit(f"chip.tile{index}.{name}")
+
+        order = {name: place for place, name in enumerate(PLANNING_ORDER)}
+        tensor_order = order[EngineName.TENSOR]
+        self.tensor = TensorControl(around, track("tensor"), track("mac_array"), tensor_order, topology.tile)
+        self.engines: dict[EngineName, Engine[Any]] = {
+            EngineName.TENSOR: self.tensor,
+            EngineName.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), -1, stop),
+            EngineName.RING_PRODUCER: RingProducer(around, track("ring_producer"), -1, stop),
+            EngineName.NARROW_TO_WIDE: NarrowToWideEngine(
+                around, track("narrow_to_wide"), order[EngineName.NARROW_TO_WIDE], Flag.NARROW_TO_WIDE
+            ),
+            EngineName.WIDE_TO_NARROW: WideToNarrowEngine(
+                around, track("wide_to_narrow"), order[EngineName.WIDE_TO_NARROW], Flag.WIDE_TO_NARROW
+            ),
+        }
+        for side in Side:
+            name = EngineName(f"mesh_in_{side}")
+            self.engines[name] = MeshInEngine(around, track(name), order[name], Flag(f"mesh_{side}_in"))
+
+    def buffer(self, op: Instruction) -> Fifo[Any]:
+        return self.engines[op.engine].buffer  # type: ignore[union-attr]
+
+    def deliver(self, op: Instruction) -> None:
+        self.engines[op.engine].deliver(op)  # type: ignore[union-attr]
+
+    def fence(self, op: TileFence) -> simpy.Event:
+        """Wait until the engines named have drained, then reset flags and bump the controller's counter.
+
+        Timing: through in the cycle in which the last of them has. Source: 001 [0059].
+        """
+        return self._clock.process(self._fence(op))
+
+    def _fence(self, op: TileFence) -> Generator[simpy.Event, Any, None]:
+        for name in op.idle:
+            if name in self.engines:
+                yield self.engines[name].drained()
+        for flag in op.reset:
+            self.flags.reset(flag)
+        if op.increment:
+            self._raise_fence(op.increment)

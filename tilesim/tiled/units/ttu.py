@@ -1,0 +1,117 @@
+"""The tensor traversal unit: loop counters in, addresses out.
+
+A TTU keeps one counter a loop; all counters that roll over do so in the same cycle, and one address leaves a cycle. In the adder form
+each counter holds an already multiplied number, and an address is the base plus a sum of counters.
+
+Source: 001 [0038]-[0041], [0047]; US 10,248,908 (abstract) for the alternate limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.tiled.isa.fields import Loop, Nest, Reference
+
+Indices = NDArray[np.int64]
+
+
+def iterations(nest: Nest) -> int:
+    """How often the innermost body runs."""
+    total = prod(loop.bound for loop in nest.loops)
+    return total - _left_out(nest) * prod(loop.bound for loop in nest.loops[:-1] if not _is_alternate(nest, loop))
+
+
+def addresses(nest: Nest, reference: Reference) -> Indices:
+    """The address stream of ``reference``, in the nest's order, one int64 an iteration."""
+    strides = dict(reference.strides)
+    grid = np.full((), reference.base, np.int64)
+    for loop in nest.loops:
+        grid = grid[..., None] + np.arange(loop.bound) * strides.get(loop.name, 0)
+    return grid[_runs(nest)] if nest.alternate else grid.reshape(-1)
+
+
+def completions(nest: Nest, loop: str) -> Indices:
+    """After how many iterations of the innermost body ``loop`` has completed, once for each time that it does."""
+    return np.cumsum(_iterations_by(nest, _depth(nest, loop)))
+
+
+def starts(nest: Nest, loop: str) -> Indices:
+    """How many iterations of the innermost body come before each iteration of ``loop``."""
+    counts = _iterations_by(nest, _depth(nest, loop) + 1)
+    return np.cumsum(counts) - counts
+
+
+def without(nest: Nest, names: tuple[str, ...]) -> Nest:
+    """The nest without some of its loops, and without its alternate limit."""
+    return Nest(tuple(loop for loop in nest.loops if loop.name not in names))
+
+
+def increments(nest: Nest, reference: Reference) -> tuple[list[int], int]:
+    """The adder form: what is added to the address when each loop (outermost first) steps, and the rewind at the end."""
+    strides = dict(reference.strides)
+    steps: list[int] = []
+    inner = 0
+    for loop in reversed(nest.loops):
+        stride = strides.get(loop.name, 0)
+        steps.append(stride - inner)
+        inner += (loop.bound - 1) * stride
+    return steps[::-1], -inner
+
+
+def walk(nest: Nest, reference: Reference) -> Iterator[int]:
+    """The adder form at work: one address a cycle from increments alone (nests without an alternate limit)."""
+    steps, _ = increments(nest, reference)
+    counters = [0] * len(nest.loops)
+    address = reference.base
+    while True:
+        yield address
+        for depth in reversed(range(len(counters))):
+            counters[depth] += 1
+            if counters[depth] < nest.loops[depth].bound:
+                address += steps[depth]
+                break
+            counters[depth] = 0
+        else:
+            return
+
+
+def _depth(nest: Nest, name: str) -> int:
+    return [loop.name for loop in nest.loops].index(name)
+
+
+def _is_alternate(nest: Nest, loop: Loop) -> bool:
+    return nest.alternate is not None and loop.name == nest.alternate.loop
+
+
+def _left_out(nest: Nest) -> int:
+    """Innermost iterations that the alternate limit leaves out, each time it applies."""
+    return nest.loops[-1].bound - nest.alternate.limit if nest.alternate else 0
+
+
+def _runs(nest: Nest) -> NDArray[np.bool_]:
+    """Which points of the full grid the alternate limit lets run."""
+    assert nest.alternate is not None
+    mask = np.ones([loop.bound for loop in nest.loops], bool)
+    at = _depth(nest, nest.alternate.loop)
+    last = (slice(None),) * at + (-1,)
+    mask[(*last, ..., slice(nest.alternate.limit, None))] = False
+    return mask
+
+
+def _iterations_by(nest: Nest, depth: int) -> Indices:
+    """Innermost iterations in each combined iteration of the ``depth`` outermost loops."""
+    outer = [loop.bound for loop in nest.loops[:depth]]
+    inner = prod(loop.bound for loop in nest.loops[depth:])
+    counts = np.full(outer, inner, np.int64)
+    if nest.alternate is None:
+        return counts.reshape(-1)
+    at = _depth(nest, nest.alternate.loop)
+    if at < depth:
+        counts[(slice(None),) * at + (-1,)] = inner // nest.loops[-1].bound * nest.alternate.limit
+        return counts.reshape(-1)
+    return np.full(counts.size, iterations(replace(nest, loops=nest.loops[depth:])), np.int64)
