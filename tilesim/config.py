@@ -70,6 +70,19 @@ def load(path: Path, schema: type[Model], overrides: Mapping[str, object] | None
     raise ConfigError(f"{place}: {sentence}" for place, sentence in sorted(dict.fromkeys(faults)))
 
 
+def peek(path: Path, key: str, choices: tuple[str, ...]) -> str:
+    """Which of ``choices`` the file's ``key`` names: what to read the rest as.
+
+    A file that names none of them gets the closest: `load` then reports that along with all else that is wrong.
+
+    Raises:
+        ConfigError: The file is not YAML.
+    """
+    data = _Reading(path).file()
+    named = str(data.get(key)) if isinstance(data, dict) else ""
+    return (*get_close_matches(named, choices, n=1), choices[0])[0]
+
+
 def _number(value: object) -> object:
     """What JSON gets for a value that it has no word for: a NumPy scalar counts as the number it holds."""
     return value.item() if hasattr(value, "item") else repr(value)

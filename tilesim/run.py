@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.files import all_or_nothing, write_npz
 from tilesim.sim.recorder import Trace
 
 SCHEMA = "tilesim.run/1"
@@ -20,9 +20,9 @@ SCHEMA = "tilesim.run/1"
 class Run:
     """A finished run.
 
-    ``outputs`` are in the model's own dtypes and shapes (a first axis k times as long for k samples), ``tensors`` maps the model's
-    tensor indices to arrays read out of the tiles' memories, ``statistics`` is the document of ``run.json``: plain numbers,
-    strings, lists and dicts, no times of day and no paths.
+    ``outputs`` are in the model's own dtypes and shapes (a first axis k times as long for k samples), ``tensors`` maps
+    the model's tensor indices to arrays read out of the tiles' memories, ``statistics`` is the document of
+    ``run.json``: plain numbers, strings, lists and dicts, no times of day and no paths.
     """
 
     outputs: list[NDArray[Any]]
@@ -32,12 +32,19 @@ class Run:
     trace: Trace | None = None
 
     def json(self) -> str:
-        return json.dumps(self.statistics, indent=2) + "\n"
+        """The statistics as the text of ``run.json``."""
+        return json.dumps(self.statistics, indent=2, allow_nan=False) + "\n"
 
     def save(self, folder: Path) -> None:
-        """Write ``run.json``, ``outputs.npz`` and, if there is one, ``trace.npz``."""
-        folder.mkdir(parents=True, exist_ok=True)
-        np.savez(folder / "outputs.npz", **{f"out{k}": output for k, output in enumerate(self.outputs)})
-        if self.trace is not None:
-            np.savez_compressed(folder / "trace.npz", **self.trace.columns())
-        (folder / "run.json").write_text(self.json(), encoding="utf-8")
+        """Write ``run.json``, ``outputs.npz`` and, if there is one, ``trace.npz``: all of them or none.
+
+        Raises:
+            OSError: the files cannot be written.
+        """
+        with all_or_nothing(folder) as made:
+            write_npz(made / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
+            if self.trace is not None:
+                write_npz(made / "trace.npz", self.trace.columns(), compressed=True)
+            (made / "run.json").write_text(self.json(), encoding="utf-8", newline="\n")
+        if self.trace is None:
+            (folder / "trace.npz").unlink(missing_ok=True)  # of an earlier run, which this one replaces

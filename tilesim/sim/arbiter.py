@@ -12,8 +12,9 @@ from tilesim.sim.pipe import Pipe
 class Arbiter:
     """Keeps the pipes of one group of ports in step.
 
-    ``order`` 0 is planned first; a pipe only competes with those before it. A change in cycle t (a pipe starts, a flag releases one,
-    a single access takes a port) lets every pipe advance to t and plan anew from t, in that order, in the settle phase of t.
+    ``order`` 0 is planned first; a pipe only competes with those before it. A change in cycle t (a pipe starts, a
+    flag releases one, a single access takes a port) lets every pipe advance to t and plan anew from t, in that order,
+    in the settle phase of t.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -1,8 +1,9 @@
 """Time: SimPy's event loop in whole cycles, with an order of phases within a cycle.
 
-An event at time t is what units see at the start of cycle t. Units that compete in cycle t decide in its *arbitrate* phase,
-after every request of the cycle is in; single accesses that only those grants outrank are made in its *claim* phase; memory pipes are
-planned in its *settle* phase, when all that is known. So no result depends on the order in which processes were created.
+An event at time t is what units see at the start of cycle t. Units that compete in cycle t decide in its *arbitrate*
+phase, after every request of the cycle is in; single accesses that only those grants outrank are made in its *claim*
+phase; memory pipes are planned in its *settle* phase, when all that is known. So no result depends on the order in
+which processes were created.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 import simpy
+from simpy.events import EventPriority
 
 
 class Phase(IntEnum):
@@ -21,6 +23,16 @@ class Phase(IntEnum):
     SETTLE = 4
 
 
+class _Moment(simpy.Event):
+    """An event that is already sure to happen, in a phase of a coming cycle."""
+
+    def __init__(self, clock: Clock, phase: Phase, after_cycles: int) -> None:
+        super().__init__(clock)
+        self._ok = True
+        self._value = None
+        clock.schedule(self, EventPriority(phase), after_cycles)
+
+
 class Clock(simpy.Environment):
     """A SimPy environment that counts cycles."""
 
@@ -30,8 +42,4 @@ class Clock(simpy.Environment):
 
     def phase(self, phase: Phase, after_cycles: int = 0) -> simpy.Event:
         """An event in the given phase of the cycle ``after_cycles`` from now."""
-        event = simpy.Event(self)
-        event._ok = True
-        event._value = None
-        self.schedule(event, phase, after_cycles)
-        return event
+        return _Moment(self, phase, after_cycles)

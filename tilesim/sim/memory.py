@@ -13,7 +13,8 @@ Bytes = NDArray[np.uint8]
 class Memory:
     """``size_bytes`` of storage for each sample of a run, zero at first.
 
-    Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size) uint8.
+    Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
+    uint8.
     """
 
     def __init__(self, name: str, size_bytes: int, samples: int = 1) -> None:
@@ -22,7 +23,7 @@ class Memory:
 
     @property
     def size_bytes(self) -> int:
-        return self.bytes.shape[1]
+        return int(self.bytes.shape[1])
 
     def check(self, first: int, end: int) -> None:
         """Refuse addresses from ``first`` up to ``end`` that the memory does not have."""
@@ -32,14 +33,14 @@ class Memory:
     def words(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read ``width_bytes`` at each address, a multiple of it: (samples, *addresses.shape, width_bytes)."""
         self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
-        found = self._packed(width_bytes)[:, addresses // width_bytes]
+        found = np.take(self._packed(width_bytes), addresses // width_bytes, axis=1)
         return found.view(np.uint8).reshape(*found.shape, width_bytes)
 
     def operands(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read like :meth:`words`, at any address; one sample stands for all where all samples read the same bytes."""
         self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
         if (addresses % width_bytes).any():
-            found = self.bytes[:, addresses[..., None] + np.arange(width_bytes)]
+            found = np.take(self.bytes, addresses[..., None] + np.arange(width_bytes), axis=1)
         else:
             found = self.words(addresses, width_bytes)
         return found[:1] if (found == found[:1]).all() else found

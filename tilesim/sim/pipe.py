@@ -1,15 +1,17 @@
 """Groups of memory accesses on their way through an engine: read, queue, write.
 
-Every engine of a tile that moves data between memories has this shape. A tensor control reads the operands of a result group,
-queues the results, writes them; a DMA reads words, queues a row, writes it, or the reverse.
+Every engine of a tile that moves data between memories has this shape. A tensor control reads the operands of a
+result group, queues the results, writes them; a DMA reads words, queues a row, writes it, or the reverse.
 
-Timing, cycle by cycle. The read stage takes one group after the other: first its *extra* reads (parameters, partial sums; wide
-port only), then its *issue* reads. It may start group g once fewer than ``depth`` groups that it started before are unwritten. The
-write stage takes a group when all its reads are done. Either goes on in each cycle in which its ports have an access left. So the
-end of reading of group g is the L-th free slot after max(end of reading g - 1, end of writing g - depth), and the end of writing
-the W-th free slot after max(end of reading g, end of writing g - 1).
+Timing, cycle by cycle. The read stage takes one group after the other: first its *extra* reads (parameters, partial
+sums; wide port only), then its *issue* reads. It may start group g once fewer than ``depth`` groups that it started
+before are unwritten. The write stage takes a group when all its reads are done. Either goes on in each cycle in which
+its ports have an access left. So the end of reading of group g is the L-th free slot after max(end of reading g - 1,
+end of writing g - depth), and the end of writing the W-th free slot after max(end of reading g, end of writing g -
+1).
 
-The arithmetic below jumps from one change to the next instead of stepping cycles, and over whole periods once the pattern repeats.
+The arithmetic below jumps from one change to the next instead of stepping cycles, and over whole periods once the
+pattern repeats.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ class Costs:
 
 @dataclass
 class _State:
-    """Where a pipe stands at the start of cycle ``cycle``: groups read and written, and what is left of the present ones."""
+    """Where a pipe stands at the start of cycle ``cycle``: groups read and written, and what is left of the present
+    ones.
+    """
 
     cycle: int
     read: int = 0
@@ -89,9 +93,9 @@ class _Mark(NamedTuple):
 class Pipe:
     """One instruction's groups on their way; see the module's docstring for the timing.
 
-    ``issue`` names the ports of an issue read (all or none), ``extra`` that of an extra read, ``write`` that of a write. Groups from
-    ``limit`` on wait for a flag. ``move(first, end)`` is called in order as groups get written; it carries their data.
-    ``book(activity, cycles)`` is called with every cycle from the start on, in order.
+    ``issue`` names the ports of an issue read (all or none), ``extra`` that of an extra read, ``write`` that of a
+    write. Groups from ``limit`` on wait for a flag. ``move(first, end)`` is called in order as groups get written; it
+    carries their data. ``book(activity, cycles)`` is called with every cycle from the start on, in order.
     """
 
     def __init__(
@@ -133,7 +137,14 @@ class Pipe:
     def ports(self) -> list[Slot]:
         """Each port it uses, with its highest rank there."""
         slots = [*self._issue, self._write, *([self._extra] if self._extra else [])]
-        return [Slot(port, min(s.rank for s in slots if s.port is port)) for port in dict.fromkeys(s.port for s in slots)]
+        return [
+            Slot(port, min(s.rank for s in slots if s.port is port)) for port in dict.fromkeys(s.port for s in slots)
+        ]
+
+    def hold(self, cycle: int, limit: int) -> None:
+        """From ``cycle`` on, groups from ``limit`` on wait for a flag; what came before stays as it was."""
+        self.advance(cycle)
+        self.limit = limit
 
     def advance(self, cycle: int) -> None:
         """Let everything happen that happens before ``cycle``."""
@@ -154,7 +165,8 @@ class Pipe:
 
         With ``publish`` its ports are told the accesses until then, for the clients below.
         """
-        state, log = replace(self._state), []
+        state = replace(self._state)
+        log: list[tuple[Activity, int]] = []
         taken = [(slot, slot.port.taken[slot.rank]) for slot in (*self._issue, self._write)]
         for _, intervals in taken:
             intervals.cut(state.cycle)
@@ -208,14 +220,16 @@ class Pipe:
         """What happens in the present cycle, and for how many cycles it stays like that."""
         writing = state.written < state.read and free.write > 0
         cycles = state.writes if writing else NEVER
+        if self.limit <= state.read < self.groups:
+            return Activity(False, False, writing, "flag"), cycles
         if state.read == self.groups or state.read - state.written >= self._depth:
             return Activity(False, False, writing, "fifo"), cycles
-        if state.read >= self.limit:
-            return Activity(False, False, writing, "flag"), cycles
         extra = free.extra - (writing and self._writes_extra_port)
         if state.extras >= extra > 0:
             return Activity(True, False, writing, "port"), min(cycles, state.extras // extra)
-        issue = all(left > (writing and shared) for left, shared in zip(free.issue, self._writes_issue_port, strict=True))
+        issue = all(
+            left > (writing and shared) for left, shared in zip(free.issue, self._writes_issue_port, strict=True)
+        )
         if issue and (extra > 0 or not state.extras):
             return Activity(True, True, writing, ""), min(cycles, state.issues)
         if state.extras and extra > 0:

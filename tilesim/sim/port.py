@@ -43,8 +43,8 @@ class Intervals:
 class Port:
     """``capacity`` accesses a cycle, for clients ranked from 0, the highest priority.
 
-    Each client but the lowest states its accesses as intervals of cycles, past ones as they were and future ones as they will be
-    unless something changes; a client sees what those above it leave.
+    Each client but the lowest states its accesses as intervals of cycles, past ones as they were and future ones as
+    they will be unless something changes; a client sees what those above it leave.
     """
 
     def __init__(self, name: str, capacity: int, ranks: int) -> None:

@@ -44,25 +44,43 @@ class Trace:
 
 
 @dataclass
+class _Span:
+    start: int
+    cycles: int
+    kind: str
+    what: str
+    bytes: int
+
+
+@dataclass
 class Recorder:
     """Collects spans while a machine runs; adjoining spans of one track, kind and instruction become one."""
 
-    spans: dict[str, list[list[object]]] = field(default_factory=dict)
+    spans: dict[str, list[_Span]] = field(default_factory=dict)
 
     def record(self, track: str, start: int, cycles: int, kind: str, what: str, moved_bytes: int) -> None:
         spans = self.spans.setdefault(track, [])
         if spans:
             last = spans[-1]
-            if last[2] == kind and last[3] == what and last[0] + last[1] == start:  # type: ignore[operator]
-                last[1] += cycles  # type: ignore[operator]
-                last[4] += moved_bytes  # type: ignore[operator]
+            if (last.kind, last.what, last.start + last.cycles) == (kind, what, start):
+                last.cycles += cycles
+                last.bytes += moved_bytes
                 return
-        spans.append([start, cycles, kind, what, moved_bytes])
+        spans.append(_Span(start, cycles, kind, what, moved_bytes))
 
     def trace(self) -> Trace:
-        rows = [(track, *span) for track in sorted(self.spans) for span in self.spans[track]]
-        names: list[tuple[str, ...]] = [tuple(sorted({str(row[c]) for row in rows})) for c in (0, 3, 4)]
-        index = [{name: i for i, name in enumerate(column)} for column in names]
-        coded = [np.array([index[k][row[c]] for row in rows], np.int32) for k, c in enumerate((0, 3, 4))]  # type: ignore[index]
-        numbers = [np.array([row[c] for row in rows], np.int64) for c in (1, 2, 5)]
-        return Trace(*names, coded[0], numbers[0], numbers[1], coded[1], coded[2], numbers[2])
+        rows = [(track, span) for track in sorted(self.spans) for span in self.spans[track]]
+        tracks, track = _indexed([name for name, _ in rows])
+        kinds, kind = _indexed([span.kind for _, span in rows])
+        whats, what = _indexed([span.what for _, span in rows])
+        start, cycles, moved = (
+            np.array([getattr(span, name) for _, span in rows], np.int64) for name in ("start", "cycles", "bytes")
+        )
+        return Trace(tracks, kinds, whats, track, start, cycles, kind, what, moved)
+
+
+def _indexed(names: list[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """The distinct names, sorted, and for each name its place among them."""
+    distinct = sorted(set(names))
+    place = {name: k for k, name in enumerate(distinct)}
+    return tuple(distinct), np.array([place[name] for name in names], np.int32)

@@ -43,8 +43,8 @@ class Wait:
 class Unit:
     """One hardware unit's track: accounts of cycles by kind, the present wait, and the instruction in work.
 
-    Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add up to
-    the length of the run by themselves, and booking backwards is an error.
+    Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add
+    up to the length of the run by themselves, and booking backwards is an error.
     """
 
     def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:

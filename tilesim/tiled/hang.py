@@ -29,4 +29,5 @@ def _is_stuck(unit: Unit) -> bool:
 
 def _unit(unit: Unit) -> str:
     assert unit.waiting is not None
-    return f"{unit.track} in {unit.instruction or 'its work'} has waited since cycle {unit.waiting.since} for {unit.waiting.describe()}"
+    where, wait = unit.instruction or "its work", unit.waiting
+    return f"{unit.track} in {where} has waited since cycle {wait.since} for {wait.describe()}"

@@ -35,7 +35,9 @@ def rows_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Byte
     if len(samples) > 1:
         raise ArrayError(f"all inputs must hold the same number of samples, not {sorted(samples)}")
     row_bytes = program.topology.wide_memory.row_bytes
-    rows = [row for tensor, array in zip(program.inputs, inputs, strict=True) for row in _rows(tensor, array, row_bytes)]
+    rows = [
+        row for tensor, array in zip(program.inputs, inputs, strict=True) for row in _rows(tensor, array, row_bytes)
+    ]
     return rows, samples.pop() if samples else 1
 
 

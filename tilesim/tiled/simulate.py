@@ -15,6 +15,8 @@ from tilesim.tiled import hang, host_driver, statistics
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.rules.regions import strays
 from tilesim.tiled.tensor_watch import TensorWatch
 from tilesim.tiled.units.chip import Chip
 
@@ -26,16 +28,16 @@ def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = Fal
 
     Args:
         program: what to run; it brings its chip along.
-        inputs: an array for each of the program's inputs, of the model's dtype and shape; with a first axis k times as long, k samples are run.
-        keep_tensors: also read every tensor that the program says a place of, when its layer has written it.
-        trace: record what every unit does.
+        inputs: an array for each of the program's inputs, of the model's dtype and shape; with a first axis k times
+        as long, k samples are run. keep_tensors: also read every tensor that the program says a place of, when its
+        layer has written it. trace: record what every unit does.
 
     Raises:
         ProgramError: an instruction that the chip could not run.
         ArrayError: inputs that do not fit.
         HangError: the run can't go on.
     """
-    found = faults(program)
+    found = faults(program) or [*strays(program), *hazards(program)]
     if found:
         raise ProgramError(found)
     rows, samples = host_driver.rows_of_inputs(program, inputs)

@@ -12,9 +12,7 @@ from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
 
 
-def document(
-    program: Program, chip: Chip, load_cycles: int, cycles: int, recorder: Recorder | None
-) -> dict[str, Any]:
+def document(program: Program, chip: Chip, load_cycles: int, cycles: int, recorder: Recorder | None) -> dict[str, Any]:
     """Everything that ``run.json`` holds."""
     topology = program.topology
     macs = sum(layer.macs for layer in program.layers)

@@ -37,7 +37,9 @@ class TensorWatch:
 
     def tensors(self, outputs: list[Array]) -> dict[int, Array]:
         """Every tensor of which all pieces were found, in the model's layout; the outputs as the host received them."""
-        found = {layout.index: self._assemble(layout) for layout in self._program.tensors if layout.index in self._found}
+        found = {
+            layout.index: self._assemble(layout) for layout in self._program.tensors if layout.index in self._found
+        }
         return found | {tensor.index: array for tensor, array in zip(self._program.outputs, outputs, strict=True)}
 
     def _read(self, piece: TensorPiece) -> Array:
@@ -52,4 +54,6 @@ class TensorWatch:
         for piece, data in pieces:
             place = tuple(slice(start, start + size) for start, size in zip(piece.origin, piece.extent, strict=True))
             whole[(slice(None), *place)] = data
-        return np.ascontiguousarray(whole.reshape(self._samples * layout.shape[0], *layout.shape[1:]).transpose(layout.axes))
+        return np.ascontiguousarray(
+            whole.reshape(self._samples * layout.shape[0], *layout.shape[1:]).transpose(layout.axes)
+        )

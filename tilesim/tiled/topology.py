@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from tilesim.config import Bytes, Hertz
+from tilesim.config import Bytes, Hertz, Section
 
 Count = Annotated[int, Field(ge=1)]
 Cycles = Annotated[int, Field(ge=0)]
+LANE_BYTES = 4
+"""Bytes of a lane's bias, multiplier, shift or sum in a wide row."""
 
 
 def _power_of_two(value: int) -> int:
     if value & (value - 1):
         raise ValueError(f"must be a power of two, not {value}")
     return value
-
-
-class Section(BaseModel):
-    """A group of keys: unknown keys are faults, values never change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Grid(Section):
@@ -147,19 +143,32 @@ class Topology(Section):
 
     @model_validator(mode="after")
     def _widths_agree(self) -> Topology:
-        tile, word, row = self.tile, self.narrow_memory.word_bytes, self.wide_memory.row_bytes
-        checks = (
-            (tile.inputs_per_cycle <= word, f"tile.inputs_per_cycle must be at most narrow_memory.word_bytes {word}, "
-             f"not {tile.inputs_per_cycle}"),
-            (tile.vector_bytes <= min(word, tile.lanes), "tile.vector_bytes must be at most narrow_memory.word_bytes "
-             f"and tile.lanes, not {tile.vector_bytes}"),
-            (row >= tile.lanes * max(4, tile.inputs_per_cycle), "wide_memory.row_bytes must hold tile.lanes x 4 bytes "
-             f"and tile.lanes x tile.inputs_per_cycle bytes, not {row}"),
-            (row % word == 0, f"wide_memory.row_bytes must be a multiple of narrow_memory.word_bytes {word}, not {row}"),
-            (self.wide_memory.size_bytes % row == 0, f"wide_memory.size_bytes must be a multiple of row_bytes {row}, "
-             f"not {self.wide_memory.size_bytes}"),
-        )  # fmt: skip
-        for holds, sentence in checks:
-            if not holds:
-                raise ValueError(sentence)
+        tile, narrow, wide = self.tile, self.narrow_memory, self.wide_memory
+        lane_row_bytes = tile.lanes * max(LANE_BYTES, tile.inputs_per_cycle)
+        word, row = (
+            f"a multiple of narrow_memory.word_bytes {narrow.word_bytes}",
+            f"a multiple of {wide.row_bytes}, a row",
+        )
+        rules = (
+            (
+                "tile.inputs_per_cycle",
+                tile.inputs_per_cycle <= narrow.word_bytes,
+                f"at most a word, {narrow.word_bytes}",
+            ),
+            ("tile.vector_bytes", tile.vector_bytes <= narrow.word_bytes, f"at most a word, {narrow.word_bytes}"),
+            ("tile.vector_bytes", tile.vector_bytes <= tile.lanes, f"at most {tile.lanes}, the lanes"),
+            ("wide_memory.row_bytes", wide.row_bytes >= lane_row_bytes, f"at least {lane_row_bytes}, for all lanes"),
+            ("wide_memory.row_bytes", wide.row_bytes % narrow.word_bytes == 0, word),
+            ("wide_memory.size_bytes", wide.size_bytes % wide.row_bytes == 0, row),
+            ("narrow_memory.size_bytes", narrow.size_bytes % narrow.word_bytes == 0, word),
+            ("wide_memory.reserve_bytes", wide.reserve_bytes % wide.row_bytes == 0, row),
+            ("wide_memory.reserve_bytes", wide.reserve_bytes < wide.size_bytes, f"below {wide.size_bytes}, the size"),
+        )
+        faults = [f"{key} must be {what}, not {self._value(key)}" for key, holds, what in rules if not holds]
+        if faults:
+            raise ValueError("\n".join(faults))
         return self
+
+    def _value(self, key: str) -> object:
+        section, name = key.split(".")
+        return getattr(getattr(self, section), name)

@@ -78,7 +78,7 @@ def test_missing_files_are_faults(tmp_path: Path) -> None:
 def test_junk_is_a_fault(tmp_path: Path, junk: bytes) -> None:
     path = save(PROGRAM, tmp_path)
     path.with_suffix(".npz").write_bytes(junk)
-    with pytest.raises(ProgramError, match=r"must be the \.npz file of a program"):
+    with pytest.raises(ProgramError, match=r"must be an \.npz file"):
         load(path)
     path.write_bytes(b".tasm 1\n\xff\xfe")
     with pytest.raises(ProgramError, match="tasm:2:1: the text must be UTF-8"):

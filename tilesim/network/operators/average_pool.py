@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tilesim.arithmetic.average import average, average_scaling
 from tilesim.arithmetic.requantise import float_bits, requantise, saturate
 from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size, pad, taps, windows
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 class AveragePool:
     """Input: map (1, H, W, C). Output (1, H', W', C).
 
-    Sums run over ``x - input_zero_point``, padding counts as the zero point. A sum is scaled by what
-    :meth:`requantisation` says for the number of elements it averages: the window's, or without
-    ``count_includes_padding`` those inside the map. ``rule`` is ``divide`` (scales must agree, zero points are 0) or
-    ``float`` (input scale over output scale and count). ``scales`` are the float32 scales of input and output.
+    Padding counts as the input's zero point; an average is over the window's elements, or without
+    ``count_includes_padding`` over those inside the map. ``rule`` is ``divide`` (scales must agree, zero points are 0),
+    ``float`` (int32 sums of ``x - input_zero_point`` times input scale over output scale and count) or ``real`` (see
+    :mod:`tilesim.arithmetic.average`). ``scales`` are the float32 scales of input and output.
     """
 
     window: tuple[int, int]
@@ -35,12 +37,14 @@ class AveragePool:
     scales: tuple[float, float]
     clamp: tuple[int, int]
 
-    def requantisation(self, count: int) -> tuple[str, int, int]:
-        """(rule, multiplier, shift) for a sum of ``count`` elements."""
+    def scaling(self, count: int) -> tuple[int, ...]:
+        """What turns a sum of ``count`` elements into their average: multiplier and shift, or an ``AverageScaling``."""
+        if self.rule == "real":
+            return average_scaling(self.scales, (self.input_zero_point, self.output_zero_point), count)
         if self.rule == "divide":
-            return self.rule, count, 0
+            return count, 0
         scale = np.float32(self.scales[0]) / (np.float32(self.scales[1]) * np.float32(count))
-        return self.rule, int(float_bits(float(scale))[0]), 0
+        return int(float_bits(float(scale))[0]), 0
 
     def counts(self, height: int, width: int) -> NDArray[np.int32]:
         """Elements averaged at each output position (H', W') of a map with ``height`` rows and ``width`` columns."""
@@ -53,14 +57,19 @@ class AveragePool:
     def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
         """Output of the input's dtype; any number of samples on the first axis."""
         (x,) = inputs
-        padded = pad(x, self.padding, self.input_zero_point).astype(np.int32) - np.int32(self.input_zero_point)
-        view = windows(padded, self.window, self.strides)
-        sums = np.zeros((*view.shape[:3], x.shape[-1]), np.int32)
-        for _, _, tap in taps(view):
-            sums += tap
+        view = windows(pad(x, self.padding, self.input_zero_point), self.window, self.strides)
         counts = self.counts(x.shape[1], x.shape[2])
+        out = np.empty((*view.shape[:3], x.shape[-1]), x.dtype)
         for count in np.unique(counts):
-            rule, multiplier, shift = self.requantisation(int(count))
             own = counts == count
-            sums[:, own] = requantise(rule, sums[:, own], np.array([multiplier], np.int32), np.array([shift], np.int32))
-        return saturate(sums, self.output_zero_point, self.clamp, x.dtype)
+            out[:, own] = self._averages((tap[:, own] for _, _, tap in taps(view)), int(count), x.dtype)
+        return out
+
+    def _averages(self, elements: Iterable[NDArray[Any]], count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+        scaling = self.scaling(count)
+        if self.rule == "real":
+            return saturate(average(elements, scaling), 0, self.clamp, dtype)
+        sums = sum(tap.astype(np.int32) - np.int32(self.input_zero_point) for tap in elements)
+        multiplier, shift = (np.array([value], np.int32) for value in scaling)
+        scaled = requantise(self.rule, np.asarray(sums, np.int32), multiplier, shift)
+        return saturate(scaled, self.output_zero_point, self.clamp, dtype)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.requantise import float_bits
@@ -29,7 +28,7 @@ from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool
 from tilesim.tiled.compiler.outline import Outline, Sink, Source, outline
 from tilesim.tiled.compiler.parameters import Store
 from tilesim.tiled.compiler.placement import Placement, place
-from tilesim.tiled.compiler.rows import block, map_words, rows_for, wide_rows
+from tilesim.tiled.compiler.rows import block, each_row, map_words, rows_for, wide_rows
 from tilesim.tiled.compiler.task import Task, element_type
 from tilesim.tiled.compiler.writer import Writer, waiting
 from tilesim.tiled.isa.check import faults
@@ -46,7 +45,7 @@ from tilesim.tiled.isa.instructions import (
     TileFence,
     WideToNarrow,
 )
-from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
@@ -65,7 +64,8 @@ SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned"}
 
 
 def compile_network(network: Network, topology: Topology) -> Program:
-    """Compile ``network`` for the first tile of ``topology``: parameters resident in wide memory, activations in narrow memory.
+    """Compile ``network`` for the first tile of ``topology``: parameters resident in wide memory, activations in
+    narrow memory.
 
     Raises:
         CapacityError: the network does not fit, or has layers that this machine can't run.
@@ -124,6 +124,7 @@ class _OneTile:
             layers=tuple(Layer(node.name, node.kind, macs(self._network, node)) for node in self._network.nodes),
             tensors=tuple(self._layouts()),
             pieces=tuple(self._pieces),
+            regions=tuple(self._regions(staging)),
         )
 
     def _map(self, tensor: Tensor) -> FeatureMap:
@@ -155,13 +156,23 @@ class _OneTile:
             keep=partial(self._keep, node.name),
         )
 
+    def _regions(self, staging: dict[int, _Staging]) -> Iterator[Region]:
+        """What lies where: a map or a parameter block a region."""
+        for index, map_ in self._placement.maps.items():
+            yield Region(f"tensor{index}", "narrow", TILE, map_.address, map_.size_bytes)
+        if self._store.size_bytes:
+            yield Region("parameters", "wide", TILE, self._topology.wide_memory.reserve_bytes, self._store.size_bytes)
+        for index, rows in staging.items():
+            yield Region(f"staging{index}", "wide", TILE, rows.address, rows.rows * self._row_bytes)
+
     def _keep(self, layer: str, data: NDArray[Any]) -> int:
         reserve, capacity = self._topology.wide_memory.reserve_bytes, self._topology.wide_memory.size_bytes
         free = capacity - reserve - self._store.size_bytes
         if data.nbytes > free:
             raise CapacityError(
-                f"{self._network.name}: parameters of layer {layer} must fit the wide memory of {self._topology.name}: they need "
-                f"{format_bytes(data.nbytes)}, and {format_bytes(max(0, free))} of {format_bytes(capacity)} are free"
+                f"{self._network.name}: parameters of layer {layer} must fit the wide memory of {self._topology.name}: "
+                f"they need {format_bytes(data.nbytes)}, and {format_bytes(max(0, free))} of {format_bytes(capacity)} "
+                "are free"
             )
         return reserve + self._store.add(data)
 
@@ -169,15 +180,18 @@ class _OneTile:
         """Behind the parameters, room for every tensor that crosses the ring."""
         address = self._topology.wide_memory.reserve_bytes + self._store.size_bytes
         found = {}
-        for tensor in {t.index: t for t in (*(s.stored for s in self._plan.sources), *(s.stored for s in self._plan.sinks))}.values():
+        for tensor in {
+            t.index: t for t in (*(s.stored for s in self._plan.sources), *(s.stored for s in self._plan.sinks))
+        }.values():
             rows = rows_for(self._map(tensor), self._row_bytes)
             found[tensor.index] = _Staging(address, rows)
             address += rows * self._row_bytes
             if address > self._topology.wide_memory.size_bytes:
                 free = self._topology.wide_memory.size_bytes - found[tensor.index].address
                 raise CapacityError(
-                    f"{self._network.name}: tensor {tensor.name} must pass through the wide memory of {self._topology.name}: "
-                    f"it needs {format_bytes(rows * self._row_bytes)}, and {format_bytes(max(0, free))} are free"
+                    f"{self._network.name}: tensor {tensor.name} must pass through the wide memory of "
+                    f"{self._topology.name}: it needs {format_bytes(rows * self._row_bytes)}, and "
+                    f"{format_bytes(max(0, free))} are free"
                 )
         return found
 
@@ -195,11 +209,23 @@ class _OneTile:
         """Host to ring to wide staging to narrow memory, row by row as they come."""
         write, tensor = self._writer.write, source.stored
         self._borders(tensor, 0)
+        watchers = self._border_watchers.setdefault(tensor.index, [])
+        # Whole wide rows may run on into the border below the map: the fill comes first.
+        after_border = tuple(w for w in watchers if w.flag is Flag.MESH_SOUTH_IN)
         before = self._writer.raised[Flag.RING_READ_A]
         rows = wide_rows(staging.address, staging.rows, self._row_bytes)
+        several = staging.rows > 1
+        arrived = Watcher(Flag.RING_READ_A, before + 1, "r", 1) if several else Watcher(Flag.RING_READ_A, before + 1)
         label = f"input{tensor.index}"
         write(
-            RingConsume(tiles=TILE, write=rows, produce="b", label=f"{label}.receive"), Flag.RING_READ_A, staging.rows
+            RingConsume(
+                tiles=TILE,
+                write=each_row(rows) if several else rows,
+                produce="b" if several else "r",
+                label=f"{label}.receive",
+            ),
+            Flag.RING_READ_A,
+            staging.rows,
         )
         write(Infeed(source="host", rows=staging.rows, to=TILE, label=f"{label}.send"))
         write(
@@ -207,13 +233,14 @@ class _OneTile:
                 tiles=TILE,
                 read=rows,
                 write=map_words(self._map(tensor), staging.rows, self._row_bytes, self._word_bytes),
-                wait=(Watcher(Flag.RING_READ_A, before + 1, "r", 1),),
+                wait=(arrived, *after_border),
                 produce="r",
                 label=label,
             ),
             Flag.WIDE_TO_NARROW,
         )
-        self._border_watchers.setdefault(tensor.index, []).append(self._writer.all_of(Flag.WIDE_TO_NARROW))
+        watchers[:] = [w for w in watchers if w not in after_border]
+        watchers.append(self._writer.all_of(Flag.WIDE_TO_NARROW))
         self._note_piece(tensor, label)
 
     def _step(self, step: int, ops: list[TensorOp]) -> None:
@@ -238,7 +265,16 @@ class _OneTile:
             target = block(address, lines, map_.row_bytes, words, self._word_bytes)
             label = f"border{tensor.index}.{side}"
             self._writer.write(
-                MeshIn(tiles=TILE, side=side, write=target, fill=zero_point, wait=wait, produce="y", label=label), flag
+                MeshIn(
+                    tiles=TILE,
+                    side=side,
+                    write=target,
+                    fill=zero_point,
+                    wait=wait,
+                    produce=target.nest.loops[0].name,
+                    label=label,
+                ),
+                flag,
             )
             self._border_watchers.setdefault(tensor.index, []).append(self._writer.all_of(flag))
 
@@ -332,15 +368,16 @@ class _OneTile:
     def _layouts(self) -> list[TensorLayout]:
         indices = sorted({piece.index for piece in self._pieces})
         tensors = [self._network.tensors[index] for index in indices]
-        return [
-            TensorLayout(t.index, t.name, t.shape, t.model_axes or tuple(range(len(t.shape)))) for t in tensors
-        ]
+        return [TensorLayout(t.index, t.name, t.shape, t.model_axes or tuple(range(len(t.shape)))) for t in tensors]
 
 
 def _border_blocks(map_: FeatureMap, word_bytes: int) -> dict[Side, tuple[int, int, int]]:
     """The sides of a border that are there: lines, words a line, address. North and south take the corners."""
     border, shape = map_.border, map_.shape
-    line, left, right = (n * map_.pixel_bytes // word_bytes for n in (border.left + shape.width + border.right, border.left, border.right))
+    line, left, right = (
+        n * map_.pixel_bytes // word_bytes
+        for n in (border.left + shape.width + border.right, border.left, border.right)
+    )
     sides = {
         Side.NORTH: (border.top, line, map_.at(-border.top, -border.left)),
         Side.EAST: (shape.height, right, map_.at(0, shape.width)),

@@ -32,7 +32,8 @@ class Shape:
 class FeatureMap:
     """A map with a border: pixels of ``pixel_bytes`` (channels padded to whole words), rows of ``row_bytes``.
 
-    ``address`` is where the border begins; ``size_bytes`` includes the border, and the slack into which whole wide rows may spill.
+    ``address`` is where the border begins; ``size_bytes`` includes the border, and the slack into which whole wide
+    rows may spill.
     """
 
     shape: Shape

@@ -21,7 +21,9 @@ LEAVING = {"softmax", "dequantise"}
 
 @dataclass(frozen=True)
 class Source:
-    """A network input: the tensor that the model names, the one that the tiles get, and the host's step between, if any."""
+    """A network input: the tensor that the model names, the one that the tiles get, and the host's step between, if
+    any.
+    """
 
     model: Tensor
     stored: Tensor
@@ -41,7 +43,9 @@ class Sink:
 
 @dataclass
 class Outline:
-    """The network sorted by place. ``steps`` are (layer, node) for the tiles; ``root`` maps a tensor to the one whose bytes it shares."""
+    """The network sorted by place. ``steps`` are (layer, node) for the tiles; ``root`` maps a tensor to the one whose
+    bytes it shares.
+    """
 
     network: Network
     steps: list[tuple[int, Node]] = field(default_factory=list)
@@ -104,7 +108,8 @@ def _producers(network: Network) -> dict[int, int]:
 def _finishing(network: Network) -> set[int]:
     """Layers that the classifier or the host runs on the way out: softmax, then dequantisation."""
     producers, found = _producers(network), set()
-    for index in network.outputs:
+    for output in network.outputs:
+        index = output
         for kind in (Dequantise, Softmax):
             layer = producers.get(index)
             if layer is not None and isinstance(network.nodes[layer].operator, kind):
@@ -138,7 +143,10 @@ def _faults(network: Network, node: Node) -> list[str]:
     shapes = {network.tensors[i].shape for i in node.inputs}
     if isinstance(node.operator, Add) and len(shapes) > 1:
         return [f"{where} must add tensors of one shape, not {' and '.join(map(str, sorted(shapes)))}"]
-    return [f"{where} must work on activations, not on the constant {network.tensors[i].name}" for i in _fixed(network, node)]
+    return [
+        f"{where} must work on activations, not on the constant {network.tensors[i].name}"
+        for i in _fixed(network, node)
+    ]
 
 
 def _fixed(network: Network, node: Node) -> list[int]:
@@ -158,7 +166,7 @@ def _reshape_faults(plan: Outline, word_bytes: int) -> list[str]:
         flattens = after.pixels == 1 and readers <= ({*LEAVING, *FLATTENING} if whole_words else FLATTENING)
         if before != after and not flattens:
             faults.append(
-                f"{network.name}: node {node.name} (reshape) must flatten a map for a fully connected layer or an output, or "
-                f"leave its shape alone, not turn {before} into {after}"
+                f"{network.name}: node {node.name} (reshape) must flatten a map for a fully connected layer or an "
+                f"output, or leave its shape alone, not turn {before} into {after}"
             )
     return faults

@@ -39,7 +39,8 @@ def operand_stride(lanes: int, inputs: int) -> int:
 
 
 def lane_weights(weights: NDArray[Any], lanes: int, inputs: int, fill: int) -> NDArray[Any]:
-    """Weights (O, kH, kW, C) as (blocks, kH, kW, steps, stride): in each step every lane finds its ``inputs`` bytes in a row.
+    """Weights (O, kH, kW, C) as (blocks, kH, kW, steps, stride): in each step every lane finds its ``inputs`` bytes
+    in a row.
 
     Lanes and channels that are not there have the weight ``fill``, the zero point.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilesim.errors import CapacityError
-from tilesim.network.graph import Tensor
+from tilesim.network.graph import Node, Tensor
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.padding import Padding
@@ -19,7 +19,9 @@ from tilesim.units import format_bytes
 
 @dataclass(frozen=True)
 class Placement:
-    """Maps by tensor index, and each map's lifetime in steps: step 0 is the infeed, step k the k-th node, the last the outfeed."""
+    """Maps by tensor index, and each map's lifetime in steps: step 0 is the infeed, step k the k-th node, the last
+    the outfeed.
+    """
 
     maps: dict[int, FeatureMap]
     lifetimes: dict[int, Lifetime]
@@ -70,14 +72,27 @@ def _stored(plan: Outline) -> list[Tensor]:
 def _map(plan: Outline, tensor: Tensor, topology: Topology, crosses_ring: bool) -> FeatureMap:
     shape = Shape.of(tensor.shape)
     paddings = [
-        node.operator.padding
+        _read_padding(plan, node, node.operator)
         for _, node in plan.steps
         if isinstance(node.operator, Convolution | DepthwiseConvolution) and plan.activations(node)[0] is tensor
     ]
     pixel_bytes = padded(shape.channels, max(topology.narrow_memory.word_bytes, topology.tile.vector_bytes))
-    bare = FeatureMap(shape, widest([Padding(*padding) for padding in paddings]), pixel_bytes)
+    bare = FeatureMap(shape, widest(paddings), pixel_bytes)
     slack = spill_bytes(bare, topology.wide_memory.row_bytes) if crosses_ring else 0
     return replace(bare, slack_bytes=slack)
+
+
+def _read_padding(plan: Outline, node: Node, op: Convolution | DepthwiseConvolution) -> Padding:
+    """The part of a layer's padding that its windows read: strides may pass the last of it by."""
+    source, target = (Shape.of(plan.network.tensors[i].shape) for i in (node.inputs[0], node.output))
+    weights = plan.network.tensors[node.inputs[1]].shape
+    kernel = weights[1:3] if isinstance(op, Convolution) else weights[:2]
+    sizes, outputs = (source.height, source.width), (target.height, target.width)
+    ends = [
+        (outputs[k] - 1) * op.strides[k] + (kernel[k] - 1) * op.dilations[k] + 1 - op.padding[k] - sizes[k]
+        for k in (0, 1)
+    ]
+    return Padding(op.padding.top, op.padding.left, max(0, ends[0]), max(0, ends[1]))
 
 
 def _lifetime(plan: Outline, tensor: Tensor, size: int) -> Lifetime:

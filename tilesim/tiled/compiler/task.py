@@ -16,7 +16,8 @@ from tilesim.tiled.topology import Topology
 
 @dataclass(frozen=True)
 class Task:
-    """One node for some tiles: its maps in narrow memory, its constants, and ``keep``, which stores an array in wide memory.
+    """One node for some tiles: its maps in narrow memory, its constants, and ``keep``, which stores an array in wide
+    memory.
 
     ``keep`` returns the address; it may be asked for the same part of a layer only once.
     """

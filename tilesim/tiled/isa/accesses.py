@@ -19,7 +19,7 @@ from tilesim.tiled.isa.instructions import (
     WideToNarrow,
 )
 from tilesim.tiled.isa.nests import blocks, iterations, span, straddles
-from tilesim.tiled.topology import Topology
+from tilesim.tiled.topology import LANE_BYTES, Topology
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,6 @@ PORTS: dict[type, dict[str, Port]] = {
     MeshOut: {"read": Port("narrow", "word", 4)},
 }
 
-LANE_BYTES = 4
-"""Bytes of a lane's bias, multiplier, shift or sum."""
 IN_ONE_ROW = ("weights", "parameters")
 """Operands that one access to wide memory must deliver; of the parameters, each of the three rows by itself."""
 

@@ -12,12 +12,13 @@ NEEDS: dict[Operation, tuple[str, ...]] = {
     Operation.CONVOLUTION: ("weights",),
     Operation.DEPTHWISE: ("weights",),
     Operation.SUM: (),
+    Operation.AVERAGE: (),
     Operation.MAXIMUM: (),
     Operation.ADD: ("input_b",),
 }
 """The operands that an operation needs, beside its input; operations that do not need them do not take them."""
 
-REQUANTISED = frozenset({Operation.CONVOLUTION, Operation.DEPTHWISE, Operation.SUM, Operation.ADD})
+REQUANTISED = frozenset(Operation) - {Operation.MAXIMUM}
 WIDTHS = (8, 16)
 
 

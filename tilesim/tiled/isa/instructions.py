@@ -25,6 +25,8 @@ class Operation(StrEnum):
     """Byte j of the narrow word goes to lane j, which has weights of its own."""
     SUM = "sum"
     """Byte j is added in lane j: average pooling and reductions."""
+    AVERAGE = "average"
+    """The real that byte j stands for is averaged in lane j, in float32."""
     MAXIMUM = "maximum"
     """Byte j competes in lane j: max pooling."""
     ADD = "add"

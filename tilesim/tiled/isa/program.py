@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,11 @@ from tilesim.tiled.topology import Topology
 class HostTensor:
     """How the host presents one model input, or takes one model output; ``index`` is the model's.
 
-    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). On the ring the tensor is
-    canonical (channels last), one byte an element of type ``element`` (``i8`` or ``u8``), each pixel padded to
-    ``pixel_bytes``, and the whole padded to whole rows with the byte ``pad``. A float tensor is quantised by the host on
-    its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out: ``real = scale * (q - zero_point)`` in float32, ``scale`` 0 for integers.
+    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). On the ring the
+    tensor is canonical (channels last), one byte an element of type ``element`` (``i8`` or ``u8``), each pixel padded
+    to ``pixel_bytes``, and the whole padded to whole rows with the byte ``pad``. A float tensor is quantised by the
+    host on its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out: ``real =
+    scale * (q - zero_point)`` in float32, ``scale`` 0 for integers.
     """
 
     name: str
@@ -84,6 +84,20 @@ class TensorLayout:
 
 
 @dataclass(frozen=True)
+class Region:
+    """A part of the ``narrow`` or ``wide`` memory of each tile in ``tiles`` that holds one thing.
+
+    In a program that has regions of a memory, each operand of an instruction must stay within one of them.
+    """
+
+    name: str
+    memory: str
+    tiles: int
+    address: int
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
 class Program:
     """Everything that one chip needs for one network.
 
@@ -100,14 +114,4 @@ class Program:
     layers: tuple[Layer, ...] = ()
     tensors: tuple[TensorLayout, ...] = ()
     pieces: tuple[TensorPiece, ...] = ()
-
-    def __eq__(self, other: Any) -> bool:
-        from tilesim.tiled.isa.text import write_text
-
-        return (
-            isinstance(other, Program)
-            and write_text(self) == write_text(other)
-            and all(np.array_equal(a.data, b.data) for a, b in zip(self.data, other.data, strict=True))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
+    regions: tuple[Region, ...] = ()

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.chip import Entry, Place, Section, build_topology, read_chip_line, write_chip
 from tilesim.tiled.isa.instructions import INSTRUCTIONS, Instruction
-from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.isa.records import Line, read_line, read_record, write_record
 from tilesim.tiled.isa.scanner import Fault, shown, unknown, write_name
 
@@ -66,6 +66,7 @@ _LISTS: dict[str, tuple[str, type]] = {
     ".layer": ("layers", Layer),
     ".tensor": ("tensors", TensorLayout),
     ".piece": ("pieces", TensorPiece),
+    ".region": ("regions", Region),
 }
 _RECORDS = {".program": ("title", _Title), **_LISTS}
 _HEADS = (*_MNEMONICS, *_SECTIONS, *_RECORDS, ".chip")

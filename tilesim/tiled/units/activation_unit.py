@@ -1,9 +1,10 @@
 """The activation unit: int32 sums become the integers of the next layer.
 
-Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes; element-wise and pooling
-layers carry theirs in the instruction.
+Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes;
+element-wise and pooling layers carry theirs in the instruction.
 
-Timing: none of its own; the three rows cost three wide reads when they change. Source: 001 [0028], [0050]; the rows are an assumption.
+Timing: none of its own; the three rows cost three wide reads when they change. Source: 001 [0028], [0050]; the rows
+are an assumption.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.operands import Operands, Stream
 
 PARAMETER_ROWS = 3
+ROUNDED = frozenset({Operation.ADD, Operation.AVERAGE})
+"""Operations whose cells already make output integers, zero point included."""
 
 
 class ActivationUnit:
@@ -28,7 +31,7 @@ class ActivationUnit:
 
     def finish(self, op: TensorOp, operands: Operands, sums: Sums, first: int, end: int) -> NDArray[np.uint8]:
         """Output bytes (samples, groups, lanes) of the groups ``first`` to ``end``."""
-        zero_point = 0 if op.operation is Operation.ADD else op.output_zero_point
+        zero_point = 0 if op.operation in ROUNDED else op.output_zero_point
         if operands.parameters is not None:
             sums = self._by_rows(op, operands.parameters, operands.lane_bound, sums, slice(first, end))
         elif op.operation is Operation.SUM:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import simpy
 
 from tilesim.sim.clock import Clock
+from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes, Memory
 from tilesim.sim.recorder import Recorder
 from tilesim.sim.unit import Unit
-from tilesim.tiled.isa.instructions import Instruction
+from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.program import DataSegment
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classifier import ClassifierTile
@@ -25,8 +29,17 @@ class ClassifierStation:
     """The classifier's place on the instruction bus."""
 
     def __init__(self, classifier: ClassifierTile) -> None:
-        self.buffer = lambda op: classifier.buffer
-        self.deliver = classifier.buffer.put
+        self._buffer = classifier.buffer
+
+    def buffer(self, _op: Instruction) -> Fifo[Any]:
+        return self._buffer
+
+    def deliver(self, op: Instruction) -> None:
+        assert isinstance(op, Classify)
+        self._buffer.put(op)
+
+    def fence(self, op: TileFence) -> simpy.Event:
+        raise AssertionError(f"{op.label} is for tiles, not for the classifier")
 
 
 class Chip:
@@ -57,7 +70,7 @@ class Chip:
             for k in range(tiles)
         ]
         self.classifier = ClassifierTile(self.clock, self._unit("chip.classifier"), topology, self.stops[tiles + 1])
-        stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]  # type: ignore[list-item]
+        stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
         self.bus = [
             BusStop(
                 self.clock, self._unit(f"chip.instruction_bus.stop{k}"), k, topology.instruction_bus.hop_cycles, station
@@ -77,7 +90,8 @@ class Chip:
             self.data_memory.bytes[:, segment.address : segment.address + segment.data.size] = segment.data
 
     def run(self, instructions: tuple[Instruction, ...], host_rows: list[Bytes]) -> tuple[int, int]:
-        """Issue the instructions and feed the rows until nothing happens any more; the first cycle, and that after the last.
+        """Issue the instructions and feed the rows until nothing happens any more; the first cycle, and that after
+        the last.
 
         The last cycle is that in which the last unit was at work or the last row reached the host.
         """

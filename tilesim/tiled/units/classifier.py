@@ -19,7 +19,9 @@ from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.ring import Packet, RingStop
 
 FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
-"""What the classifier can apply. ``scaling``: input and output scale as float32 bits, output zero point, lowest and highest output."""
+"""What the classifier can apply. ``scaling``: input and output scale as float32 bits, output zero point, lowest and
+highest output.
+"""
 
 Work = Generator[simpy.Event, Any, None]
 

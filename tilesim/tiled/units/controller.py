@@ -22,9 +22,11 @@ FENCES = "tile_fences"
 
 
 class Sequencer:
-    """Sends tile instructions over the instruction bus, its own to the infeed and the outfeed, and waits at scalar fences.
+    """Sends tile instructions over the instruction bus, its own to the infeed and the outfeed, and waits at scalar
+    fences.
 
-    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. Source: 001 [0045], [0059]; 003 [0030].
+    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. Source: 001 [0045], [0059];
+    003 [0030].
     """
 
     def __init__(

@@ -50,10 +50,11 @@ class Surroundings:
 class Engine(ABC, Generic[Op]):
     """Takes the instructions of its buffer one after the other, in order.
 
-    ``order`` is its place when memory ports are planned. Each completed loop that an instruction produces on raises ``flag``.
+    ``order`` is its place when memory ports are planned. Each completed loop that an instruction produces on raises
+    ``flag``.
 
-    Timing: an instruction that arrives at cycle t in an idle engine starts at t; the next one starts in the cycle in which the one
-    before retires. Source: 001 [0048]-[0054]; 003 [0031].
+    Timing: an instruction that arrives at cycle t in an idle engine starts at t; the next one starts in the cycle in
+    which the one before retires. Source: 001 [0048]-[0054]; 003 [0031].
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, order: int, flag: Flag) -> None:
@@ -96,7 +97,9 @@ class Engine(ABC, Generic[Op]):
             yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
 
     def run_pipe(self, pipe: Pipe, gates: list[Gate], produce: list[int]) -> Work:
-        """Let ``pipe`` work, hold it at ``gates``, and raise the flag when as many groups are written as ``produce`` lists."""
+        """Let ``pipe`` work, hold it at ``gates``, and raise the flag when as many groups are written as ``produce``
+        lists.
+        """
         if gates:
             self.tile.clock.process(self._open(pipe, gates))
         self.tile.arbiter.add(self._order, pipe)

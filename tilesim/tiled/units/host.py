@@ -22,10 +22,11 @@ Work = Generator[simpy.Event, Any, None]
 
 
 class HostInfeed:
-    """Sends rows of activations, in the order in which the host's driver queued them, from the first cycle of the inference on.
+    """Sends rows of activations, in the order in which the host's driver queued them, from the first cycle of the
+    inference on.
 
-    Timing: row k of r bytes is at the controller at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles, if there is a place in the queue.
-    Source: 001 [0058]; bandwidth, latency and queue are assumptions.
+    Timing: row k of r bytes is at the controller at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles, if there is
+    a place in the queue. Source: 001 [0058]; bandwidth, latency and queue are assumptions.
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
@@ -51,7 +52,8 @@ class HostInfeed:
 class HostOutfeed:
     """Takes rows of results.
 
-    Timing: a row of r bytes occupies the link for ceil(r / bytes_per_cycle) cycles and is at the host latency_cycles later.
+    Timing: a row of r bytes occupies the link for ceil(r / bytes_per_cycle) cycles and is at the host latency_cycles
+    later.
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:

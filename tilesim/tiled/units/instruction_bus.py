@@ -51,8 +51,9 @@ class BusStop:
     """Copies the instructions that carry its bit into their buffers and passes on what others still need.
 
     Timing: an instruction of n words whose first word enters the bus at t is in the buffer of stop k (from 0) at
-    t + (k + 1) * hop_cycles + n; peak rate one word a cycle. A full buffer, or a fence of this tile that is not through, stalls this stop and
-    so everything behind it. Source: 003 [0030]-[0031]; 001 [0059]; hop and width are assumptions.
+    t + (k + 1) * hop_cycles + n; peak rate one word a cycle. A full buffer, or a fence of this tile that is not
+    through, stalls this stop and so everything behind it. Source: 003 [0030]-[0031]; 001 [0059]; hop and width are
+    assumptions.
     """
 
     def __init__(self, clock: Clock, unit: Unit, bit: int, hop_cycles: int, station: Station) -> None:
@@ -87,12 +88,16 @@ class BusStop:
             yield from self.unit.wait(self._fence, Reason.FLAG, lambda: "a tile fence to let instructions pass")
         if not isinstance(delivery.op, TileFence):
             room = self._station.buffer(delivery.op).room()
-            yield from self.unit.wait(room, Reason.FIFO, lambda: f"a place in the instruction buffer of {delivery.op.mnemonic}")
+            yield from self.unit.wait(
+                room, Reason.FIFO, lambda: f"a place in the instruction buffer of {delivery.op.mnemonic}"
+            )
 
     def _forward(self, delivery: Delivery) -> Work:
         left = delivery.header & ~self._mask
         if left and self.following is not None:
-            yield from send(self._clock, self.unit, self.following, Delivery(left, delivery.op, delivery.words), self._hop_cycles)
+            yield from send(
+                self._clock, self.unit, self.following, Delivery(left, delivery.op, delivery.words), self._hop_cycles
+            )
 
     def _copy(self, delivery: Delivery) -> None:
         if isinstance(delivery.op, TileFence):
@@ -110,5 +115,3 @@ def send(clock: Clock, unit: Unit, stop: BusStop, delivery: Delivery, hop_cycles
 def header_of(op: Instruction, tiles: int) -> int:
     """The stops that an instruction is for: its tiles, or the classifier behind the last tile."""
     return 1 << tiles if isinstance(op, Classify) else getattr(op, "tiles", 0)
-
-

@@ -1,19 +1,23 @@
 """The MAC array: lanes × inputs multiply-accumulates a cycle on what the TTU's addresses point at.
 
-A convolution sends one narrow word (``inputs_per_cycle`` activations) to all lanes, each of which has weights of its own in the wide row; the
-vector operations send byte j of the word to lane j.
+A convolution sends one narrow word (``inputs_per_cycle`` activations) to all lanes, each of which has weights of its
+own in the wide row; the vector operations send byte j of the word to lane j.
 
-Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit ones 4. Source: 001 [0062], [0067], [0068].
+Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit ones 4. Source: 001 [0062], [0067],
+[0068].
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.add import add
+from tilesim.arithmetic.average import average
 from tilesim.arithmetic.matmul import exact_matmul, magnitude
 from tilesim.tiled.isa.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
@@ -21,7 +25,10 @@ from tilesim.tiled.units.operands import Operands, Stream
 
 Sums = NDArray[np.int32]
 
-ELEMENT_DTYPES: dict[ElementType, np.dtype[Any]] = {ElementType.I8: np.dtype(np.int8), ElementType.U8: np.dtype(np.uint8)}
+ELEMENT_DTYPES: dict[ElementType, np.dtype[Any]] = {
+    ElementType.I8: np.dtype(np.int8),
+    ElementType.U8: np.dtype(np.uint8),
+}
 
 
 def cycles_per_step(op: TensorOp) -> int:
@@ -46,6 +53,8 @@ class MacArray:
                 sums = self._multiply_bytes(op, operands, first, end)
             case Operation.SUM:
                 sums = self._add_bytes(op, operands, first, end)
+            case Operation.AVERAGE:
+                sums = average(self._steps(op, operands, first, end), op.scaling)
             case Operation.MAXIMUM:
                 sums = self._compare_bytes(op, operands, first, end)
             case Operation.ADD:
@@ -88,15 +97,12 @@ class MacArray:
 
     def _add_bytes(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
         sums: Sums = np.zeros((self._samples, end - first, operands.lane_bound), np.int32)
-        for step in range(operands.steps):
-            sums += self._step(op, operands.input, first, end, step, operands.lane_bound)
+        for x in self._steps(op, operands, first, end):
+            sums += x
         return sums - np.int32(op.input_zero_point * operands.steps)
 
     def _compare_bytes(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
-        best = self._step(op, operands.input, first, end, 0, operands.lane_bound)
-        for step in range(1, operands.steps):
-            best = np.maximum(best, self._step(op, operands.input, first, end, step, operands.lane_bound))
-        return best.astype(np.int32)
+        return reduce(np.maximum, self._steps(op, operands, first, end)).astype(np.int32)
 
     def _add_pairs(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
         assert operands.input_b is not None
@@ -106,7 +112,12 @@ class MacArray:
 
     @property
     def _samples(self) -> int:
-        return self._memories.narrow.bytes.shape[0]
+        return int(self._memories.narrow.bytes.shape[0])
+
+    def _steps(self, op: TensorOp, operands: Operands, first: int, end: int) -> Iterator[NDArray[Any]]:
+        """What the lanes get in each reduction step."""
+        for step in range(operands.steps):
+            yield self._step(op, operands.input, first, end, step, operands.lane_bound)
 
     def _step(self, op: TensorOp, stream: Stream, first: int, end: int, step: int, lanes: int) -> NDArray[Any]:
         """The bytes that the lanes get in one reduction step: (samples, groups, lanes)."""
@@ -117,7 +128,9 @@ class MacArray:
 
 
 def _products(op: TensorOp, x: NDArray[Any], weights: NDArray[Any]) -> Sums:
-    """Sums of (x - zero point) × (w - zero point): x is (samples, groups, products), weights (1 or samples, products, lanes)."""
+    """Sums of (x - zero point) × (w - zero point): x is (samples, groups, products), weights (1 or samples, products,
+    lanes).
+    """
     bounds = (magnitude(ELEMENT_DTYPES[op.input_type]), magnitude(ELEMENT_DTYPES[op.weight_type]))
     if weights.shape[0] == 1:
         sums = exact_matmul(x.reshape(-1, x.shape[-1]), weights[0], *bounds).reshape(*x.shape[:2], -1)

@@ -1,7 +1,7 @@
 """A tile's two memories and the priority of everybody who uses their ports.
 
-Narrow memory holds activations and has one read port and one write port. Wide memory holds parameters and partial sums and has one port
-for both (``wide_memory.ports`` of them), one row an access.
+Narrow memory holds activations and has one read port and one write port. Wide memory holds parameters and partial
+sums and has one port for both (``wide_memory.ports`` of them), one row an access.
 
 Source: 003 [0034] (single-ported, single-banked); the priority order is an assumption.
 """

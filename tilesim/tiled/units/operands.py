@@ -28,7 +28,9 @@ class Stream:
 
 
 class Operands:
-    """Everything a tensorop addresses. ``group_nest`` are the loops outside the reduction, ``lanes`` each group's lanes."""
+    """Everything a tensorop addresses. ``group_nest`` are the loops outside the reduction, ``lanes`` each group's
+    lanes.
+    """
 
     def __init__(self, op: TensorOp) -> None:
         self.group_nest = ttu.without(op.nest, (*op.reduce, op.nest.loops[-1].name))

@@ -1,6 +1,7 @@
 """The data ring: packets of one wide row pass from stop to stop.
 
-Nodes in order: source (the controller's infeed), the tiles row by row, the classifier, sink (the controller's outfeed), and back to source.
+Nodes in order: source (the controller's infeed), the tiles row by row, the classifier, sink (the controller's
+outfeed), and back to source.
 """
 
 from __future__ import annotations
@@ -40,12 +41,13 @@ class Receiver(Protocol):
 class RingStop:
     """One node's stop: a register for what arrives, the link to the next node, and a queue for what the node sends.
 
-    In each cycle the head of the register is tested: a set bit means that the row is taken here (and the bit cleared); a packet with bits left
-    is forwarded. Both happen together or not at all. A node's own packet enters the link when nothing is forwarded.
+    In each cycle the head of the register is tested: a set bit means that the row is taken here (and the bit
+    cleared); a packet with bits left is forwarded. Both happen together or not at all. A node's own packet enters the
+    link when nothing is forwarded.
 
-    Timing: a packet that leaves at t stands at the next stop at t + hop_cycles; one packet a cycle. A register has hop_cycles + 1
-    places, a place that is freed in t can be used from t + 1 on. Source: 003 [0033]-[0035], [0046]; hop, credits and forwarding
-    before injection are assumptions.
+    Timing: a packet that leaves at t stands at the next stop at t + hop_cycles; one packet a cycle. A register has
+    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. Source: 003 [0033]-[0035], [0046];
+    hop, credits and forwarding before injection are assumptions.
     """
 
     def __init__(self, clock: Clock, topology: Topology, bit: int | None, link: Unit) -> None:
@@ -145,8 +147,12 @@ class RingStop:
         self.link.instruction = packet.sender
         self.link.add(BUSY, 1, packet.row.shape[1])
         self.credits -= 1
-        self._next._register.append((self._clock.cycle + self._hop_cycles, packet))
-        self._next.poke(self._hop_cycles)
+        self._next.arrive(packet, self._hop_cycles)
+
+    def arrive(self, packet: Packet, after_cycles: int) -> None:
+        """A packet is on the link and stands here ``after_cycles`` from now."""
+        self._register.append((self._clock.cycle + after_cycles, packet))
+        self.poke(after_cycles)
 
     def return_credit(self) -> None:
         """The next stop has freed a place; it can be used from the next cycle on."""

@@ -19,8 +19,8 @@ from tilesim.tiled.units.ring import Packet, RingStop
 class RingConsumer(Engine[RingConsume]):
     """Supplies the address of each row; the ring's packets carry none.
 
-    Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody else at the wide port, and
-    is seen at t + 1; peak rate one row a cycle. Source: 003 [0034]-[0035], [0046].
+    Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody
+    else at the wide port, and is seen at t + 1; peak rate one row a cycle. Source: 003 [0034]-[0035], [0046].
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, order: int, stop: RingStop) -> None:
@@ -56,12 +56,11 @@ class RingConsumer(Engine[RingConsume]):
         return "a ring consumer to be posted"
 
     def take(self, packet: Packet) -> None:
-        assert self._address is not None and self._taken is not None
+        assert self._address is not None
+        assert self._taken is not None
         memories, now = self.tile.memories, self.tile.clock.cycle
         memories.wide.write_words(np.array([self._address]), packet.row[:, None])
         memories.wide_port.taken[WideRank.RING_COMMIT].append(now, now + 1)
         self.tile.arbiter.change()
         self._address = None
         self._taken.succeed()
-
-

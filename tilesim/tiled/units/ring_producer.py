@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-
 from tilesim.sim.clock import Phase
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
@@ -18,8 +17,8 @@ from tilesim.tiled.units.ring import Packet, RingStop
 class RingProducer(Engine[RingProduce]):
     """Reads a row through the wide port, where only ring commits go before it, then puts it on the ring.
 
-    Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R rows take 2 * R cycles.
-    Source: 003 [0035]; one row at a time is an assumption.
+    Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R
+    rows take 2 * R cycles. Source: 003 [0035]; one row at a time is an assumption.
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, order: int, stop: RingStop) -> None:
@@ -60,5 +59,3 @@ class RingProducer(Engine[RingProduce]):
         self.tile.arbiter.change()
         yield clock.timeout(1)
         self.unit.spend(BUSY)
-
-

@@ -9,21 +9,21 @@ from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
 from tilesim.sim.unit import BUSY, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.activation_unit import PARAMETER_ROWS, ActivationUnit
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates
 from tilesim.tiled.units.mac_array import MacArray, cycles_per_step
 from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
 from tilesim.tiled.units.operands import Operands
-from tilesim.tiled.topology import Tile
 
 
 class TensorControl(Engine[TensorOp]):
     """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
 
     Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
-    G * s + 3 * p + w cycles from start to retirement if s >= w; peak rate one step (lanes × inputs MACs) a cycle. An issue cycle
-    has its narrow and its wide read or waits for both. A partial-sum row is one more wide read a group; two ports hide it.
-    Source: 001 [0046]-[0051], [0064]; the output FIFO's depth is an assumption.
+    G * s + 3 * p + w cycles from start to retirement if s >= w; peak rate one step (lanes × inputs MACs) a cycle. An
+    issue cycle has its narrow and its wide read or waits for both. A partial-sum row is one more wide read a group;
+    two ports hide it. Source: 001 [0046]-[0051], [0064]; the output FIFO's depth is an assumption.
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, mac_unit: Unit, order: int, shape: Tile) -> None:
@@ -110,4 +110,8 @@ def _issue_ports(memories: TileMemories, reads_wide: bool) -> list[Slot]:
 
 
 def _write_port(memories: TileMemories, op: TensorOp) -> Slot:
-    return memories.wide_access(WideRank.SUM_WRITE) if op.sums_out is not None else memories.writing(NarrowWriteRank.OUTPUT)
+    return (
+        memories.wide_access(WideRank.SUM_WRITE)
+        if op.sums_out is not None
+        else memories.writing(NarrowWriteRank.OUTPUT)
+    )

@@ -36,7 +36,9 @@ PLANNING_ORDER = (
 
 
 class Tile:
-    """One tile. ``raise_fence(increment)`` bumps the controller's fence counter; ``retired(tile, label)`` hears of instructions."""
+    """One tile. ``raise_fence(increment)`` bumps the controller's fence counter; ``retired(tile, label)`` hears of
+    instructions.
+    """
 
     def __init__(
         self,

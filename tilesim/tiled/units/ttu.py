@@ -1,7 +1,7 @@
 """The tensor traversal unit: loop counters in, addresses out.
 
-A TTU keeps one counter a loop; all counters that roll over do so in the same cycle, and one address leaves a cycle. In the adder form
-each counter holds an already multiplied number, and an address is the base plus a sum of counters.
+A TTU keeps one counter a loop; all counters that roll over do so in the same cycle, and one address leaves a cycle.
+In the adder form each counter holds an already multiplied number, and an address is the base plus a sum of counters.
 
 Source: 001 [0038]-[0041], [0047]; US 10,248,908 (abstract) for the alternate limit.
 """
@@ -52,7 +52,7 @@ def without(nest: Nest, names: tuple[str, ...]) -> Nest:
 
 
 def increments(nest: Nest, reference: Reference) -> tuple[list[int], int]:
-    """The adder form: what is added to the address when each loop (outermost first) steps, and the rewind at the end."""
+    """The adder form: what is added to the address as each loop (outermost first) steps, and the rewind at the end."""
     strides = dict(reference.strides)
     steps: list[int] = []
     inner = 0

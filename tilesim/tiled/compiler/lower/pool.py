@@ -16,7 +16,9 @@ from tilesim.tiled.isa.instructions import Operation, TensorOp
 
 @dataclass(frozen=True)
 class Span:
-    """Output positions ``start`` … ``start + count`` - 1 whose windows all hold ``taps`` positions of the map, the first at ``first``."""
+    """Output positions ``start`` … ``start + count`` - 1 whose windows all hold ``taps`` positions of the map, the
+    first at ``first``.
+    """
 
     start: int
     count: int
@@ -41,19 +43,18 @@ def spans(outputs: int, size: int, window: int, stride: int, before: int) -> lis
 def lower_average_pool(task: Task, op: AveragePool) -> list[TensorOp]:
     """A tensorop for each part of the output whose windows hold the same number of elements."""
     ops = []
+    in_reals = op.rule == "real"
     for rows, columns in _parts(task, op):
         count = op.window[0] * op.window[1] if op.count_includes_padding else rows.taps * columns.taps
-        rule, multiplier, shift = op.requantisation(count)
-        nest = _nest(task, op.strides, rows, columns)
         ops.append(
             _tensorop(
                 task,
-                nest,
-                Operation.SUM,
+                _nest(task, op.strides, rows, columns),
+                Operation.AVERAGE if in_reals else Operation.SUM,
                 (rows, columns),
-                rule=rule,
-                scaling=(multiplier, shift),
-                zero_points=(op.input_zero_point, op.output_zero_point),
+                rule=op.rule,
+                scaling=op.scaling(count),
+                zero_points=(0, 0) if in_reals else (op.input_zero_point, op.output_zero_point),
                 clamp=op.clamp,
             )
         )
@@ -115,7 +116,7 @@ def _tensorop(
     *,
     clamp: tuple[int, int],
     rule: str = "",
-    scaling: tuple[int, int] | tuple[()] = (),
+    scaling: tuple[int, ...] = (),
     zero_points: tuple[int, int] = (0, 0),
 ) -> TensorOp:
     rows, columns = part

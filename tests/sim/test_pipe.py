@@ -1,0 +1,185 @@
+"""A pipe jumps over what the toy steps through, and must land on the same cycles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.sim.toy import Group, Toy
+from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
+from tilesim.sim.port import Port
+
+RANKS = {"narrow": 1, "wide": 2, "output": 1}
+"""The pipe's own rank at each port; all above it are taken by others. Extra reads and wide writes go before issues."""
+
+
+@dataclass
+class Rig:
+    """A pipe and its toy on the same three ports."""
+
+    groups: list[Group]
+    depth: int
+    capacity: int = 1
+    shared_write: bool = False
+    issue: tuple[str, ...] = ("narrow", "wide")
+    taken: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    every_span: bool = False
+
+    def __post_init__(self) -> None:
+        self.ports = {name: Port(name, self.capacity, 5) for name in RANKS}
+        for name, spans in self.taken.items():
+            for start, end in spans:
+                self.ports[name].taken[0].append(start, end)
+        self.write = "wide" if self.shared_write else "output"
+        self.toy = Toy(self.groups, self.depth, list(self.issue), "wide", self.write, len(self.groups))
+        self.moved: list[int] = []
+        self.booked: list[tuple[Activity, int]] = []
+        self.pipe = Pipe(
+            0,
+            Costs(*(np.array(column, np.int64) for column in zip(*self.groups, strict=True))),
+            self.depth,
+            issue=[Slot(self.ports[name], 3) for name in self.issue],
+            extra=Slot(self.ports["wide"], 2),
+            write=Slot(self.ports[self.write], 1),
+            move=lambda first, end: self.moved.extend(range(first, end)),
+            book=lambda activity, cycles: self.booked.append((activity, cycles)),
+            every_span=self.every_span,
+        )
+
+    def free(self, cycle: int) -> Counter[str]:
+        return Counter(
+            {name: self.capacity - sum(a <= cycle < b for a, b in self.taken.get(name, ())) for name in RANKS}
+        )
+
+    def toy_ends(self, start: int) -> list[int]:
+        """When the toy, from here on, has written each group: cycles by the number of groups written."""
+        toy, ends, cycle = deepcopy(self.toy), [start] * (self.toy.written + 1), start
+        while toy.written < toy.limit and cycle < start + 2000:
+            toy.step(cycle, self.free(cycle))
+            cycle += 1
+            if toy.written == len(ends):
+                ends.append(cycle)
+        return ends
+
+    def step_to(self, start: int, end: int) -> list[Activity]:
+        cycles = range(start, end)
+        return [Activity(*self.toy.step(cycle, self.free(cycle))) for cycle in cycles if not self.toy.done]
+
+
+def spans(starts: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Disjoint intervals from gaps and lengths."""
+    at, found = 0, []
+    for gap, length in starts:
+        found.append((at + gap, at + gap + length))
+        at += gap + length
+    return found
+
+
+COSTS = st.tuples(st.integers(0, 4), st.integers(1, 5), st.integers(1, 5))
+RUNS = st.lists(st.tuples(COSTS, st.integers(1, 12)), min_size=1, max_size=3)
+BUSY = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 6)), max_size=4).map(spans)
+RIGS = st.builds(
+    Rig,
+    groups=RUNS.map(lambda runs: [cost for cost, times in runs for _ in range(times)]),
+    depth=st.integers(1, 4),
+    capacity=st.integers(1, 2),
+    shared_write=st.booleans(),
+    issue=st.sampled_from([("narrow", "wide"), ("narrow",), ()]),
+    taken=st.fixed_dictionaries({name: BUSY for name in RANKS}),
+    every_span=st.booleans(),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    RIGS,
+    st.lists(st.tuples(st.integers(0, 25), st.none() | st.integers(0, 20), st.booleans()), max_size=6),
+)
+def test_a_pipe_is_the_toy_in_jumps(rig: Rig, changes: list[tuple[int, int | None, bool]]) -> None:
+    """Flags hold and release it at any time; it is planned anew, published or not, at any time."""
+    now = 0
+    for pause, limit, publish in [*changes, (0, len(rig.groups), False)]:
+        check_plans(rig, now, publish)
+        check_advance(rig, now, now + pause)
+        now += pause
+        if limit is not None:
+            rig.toy.limit = min(max(limit, rig.toy.read), len(rig.groups))
+            rig.pipe.hold(now, rig.toy.limit)
+    check_plans(rig, now, publish=False)
+    check_advance(rig, now, rig.toy_ends(now)[-1])
+    assert rig.pipe.finished
+    assert rig.toy.done
+    assert rig.moved == list(range(len(rig.groups)))
+
+
+def check_plans(rig: Rig, now: int, publish: bool) -> None:
+    """For every number of groups, the plan is the toy's cycle; what it publishes, the toy's accesses."""
+    ends = rig.toy_ends(now)
+    for target in range(rig.toy.written + 1, len(rig.groups) + 1):
+        rig.pipe.target = target
+        assert rig.pipe.plan(publish) == (ends[target] if target < len(ends) else None)
+    if publish:
+        check_published(rig, now)
+
+
+def check_published(rig: Rig, now: int) -> None:
+    toy, cycle = deepcopy(rig.toy), now
+    while toy.written < toy.limit:
+        toy.step(cycle, rig.free(cycle))
+        cycle += 1
+    for stage, slots in (("issue", [(name, 3) for name in rig.issue]), ("write", [(rig.write, 1)])):
+        used = {at for at, what in toy.used if what == stage and at >= now}
+        for name, rank in slots:
+            taken = rig.ports[name].taken[rank]
+            published = {c for a, b in zip(taken.starts, taken.ends, strict=True) for c in range(max(a, now), b)}
+            assert published == used
+
+
+def check_advance(rig: Rig, now: int, end: int) -> None:
+    rig.booked.clear()
+    rig.pipe.advance(end)
+    activities = rig.step_to(now, end)
+    assert rig.pipe.written == rig.toy.written
+    booked = [activity for activity, cycles in rig.booked for _ in range(cycles)]
+    assert Counter(booked) == Counter(activities)
+    if rig.every_span:
+        assert booked == activities
+
+
+@pytest.mark.parametrize(
+    ("costs", "depth", "end"),
+    [
+        ((0, 5, 1), 2, 10 * 5 + 1),  # a DMA: limited by its reads
+        ((0, 1, 5), 2, 10 * 5 + 1),  # the reverse: by its writes
+        ((3, 4, 1), 2, 10 * 7 + 1),  # parameters before each group
+        ((0, 2, 3), 1, 10 * 5),  # a queue of one: read and write take turns
+    ],
+)
+def test_ten_groups_alone_end_in_the_cycle_of_the_formula(costs: Group, depth: int, end: int) -> None:
+    rig = Rig([costs] * 10, depth)
+    assert rig.pipe.plan(publish=False) == end
+    rig.pipe.advance(end - 1)
+    assert not rig.pipe.finished
+    rig.pipe.advance(end)
+    assert rig.pipe.finished
+
+
+def test_what_was_held_is_not_read_before_the_release() -> None:
+    rig = Rig([(0, 4, 1)] * 3, depth=2)
+    rig.pipe.hold(0, 1)
+    assert rig.pipe.plan(publish=False) is None
+    rig.pipe.hold(100, 3)
+    assert rig.pipe.plan(publish=False) == 100 + 2 * 4 + 1
+
+
+def test_skipping_periods_takes_few_steps() -> None:
+    rig = Rig([(0, 3, 2)] * 100_000, depth=2)
+    assert rig.pipe.plan(publish=False) == 300_002
+    rig.pipe.advance(300_002)
+    assert len(rig.booked) < 50

@@ -1,0 +1,78 @@
+"""Every way to change one number of a program by one, for the test that nothing in it is decoration."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from tilesim.tiled.isa.fields import Alternate, Loop, Reference, Watcher
+from tilesim.tiled.isa.instructions import Infeed, Instruction, RingProduce
+from tilesim.tiled.isa.program import Program
+
+Path = tuple[str | int, ...]
+
+CHANGED: dict[type, tuple[str, ...]] = {
+    Reference: ("base",),
+    Loop: ("bound",),
+    Alternate: ("limit",),
+    Watcher: ("expected", "stride"),
+    RingProduce: ("to",),
+    Infeed: ("to", "address", "rows"),
+}
+"""Bases, bounds, counts and bitmaps, by the record that holds them; a reference has strides besides."""
+
+
+def places(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Where the numbers of an instruction stand."""
+    if isinstance(value, Reference):
+        yield from ((*path, "strides", k, 1) for k in range(len(value.strides)))
+    if isinstance(value, tuple):
+        for k, item in enumerate(value):
+            yield from places(item, (*path, k))
+    elif is_dataclass(value):
+        for field in fields(value):
+            if field.name in CHANGED.get(type(value), ()) and applies(value, field.name):
+                yield (*path, field.name)
+            elif not isinstance(value, Reference):
+                yield from places(getattr(value, field.name), (*path, field.name))
+        if hasattr(value, "tiles"):
+            yield (*path, "tiles")
+
+
+def applies(value: Any, name: str) -> bool:
+    """Whether the instruction has the field at all: a watcher without a loop has no stride, the host no address."""
+    if isinstance(value, Watcher) and name == "stride":
+        return value.loop is not None
+    return not (isinstance(value, Infeed) and name == "address" and value.source == "host")
+
+
+def changed(value: Any, path: Path, by: int) -> Any:
+    """``value`` with the number at ``path`` grown ``by``."""
+    if not path:
+        return value + by
+    head, rest = path[0], path[1:]
+    if isinstance(head, int):
+        return (*value[:head], changed(value[head], rest, by), *value[head + 1 :])
+    return replace(value, **{head: changed(getattr(value, head), rest, by)})
+
+
+def without(program: Program, section: str, place: int) -> Program:
+    """The program with one instruction less."""
+    ops = getattr(program, section)
+    return replace(program, **{section: (*ops[:place], *ops[place + 1 :])})
+
+
+def instructions(program: Program) -> list[tuple[str, int, Instruction]]:
+    return [(section, k, op) for section in ("load", "run") for k, op in enumerate(getattr(program, section))]
+
+
+def mutants(program: Program, count: int, seed: int) -> Iterator[tuple[str, Program]]:
+    """``count`` programs with one number changed by one, and what was changed."""
+    every = [(section, k, path) for section, k, op in instructions(program) for path in places(op)]
+    chosen = random.Random(seed)  # noqa: S311 - no secret
+    for section, k, path in chosen.sample(every * (1 + count // len(every)), count):
+        by = chosen.choice((-1, 1))
+        op = getattr(program, section)[k]
+        yield f"{op.label} {'.'.join(map(str, path))} {by:+}", changed(program, (section, k, *path), by)

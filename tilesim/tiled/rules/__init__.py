@@ -1,0 +1,1 @@
+"""What a program must keep to, proven before it runs."""

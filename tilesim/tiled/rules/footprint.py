@@ -1,0 +1,68 @@
+"""Which bytes of a tile's memories an instruction reads and writes, as bitmaps: bit k of an int stands for byte k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilesim.tiled.isa.accesses import Access, accesses, sizes_bytes
+from tilesim.tiled.isa.instructions import Instruction
+from tilesim.tiled.isa.nests import Block, blocks
+from tilesim.tiled.topology import Topology
+
+WRITTEN = frozenset({"write", "output", "sums_out"})
+"""The operands that an instruction writes; it reads the others."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The bytes that one operand touches, and the memory that they are in (``narrow`` or ``wide``)."""
+
+    operand: str
+    memory: str
+    touched: int
+
+    @property
+    def writes(self) -> bool:
+        return self.operand in WRITTEN
+
+    @property
+    def first(self) -> int:
+        return (self.touched & -self.touched).bit_length() - 1
+
+    @property
+    def end(self) -> int:
+        return self.touched.bit_length()
+
+
+def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
+    """The footprint of each operand of a sound instruction."""
+    for access in accesses(op, topology):
+        touched = 0
+        for block in blocks(access.nest):
+            touched |= _touched(access, block, topology)
+        yield Footprint(access.field, access.memory, touched)
+
+
+def _touched(access: Access, block: Block, topology: Topology) -> int:
+    size = sizes_bytes(topology, access.operation, block.innermost)[access.size]
+    touched = (1 << size) - 1
+    address = access.reference.base
+    for loop, stride in access.reference.strides:
+        if loop in access.moving:
+            first, last = block.counters[loop]
+            touched, back = repeated(touched, stride, last - first + 1)
+            address += first * stride - back
+    return touched << address
+
+
+def repeated(bits: int, stride: int, count: int) -> tuple[int, int]:
+    """``bits`` at 0, stride, 2 * stride, …; for a negative stride shifted up, by the second result."""
+    if stride < 0:
+        return repeated(bits, -stride, count)[0], -stride * (count - 1)
+    covered = 1
+    while covered < count:  # doubling: what k repetitions touch, moved on, is what the next k touch
+        more = min(covered, count - covered)
+        bits |= bits << more * stride
+        covered += more
+    return bits, 0

@@ -1,0 +1,101 @@
+"""Two instructions of one tile that touch the same bytes must come in an order that flags, fences or a buffer
+enforce.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from tilesim.tiled.isa.fields import Traversal
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.rules.footprint import Footprint, footprints
+from tilesim.tiled.rules.order import Step, TileOrder, increments, produced_nest, raised_flag
+from tilesim.tiled.units import ttu
+
+
+def hazards(program: Program) -> list[str]:
+    """Every pair of instructions that may touch the same bytes in either order, at least one of them writing; one
+    sentence a pair.
+    """
+    return [sentence for tile in range(program.topology.tiles) for sentence in _tile_hazards(program, tile)]
+
+
+@dataclass(frozen=True)
+class _Use:
+    step: Step
+    footprint: Footprint
+
+
+def _tile_hazards(program: Program, tile: int) -> Iterator[str]:
+    order = TileOrder(program, tile)
+    uses = [_Use(step, print_) for step in order.steps for print_ in footprints(step.op, program.topology)]
+    for a, b in _overlapping(uses):
+        if a.step.op.engine != b.step.op.engine and not order.ordered(a.step, b.step) and not _gated(order, a, b):
+            yield _sentence(tile, a, b)
+
+
+def _overlapping(uses: list[_Use]) -> Iterator[tuple[_Use, _Use]]:
+    by_memory: dict[str, list[_Use]] = {}
+    for use in uses:
+        by_memory.setdefault(use.footprint.memory, []).append(use)
+    for same in by_memory.values():
+        for a, b in combinations(same, 2):
+            if (a.footprint.writes or b.footprint.writes) and a.footprint.touched & b.footprint.touched:
+                yield a, b
+
+
+def _gated(order: TileOrder, a: _Use, b: _Use) -> bool:
+    """Whether loop watchers let one of them touch a row only when the other is through with it."""
+    return _follows(order, a, b) or _follows(order, b, a)
+
+
+def _follows(order: TileOrder, first: _Use, then: _Use) -> bool:
+    flag = raised_flag(first.step.op)
+    watchers = [w for w in then.step.op.wait if w.loop is not None and w.flag == flag]
+    rows = [getattr(use.step.op, use.footprint.operand) for use in (first, then)]
+    if not watchers or not all(isinstance(side, Traversal) for side in rows) or first.step.op.produce is None:
+        return False
+    if first.step not in order.raisers(then.step, flag):
+        return False
+    done = _done_at(first, rows[0])
+    allowed = np.full(ttu.iterations(rows[1].nest), -1, np.int64)
+    nest = produced_nest(then.step.op)
+    for watcher in watchers:
+        assert watcher.loop is not None
+        starts = ttu.starts(nest, watcher.loop)
+        for k, start in enumerate(starts):
+            allowed[start:] = np.maximum(allowed[start:], watcher.expected + k * watcher.stride)
+    touched = ttu.addresses(rows[1].nest, rows[1].reference).tolist()
+    return all(done.get(address, 0) <= count for address, count in zip(touched, allowed.tolist(), strict=True))
+
+
+def _done_at(use: _Use, rows: Traversal) -> dict[int, int]:
+    """What the flag has counted to when the instruction is through with each row that it touches."""
+    op = use.step.op
+    assert op.produce is not None
+    base = use.step.raised_to - increments(op)
+    completions = ttu.completions(produced_nest(op), op.produce)
+    addresses = ttu.addresses(rows.nest, rows.reference)
+    counts = base + 1 + np.searchsorted(completions, np.arange(len(addresses)), side="right")
+    return dict(zip(addresses.tolist(), counts.tolist(), strict=True))
+
+
+def _sentence(tile: int, a: _Use, b: _Use) -> str:
+    """Names the writer first."""
+    writer, other = (a, b) if a.footprint.writes else (b, a)
+    both = writer.footprint.touched & other.footprint.touched
+    first, end = (both & -both).bit_length() - 1, both.bit_length()
+    verb = "writes" if other.footprint.writes else "reads"
+    return (
+        f"tile {tile}: nothing orders {_name(writer)}, which writes {writer.footprint.memory} bytes between "
+        f"{first:#x} and {end - 1:#x}, and {_name(other)}, which {verb} them; a watcher or a fence must"
+    )
+
+
+def _name(use: _Use) -> str:
+    op = use.step.op
+    return f"{op.label or 'an unnamed instruction'} ({op.mnemonic})"

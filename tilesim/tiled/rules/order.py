@@ -1,0 +1,170 @@
+"""What happens before what, on one tile, whatever the timing.
+
+An instruction completes before another starts if it is ahead of it in the same engine's buffer, if it raises a flag
+to the count that the other waits for, if a fence stands between them that waits for its engine, or by a chain of
+these. The load program completes before the run program starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tilesim.tiled.isa.fields import Engine, Flag, Nest, Watcher
+from tilesim.tiled.isa.instructions import (
+    Instruction,
+    MeshIn,
+    MeshOut,
+    NarrowToWide,
+    RingConsume,
+    RingProduce,
+    TensorOp,
+    TileFence,
+    WideToNarrow,
+)
+from tilesim.tiled.isa.program import Program
+
+Work = TensorOp | RingConsume | RingProduce | NarrowToWide | WideToNarrow | MeshIn | MeshOut
+
+RAISES: dict[type, Flag] = {
+    TensorOp: Flag.AVDATA,
+    RingConsume: Flag.RING_READ_A,
+    RingProduce: Flag.RING_WRITE,
+    NarrowToWide: Flag.NARROW_TO_WIDE,
+    WideToNarrow: Flag.WIDE_TO_NARROW,
+}
+
+
+def raised_flag(op: Work) -> Flag:
+    """The flag of the write port that the instruction's engine has."""
+    if isinstance(op, TensorOp) and op.sums_out is not None:
+        return Flag.PARTIAL_SUMS
+    if isinstance(op, MeshIn | MeshOut):
+        return Flag(f"mesh_{op.side}_{'in' if isinstance(op, MeshIn) else 'out'}")
+    return RAISES[type(op)]
+
+
+def produced_nest(op: Work) -> Nest:
+    """The nest whose loops the instruction's ``produce`` and loop watchers name."""
+    if isinstance(op, TensorOp):
+        return op.nest
+    return op.write.nest if isinstance(op, RingConsume | NarrowToWide | MeshIn) else op.read.nest
+
+
+def increments(op: Work) -> int:
+    """How often the instruction raises its flag."""
+    if op.produce is None:
+        return 0
+    nest = produced_nest(op)
+    names = [loop.name for loop in nest.loops]
+    depth = names.index(op.produce)
+    total = 1
+    for loop in nest.loops[:depth]:
+        total *= loop.bound
+    return total
+
+
+@dataclass(eq=False)
+class Step:
+    """An instruction of one tile, and all that completes before it starts: for each engine how many of its
+    instructions.
+    """
+
+    op: Work
+    place: int
+    epoch: int
+    before: dict[Engine, int] = field(default_factory=dict)
+    raised_to: int = 0
+    """What its flag has counted to when it has completed."""
+
+
+class TileOrder:
+    """The order of the instructions for tile ``tile``."""
+
+    def __init__(self, program: Program, tile: int) -> None:
+        self.steps: list[Step] = []
+        self._fences: list[dict[Engine, int]] = [{}]
+        self._queues: dict[Engine, list[Step]] = {engine: [] for engine in Engine}
+        self._counts: dict[Flag, int] = {}
+        self._generation: dict[Flag, int] = {}
+        self._raisers: dict[tuple[Flag, int], list[Step]] = {}
+        self._waits_in: dict[int, dict[Flag, int]] = {}
+        for section in (program.load, program.run):
+            for op in section:
+                if getattr(op, "tiles", 0) >> tile & 1:
+                    self._add(op)
+            self._fence(tuple(Engine))
+        self._settle()
+
+    def ordered(self, first: Step, second: Step) -> bool:
+        """Whether one of the two completes before the other starts."""
+        return self._precedes(first, second) or self._precedes(second, first)
+
+    def raisers(self, step: Step, flag: Flag) -> list[Step]:
+        """The instructions that raise ``flag`` in the time in which ``step`` may watch it, in order."""
+        return self._raisers.get((flag, self._waits_in[id(step)].get(flag, 0)), [])
+
+    def _precedes(self, first: Step, second: Step) -> bool:
+        return second.before.get(first.op.engine, 0) > first.place
+
+    def _add(self, op: Instruction) -> None:
+        if isinstance(op, TileFence):
+            self._fence(op.idle)
+            for flag in op.reset:
+                self._counts[flag] = 0
+                self._generation[flag] = self._generation.get(flag, 0) + 1
+        elif isinstance(op, Work):
+            queue = self._queues[op.engine]
+            step = Step(op, len(queue), len(self._fences) - 1)
+            queue.append(step)
+            self.steps.append(step)
+            self._waits_in[id(step)] = dict(self._generation)
+            flag = raised_flag(op)
+            self._counts[flag] = step.raised_to = self._counts.get(flag, 0) + increments(op)
+            self._raisers.setdefault((flag, self._generation.get(flag, 0)), []).append(step)
+
+    def _fence(self, idle: tuple[Engine, ...]) -> None:
+        drained = dict(self._fences[-1])
+        drained.update({engine: len(self._queues[engine]) for engine in idle})
+        self._fences.append(drained)
+
+    def _settle(self) -> None:
+        """Follow the chains until nothing more is found out; instructions may wait for later ones, so one pass is not
+        enough.
+        """
+        changed = True
+        while changed:
+            changed = False
+            for step in self.steps:
+                found = dict(self._fences[step.epoch])
+                for earlier in self._directly_before(step):
+                    _join(found, earlier.before)
+                    _join(found, {earlier.op.engine: earlier.place + 1})
+                if found != step.before:
+                    step.before, changed = found, True
+
+    def _directly_before(self, step: Step) -> Iterator[Step]:
+        if step.place:
+            yield self._queues[step.op.engine][step.place - 1]
+        for watcher in step.op.wait:
+            if watcher.loop is None:
+                yield from self.awaited(step, watcher, watcher.expected)
+
+    def awaited(self, step: Step, watcher: Watcher, expected: int) -> Iterator[Step]:
+        """The instructions that have completed when ``watcher`` finds ``expected``; a count that is never reached
+        orders nothing.
+        """
+        if expected <= 0:
+            return
+        for raiser in self.raisers(step, watcher.flag):
+            if raiser.raised_to >= expected:
+                if raiser.raised_to == expected:
+                    yield raiser
+                elif raiser.place:
+                    yield self._queues[raiser.op.engine][raiser.place - 1]
+                return
+
+
+def _join(into: dict[Engine, int], other: dict[Engine, int]) -> None:
+    for engine, count in other.items():
+        into[engine] = max(into.get(engine, 0), count)
