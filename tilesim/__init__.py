@@ -2,7 +2,7 @@
 
 from tilesim.api import (
     MACHINES,
-    compile,
+    compile,  # noqa: A004  (always used with its module)
     list_topologies,
     list_workloads,
     load_network,

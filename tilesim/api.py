@@ -106,7 +106,7 @@ def save_program(program: Program, path: Path | str) -> None:
     storage.save(program, Path(path).parent, Path(path).name)
 
 
-def compile(network: Network, topology: Topology) -> Program:  # noqa: A001  (the word for it, always used with its module)
+def compile(network: Network, topology: Topology) -> Program:  # noqa: A001  (always used with its module)
     """Lower a network to the instructions of a chip.
 
     Raises:
@@ -115,9 +115,7 @@ def compile(network: Network, topology: Topology) -> Program:  # noqa: A001  (th
     return MACHINES[topology.machine].compile(network, topology)
 
 
-def simulate(
-    program: Program, inputs: Sequence[NDArray[Any]], keep_tensors: bool = False, trace: bool = False
-) -> Run:
+def simulate(program: Program, inputs: Sequence[NDArray[Any]], keep_tensors: bool = False, trace: bool = False) -> Run:
     """Run one inference of a program on its chip.
 
     Args:

@@ -25,10 +25,11 @@ _DAMAGE = (OSError, EOFError, ValueError, RuntimeError, MemoryError, struct.erro
 
 
 @contextmanager
-def all_or_nothing(folder: Path) -> Iterator[Path]:
+def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Path]:
     """A folder to write files in that all move to ``folder`` in the end, replacing those of their names.
 
-    If something goes wrong, ``folder`` stays as it was, or is not made.
+    Files named in ``replaced`` go even if there is no new one. If something goes wrong, ``folder`` stays as it was, or
+    is not made.
 
     Raises:
         OSError: the folder cannot be made or written.
@@ -38,8 +39,11 @@ def all_or_nothing(folder: Path) -> Iterator[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder, prefix=".saving-") as inside:
             yield Path(inside)
-            for path in Path(inside).iterdir():
-                path.replace(folder / path.name)
+            written = {path.name for path in Path(inside).iterdir()}
+            for name in written:
+                Path(inside, name).replace(folder / name)
+            for name in set(replaced) - written:
+                (folder / name).unlink(missing_ok=True)
     except BaseException:
         for parent in made:
             if parent.exists() and not any(parent.iterdir()):

@@ -15,6 +15,9 @@ from tilesim.sim.recorder import Trace
 SCHEMA = "tilesim.run/1"
 """The version of the statistics document; it grows keys, and changes when one changes its meaning."""
 
+FILES = ("outputs.npz", "trace.npz", "run.json")
+"""What a saved run may consist of."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -41,10 +44,8 @@ class Run:
         Raises:
             OSError: the files cannot be written.
         """
-        with all_or_nothing(folder) as made:
+        with all_or_nothing(folder, FILES) as made:
             write_npz(made / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
             if self.trace is not None:
                 write_npz(made / "trace.npz", self.trace.columns(), compressed=True)
             (made / "run.json").write_text(self.json(), encoding="utf-8", newline="\n")
-        if self.trace is None:
-            (folder / "trace.npz").unlink(missing_ok=True)  # of an earlier run, which this one replaces

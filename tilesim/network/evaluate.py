@@ -35,7 +35,7 @@ def _check(network: Network, inputs: list[Array]) -> None:
 
 def _fault(tensor: Tensor, array: Array) -> str:
     if array.dtype != tensor.dtype:
-        return f"input {tensor.name}: must be {tensor.dtype}, not {array.dtype}"
+        return f"input {tensor.title}: must be {tensor.dtype}, not {array.dtype}"
     if array.ndim != len(tensor.shape) or array.shape[1:] != tensor.shape[1:]:
-        return f"input {tensor.name}: must have shape {list(tensor.shape)}, not {list(array.shape)}"
+        return f"input {tensor.title}: must have shape {list(tensor.shape)}, not {list(array.shape)}"
     return ""

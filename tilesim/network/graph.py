@@ -16,6 +16,17 @@ from numpy.typing import NDArray
 Array: TypeAlias = NDArray[Any]
 
 
+LONGEST_TITLE = 60
+
+
+def titled(name: str) -> str:
+    """A name short enough for a sentence: of several that were fused into one, the first; of a long one, both ends."""
+    first, *others = name.split(";")
+    half = LONGEST_TITLE // 2 - 2
+    short = first if len(first) <= LONGEST_TITLE else f"{first[:half]}...{first[-half:]}"
+    return f"{short};..." if others else short
+
+
 @dataclass(frozen=True)
 class Quantisation:
     """How integers stand for reals: ``real = scale * (q - zero_point)``.
@@ -40,6 +51,11 @@ class Tensor:
     data: Array | None = None
     model_axes: tuple[int, ...] | None = None
     """Model axis k is canonical axis ``model_axes[k]`` (NCHW: ``(0, 3, 1, 2)``); None where they agree."""
+
+    @property
+    def title(self) -> str:
+        """The name, cut for a sentence."""
+        return titled(self.name)
 
     @property
     def model_shape(self) -> tuple[int, ...]:
@@ -67,6 +83,11 @@ class Node:
     operator: Operator
     inputs: tuple[int, ...]
     output: int
+
+    @property
+    def title(self) -> str:
+        """The name, cut for a sentence."""
+        return titled(self.name)
 
     @property
     def kind(self) -> str:

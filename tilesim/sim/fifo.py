@@ -22,7 +22,7 @@ class Fifo(Generic[Item]):
         self._clock = clock
         self.depth = depth
         self.items: deque[Item] = deque()
-        self._reserved = 0
+        self._occupied = 0
         self._getter: simpy.Event | None = None
         self._room: simpy.Event | None = None
 
@@ -38,7 +38,6 @@ class Fifo(Generic[Item]):
 
     def put(self, item: Item) -> None:
         """Fill the place that :meth:`room` gave."""
-        self._reserved -= 1
         self.items.append(item)
         if self._getter is not None:
             getter, self._getter = self._getter, None
@@ -55,11 +54,15 @@ class Fifo(Generic[Item]):
 
     def _take(self) -> Item:
         item = self.items.popleft()
-        self._clock.timeout(1).callbacks.append(lambda _: self._offer())
+        self._clock.timeout(1).callbacks.append(self._free_place)
         return item
 
+    def _free_place(self, _: simpy.Event) -> None:
+        self._occupied -= 1
+        self._offer()
+
     def _offer(self) -> None:
-        if self._room is not None and (self.depth is None or len(self.items) + self._reserved < self.depth):
-            self._reserved += 1
+        if self._room is not None and (self.depth is None or self._occupied < self.depth):
+            self._occupied += 1
             room, self._room = self._room, None
             room.succeed()

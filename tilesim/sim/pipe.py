@@ -6,7 +6,8 @@ result group, queues the results, writes them; a DMA reads words, queues a row, 
 Timing, cycle by cycle. The read stage takes one group after the other: first its *extra* reads (parameters, partial
 sums; wide port only), then its *issue* reads. It may start group g once fewer than ``depth`` groups that it started
 before are unwritten. The write stage takes a group when all its reads are done. Either goes on in each cycle in which
-its ports have an access left. So the end of reading of group g is the L-th free slot after max(end of reading g - 1,
+its ports have an access left; the last extra and the first issue read share a cycle only if the extra reads' port has
+an access left for both. So the end of reading of group g is the L-th free slot after max(end of reading g - 1,
 end of writing g - depth), and the end of writing the W-th free slot after max(end of reading g, end of writing g -
 1).
 
@@ -163,7 +164,8 @@ class Pipe:
     def plan(self, publish: bool) -> int | None:
         """When ``target`` groups will have been written, if nothing changes; None: never.
 
-        With ``publish`` its ports are told the accesses until then, for the clients below.
+        With ``publish`` its ports are told the accesses until then, for the clients below. Extra reads are not among
+        them: a pipe that has some, or that writes where it reads, must be the lowest client of that port.
         """
         state = replace(self._state)
         log: list[tuple[Activity, int]] = []

@@ -8,6 +8,7 @@ tensor carries the name of the integer value in the file, and indices number the
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from tilesim.errors import ModelError
-from tilesim.network.graph import Network, Quantisation
+from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
 from tilesim.network.readers.onnx_graph import (
     Constant,
@@ -29,7 +30,7 @@ from tilesim.network.readers.onnx_graph import (
     target,
 )
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation, rescale
-from tilesim.network.readers.scope import Built, collect, raise_all
+from tilesim.network.readers.scope import Built, collect, gather, raise_all
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
 _SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *REAL, *INTEGER}
@@ -50,35 +51,47 @@ def read(path: Path) -> Network:
 
 
 def _load(path: Path) -> onnx.ModelProto:
+    nodes: list[onnx.NodeProto] = []
     try:
         model = onnx.load_model_from_string(path.read_bytes())
+        nodes += model.graph.node
         onnx.checker.check_model(model)
     except _FAULTY as error:
-        raise ModelError(f"must be a valid ONNX model: {' '.join(str(error).split())}") from error
+        # the checker stops at its first complaint, which may be an operator of which there are several
+        unknown = [f"{_where(k, node)}: {_UNSUPPORTED}" for k, node in enumerate(nodes) if not _supported(node)]
+        raise ModelError(unknown or f"must be a valid ONNX model: {' '.join(str(error).split())}") from error
     return model
 
 
-def _network(name: str, model: onnx.ModelProto) -> Network:
-    faults = [
-        f"{_where(position, node)}: the operator is not supported"
-        for position, node in enumerate(model.graph.node)
-        if node.op_type not in _SUPPORTED or node.domain not in _DOMAINS
-    ]
-    if faults:
-        raise ModelError(faults)
-    graph = Graph.of(model.graph)
-    for position, node in enumerate(model.graph.node):
-        try:
-            _read_node(graph, node)
-        except ModelError as error:
-            collect(faults, _where(position, node), error)
-            raise ModelError(faults) from error  # the nodes that follow could only report the lack of this one
-    outputs = tuple(_output(graph, value.name) for value in model.graph.output)
-    return graph.scope.network(name, tuple(graph.inputs), outputs)
+_UNSUPPORTED = "the operator is not supported"
+
+
+def _supported(node: onnx.NodeProto) -> bool:
+    return node.op_type in _SUPPORTED and node.domain in _DOMAINS
 
 
 def _where(position: int, node: onnx.NodeProto) -> str:
-    return f"node {position} ({node.op_type}{f' {node.name}' if node.name else ''})"
+    return f"node {position} ({node.op_type}{f' {titled(node.name)}' if node.name else ''})"
+
+
+def _network(name: str, model: onnx.ModelProto) -> Network:
+    faults: list[str] = []
+    graph = Graph.of(model.graph, faults)
+    for position, node in enumerate(model.graph.node):
+        try:
+            if not _supported(node):
+                raise ModelError(_UNSUPPORTED)
+            if graph.spoiled.isdisjoint(node.input):
+                _read_node(graph, node)
+                continue
+        except ModelError as error:
+            collect(faults, _where(position, node), error)
+        graph.spoiled.update(node.output)
+    results = [value.name for value in model.graph.output if value.name not in graph.spoiled]
+    outputs = gather(faults, results, partial(_output, graph))
+    if faults:
+        raise ModelError(faults)
+    return graph.scope.network(name, tuple(graph.inputs), tuple(outputs))
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
@@ -118,7 +131,7 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
 def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Operand:
     value = graph.value(node.input[position])
     if not isinstance(value, Operand):
-        raise ModelError(f"{node.input[position]} must come from a DequantizeLinear")
+        raise ModelError(f"{titled(node.input[position])} must come from a DequantizeLinear")
     return value
 
 
@@ -149,7 +162,7 @@ def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
         operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
         graph.add(output, Built(operator, (value.index,), graph.scope.tensors[value.index].shape), wanted)
     else:
-        raise ModelError(f"{node.input[0]} must be reals that a node or an input gives")
+        raise ModelError(f"{titled(node.input[0])} must be reals that a node or an input gives")
 
 
 def _output(graph: Graph, name: str) -> int:
@@ -159,7 +172,7 @@ def _output(graph: Graph, name: str) -> int:
     elif isinstance(value, Operand) and value.index >= 0:
         index = graph.add_reals(name, Dequantise(float(value.scale), value.zero_point), value.index)
     else:
-        raise ModelError(f"output {name}: must be integers, or come from a DequantizeLinear")
+        raise ModelError(f"output {titled(name)}: must be integers, or come from a DequantizeLinear")
     if graph.scope.tensors[index].index in graph.flattened or getattr(value, "index", -1) in graph.flattened:
-        raise ModelError(f"output {name}: must not be a flattened map")
+        raise ModelError(f"output {titled(name)}: must not be a flattened map")
     return index

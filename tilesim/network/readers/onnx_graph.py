@@ -12,8 +12,8 @@ import onnx
 from numpy.typing import NDArray
 
 from tilesim.errors import ModelError
-from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor
-from tilesim.network.readers.scope import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, Scope, quantisation
+from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor, titled
+from tilesim.network.readers.scope import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, Scope, gather, quantisation
 
 MAP_AXES = (0, 3, 1, 2)
 """A map's model axes (N, C, H, W) among its canonical ones."""
@@ -52,6 +52,11 @@ class Operand:
     dtype: np.dtype[Any]
     quantisation: Quantisation
     axis: int = 0
+
+    @property
+    def title(self) -> str:
+        """The name, cut for a sentence."""
+        return titled(self.name)
 
     @property
     def scale(self) -> np.float32:
@@ -106,22 +111,26 @@ class Graph:
     indices: dict[str, int]
     values: dict[str, Value] = field(default_factory=dict)
     inputs: list[int] = field(default_factory=list)
+    spoiled: set[str] = field(default_factory=set)
+    """Names of values that a fault, already reported, has left without a value."""
     flattened: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Vectors that a map (C, H, W) was flattened into: the file counts them by channel, the network by row."""
 
     @classmethod
-    def of(cls, graph: onnx.GraphProto) -> Graph:
-        """A graph with its constants and inputs, before any node is read."""
+    def of(cls, graph: onnx.GraphProto, faults: list[str]) -> Graph:
+        """A graph with its constants and inputs, before any node is read; what is wrong with them goes to ``faults``."""
         names = [value.name for value in graph.input]
         names += [name for node in graph.node for name in (*node.input, *node.output) if name]
         indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
         reader = cls(Scope({}, first_free=len(indices)), indices)
-        for initializer in graph.initializer:
-            reader.values[initializer.name] = Constant(array_of(initializer))
-        for value in graph.input:
-            if value.name not in reader.values:
-                reader._add_input(value)
+        gather(faults, graph.initializer, reader._add_constant)
+        constants = {initializer.name for initializer in graph.initializer}
+        gather(faults, [value for value in graph.input if value.name not in constants], reader._add_input)
+        reader.spoiled = constants.union(value.name for value in graph.input) - reader.values.keys()
         return reader
+
+    def _add_constant(self, initializer: onnx.TensorProto) -> None:
+        self.values[initializer.name] = Constant(array_of(initializer))
 
     def _add_input(self, value: onnx.ValueInfoProto) -> None:
         kind = value.type.tensor_type
@@ -129,9 +138,9 @@ class Graph:
         # a free batch is one sample
         model_shape = tuple(d.dim_value if d.dim_value > 0 or axis else 1 for axis, d in enumerate(kind.shape.dim))
         if min(model_shape, default=0) < 1 or prod(model_shape) > MAX_ELEMENTS:
-            raise ModelError(f"input {value.name}: must have a fixed shape, not {list(model_shape)}")
+            raise ModelError(f"input {titled(value.name)}: must have a fixed shape, not {list(model_shape)}")
         if dtype not in {*ACTIVATION_DTYPES, np.dtype(np.float32)}:
-            raise ModelError(f"input {value.name}: must be float32, int8 or uint8, not {dtype}")
+            raise ModelError(f"input {titled(value.name)}: must be float32, int8 or uint8, not {dtype}")
         shape = tuple(model_shape[axis] for axis in (0, 2, 3, 1)) if len(model_shape) == 4 else model_shape
         index = self._tensor(value.name, dtype, shape, None)
         self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
@@ -145,13 +154,13 @@ class Graph:
 
     def value(self, name: str) -> Value:
         if name not in self.values:
-            raise ModelError(f"{name or 'an absent input'} must be a value that is ready")
+            raise ModelError(f"{titled(name) or 'an absent input'} must be a value that is ready")
         return self.values[name]
 
     def constant(self, name: str) -> Array:
         value = self.value(name)
         if not isinstance(value, Constant):
-            raise ModelError(f"{name} must be a constant")
+            raise ModelError(f"{titled(name)} must be a constant")
         return value.array
 
     def operand(self, names: Sequence[str], axis: int = 0) -> Operand:
@@ -161,11 +170,11 @@ class Graph:
             known = self.quantisation(names[0], names[1:], value.array.dtype)
             return Operand(names[0], -1, value.array, value.array.dtype, known, axis)
         if not isinstance(value, Integers):
-            raise ModelError(f"{names[0]} must be integers")
+            raise ModelError(f"{titled(names[0])} must be integers")
         tensor = self.scope.tensors[value.index]
         known = self.quantisation(names[0], names[1:], tensor.dtype)
         if known.scale.ndim:
-            raise ModelError(f"{names[0]} must have one scale")
+            raise ModelError(f"{titled(names[0])} must have one scale")
         if tensor.quantisation is None:
             self.scope.tensors[tensor.index] = replace(tensor, quantisation=known)
         return Operand(names[0], value.index, None, tensor.dtype, known)
@@ -174,24 +183,28 @@ class Graph:
         """The checked constants (scale, zero point if any) of value ``of``."""
         zero_points = self.constant(names[1]) if len(names) > 1 and names[1] else np.zeros(1, dtype)
         if dtype.kind not in "iu" or zero_points.dtype != dtype:
-            raise ModelError(f"{of} must be integers like its zero point's {zero_points.dtype}, not {dtype}")
-        return quantisation(of, self.constant(names[0]), zero_points, dtype)
+            kind = zero_points.dtype
+            raise ModelError(f"{titled(of)} must be integers like its zero point's {kind}, not {dtype}")
+        try:
+            return quantisation(self.constant(names[0]), zero_points, dtype)
+        except ModelError as error:
+            raise ModelError(f"{titled(of)}: {fault}" for fault in error.faults) from None
 
     def target(self, name: str, names: Sequence[str]) -> Target:
         """What (scale, zero point if any) ask of the value ``name``."""
         dtype = self.constant(names[1]).dtype if len(names) > 1 and names[1] else np.dtype(np.uint8)
         if dtype not in ACTIVATION_DTYPES:
-            raise ModelError(f"{name} must be quantised to int8 or uint8, not {dtype}")
+            raise ModelError(f"{titled(name)} must be quantised to int8 or uint8, not {dtype}")
         known = self.quantisation(name, names, dtype)
         if known.scale.ndim:
-            raise ModelError(f"{name} must have one scale")
+            raise ModelError(f"{titled(name)} must have one scale")
         return target(dtype, known)
 
     def emit(self, name: str, pending: Pending, wanted: Target) -> None:
         """Finish an operator, now that its output's quantisation is known, as the integer value ``name``."""
         low, high = (_bound(bound, wanted) for bound in (pending.low, pending.high))
         if low > high:
-            raise ModelError(f"its activation leaves nothing of {name}'s range")
+            raise ModelError(f"its activation leaves nothing of {titled(name)}'s range")
         built = pending.build(replace(wanted, clamp=(low, high)))
         self.add(name, built, wanted)
         if pending.flattened is not None:
@@ -200,7 +213,7 @@ class Graph:
     def add(self, name: str, built: Built, wanted: Target) -> None:
         """Add a node that makes the integer value ``name``."""
         if prod(built.shape) > MAX_ELEMENTS:
-            raise ModelError(f"{name} must have at most {MAX_ELEMENTS} elements, not shape {list(built.shape)}")
+            raise ModelError(f"{titled(name)} must have at most {MAX_ELEMENTS} elements, not shape {list(built.shape)}")
         index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation)
         self.scope.nodes.append(Node(name, built.operator, built.inputs, index))
         self.values[name] = Integers(index)
@@ -228,11 +241,11 @@ def onnx_dtype(code: int) -> np.dtype[Any]:
 def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
     """A constant's numbers."""
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
-        raise ModelError(f"constant {tensor.name}: must be inside the file, not in another")
+        raise ModelError(f"constant {titled(tensor.name)}: must be inside the file, not in another")
     try:
         return np.asarray(onnx.numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError) as error:
-        raise ModelError(f"constant {tensor.name}: is damaged ({error})") from error
+        raise ModelError(f"constant {titled(tensor.name)}: is damaged ({error})") from error
 
 
 def attribute(node: onnx.NodeProto, name: str, default: T) -> T:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,12 @@ from tilesim.network.operators.windows import output_size
 
 MAX_ELEMENTS = 1 << 28
 """Elements that one map may have, padding included: what a damaged file asks for beyond is refused, not allocated."""
+
+LARGEST_SCALE = 1e30
+"""What a sum of reals may be without leaving float32: no real model comes near."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 ACTIVATION_DTYPES = (np.dtype(np.int8), np.dtype(np.uint8))
 
@@ -49,24 +55,24 @@ class Scope:
         """An int8 or uint8 tensor with its scale and zero point."""
         tensor = self.tensors[index]
         if tensor.dtype not in ACTIVATION_DTYPES:
-            raise ModelError(f"{tensor.name} must be int8 or uint8, not {tensor.dtype}")
+            raise ModelError(f"{tensor.title} must be int8 or uint8, not {tensor.dtype}")
         if tensor.quantisation is None or tensor.quantisation.scale.ndim:
-            raise ModelError(f"{tensor.name} must have one scale and one zero point")
+            raise ModelError(f"{tensor.title} must have one scale and one zero point")
         return tensor, float(tensor.quantisation.scale), tensor.quantisation.zero_point
 
     def weights(self, index: int, rank: int, channels_axis: int) -> tuple[Array, NDArray[np.float64], int]:
         """A constant's data, its scales (one, or one a channel) and its zero point."""
         tensor = self.tensors[index]
         if tensor.data is None:
-            raise ModelError(f"weights {tensor.name} must be a constant")
+            raise ModelError(f"weights {tensor.title} must be a constant")
         if tensor.dtype not in ACTIVATION_DTYPES or tensor.quantisation is None:
-            raise ModelError(f"weights {tensor.name} must be quantised int8 or uint8, not {tensor.dtype}")
+            raise ModelError(f"weights {tensor.title} must be quantised int8 or uint8, not {tensor.dtype}")
         if len(tensor.shape) != rank:
-            raise ModelError(f"weights {tensor.name} must have {rank} axes, not shape {list(tensor.shape)}")
+            raise ModelError(f"weights {tensor.title} must have {rank} axes, not shape {list(tensor.shape)}")
         scales = np.atleast_1d(tensor.quantisation.scale)
         if scales.size not in {1, tensor.shape[channels_axis]}:
             channels = tensor.shape[channels_axis]
-            raise ModelError(f"weights {tensor.name} must have 1 or {channels} scales, not {scales.size}")
+            raise ModelError(f"weights {tensor.title} must have 1 or {channels} scales, not {scales.size}")
         return tensor.data, scales, tensor.quantisation.zero_point
 
     def network(self, name: str, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Network:
@@ -76,22 +82,19 @@ class Scope:
         return Network(name, tensors, tuple(self.nodes), inputs, outputs)
 
 
-def quantisation(name: str, scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtype[Any]) -> Quantisation:
-    """A checked quantisation: scales finite and positive, one zero point for all, in the range of ``dtype``.
-
-    Raises:
-        ModelError: naming the tensor.
-    """
+def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtype[Any]) -> Quantisation:
+    """A checked quantisation: scales above 0 and sensible, one zero point for all, in the range of ``dtype``."""
     scales = np.asarray(scales, np.float64)
-    if not (np.isfinite(scales) & (scales > 0)).all():
-        raise ModelError(f"{name}: scales must be finite and above 0, not {scales.min():g} to {scales.max():g}")
+    if not ((scales > 0) & (scales < LARGEST_SCALE)).all():
+        found = f"{scales.min():g}" if scales.size == 1 else f"{scales.min():g} to {scales.max():g}"
+        raise ModelError(f"its scales must be above 0 and below {LARGEST_SCALE:g}, not {found}")
     different = np.unique(zero_points)
     if different.size > 1:
-        raise ModelError(f"{name}: must have the same zero point in all channels, not {different.size} different ones")
+        raise ModelError(f"it must have the same zero point in all channels, not {different.size} different ones")
     zero_point = int(different[0]) if different.size else 0
     limits = np.iinfo(dtype)
     if not limits.min <= zero_point <= limits.max:
-        raise ModelError(f"{name}: its zero point must be in the range of {dtype}, not {zero_point}")
+        raise ModelError(f"its zero point must be in the range of {dtype}, not {zero_point}")
     return Quantisation(scales.reshape(()) if scales.size == 1 else scales.ravel(), zero_point)
 
 
@@ -104,7 +107,7 @@ def map_shape(
 ) -> tuple[int, int, int]:
     """(1, H', W') that a window makes of a map, checked to be sensible."""
     if len(tensor.shape) != 4:
-        raise ModelError(f"{tensor.name} must be a map of 4 axes, not of shape {list(tensor.shape)}")
+        raise ModelError(f"{tensor.title} must be a map of 4 axes, not of shape {list(tensor.shape)}")
     if min(*window, *strides, *dilations) < 1:
         raise ModelError(f"window {window}, strides {strides} and dilations {dilations} must be at least 1")
     if min(padding) < 0:
@@ -112,10 +115,10 @@ def map_shape(
     n, height, width, channels = tensor.shape
     rows, columns = output_size((height, width), window, strides, padding, dilations)
     if rows < 1 or columns < 1:
-        raise ModelError(f"a window of {window} must fit into {tensor.name} of shape {list(tensor.shape)}")
+        raise ModelError(f"a window of {window} must fit into {tensor.title} of shape {list(tensor.shape)}")
     padded = (height + padding.top + padding.bottom) * (width + padding.left + padding.right) * channels
     if padded > MAX_ELEMENTS or rows * columns * channels * prod(window) > MAX_ELEMENTS * 16:
-        raise ModelError(f"{tensor.name} with padding {tuple(padding)} must have at most {MAX_ELEMENTS} elements")
+        raise ModelError(f"{tensor.title} with padding {tuple(padding)} must have at most {MAX_ELEMENTS} elements")
     return n, rows, columns
 
 
@@ -124,7 +127,7 @@ def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
-        raise ModelError(f"shapes {list(a.shape)} of {a.name} and {list(b.shape)} of {b.name} must agree") from None
+        raise ModelError(f"shapes {list(a.shape)} of {a.title} and {list(b.shape)} of {b.title} must agree") from None
     if prod(shape) > MAX_ELEMENTS:
         raise ModelError(f"must make at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
     return shape
@@ -133,6 +136,17 @@ def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:
 def collect(faults: list[str], where: str, error: ModelError) -> None:
     """Keep each of an error's sentences, led by where it arose."""
     faults.extend(f"{where}: {fault}" for fault in error.faults)
+
+
+def gather(faults: list[str], items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
+    """What ``read`` makes of each item; of those that it refuses the faults are kept instead."""
+    results = []
+    for item in items:
+        try:
+            results.append(read(item))
+        except ModelError as error:
+            faults.extend(error.faults)
+    return results
 
 
 def raise_all(place: str, faults: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ Arithmetic is that of TensorFlow Lite's reference kernels: see the rule of each 
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
-from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, collect, quantisation, raise_all
+from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, collect, gather, quantisation, raise_all
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, parse
 from tilesim.network.readers.tflite_operators import BUILDERS
 
@@ -37,48 +38,48 @@ def read(path: Path) -> Network:
 
 
 def _network(name: str, graph: FileGraph) -> Network:
-    faults = [f"{_where(op)}: the operator is not supported" for op in graph.operators if op.kind not in BUILDERS]
-    faults += _wiring_faults(graph)
-    if faults:
-        raise ModelError(faults)
+    faults = _end_faults(graph)
     scope = Scope(_tensors(graph, faults), len(graph.tensors))
+    ready = _given(graph)
     for op in graph.operators:
-        try:
-            scope.nodes.append(_node(scope, op))
-        except ModelError as error:
-            collect(faults, _where(op), error)
-        except KeyError as error:  # the tensor itself was faulty, and has been reported
-            collect(faults, _where(op), ModelError(f"needs tensor {error}, which is faulty"))
+        wrong = _wiring_faults(op, ready, len(graph.tensors))
+        if not wrong and scope.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
+            scope.nodes += gather(wrong, [op], partial(_node, scope))
+        faults += [f"node {op.index} ({op.kind}): {fault}" for fault in wrong]
+        ready.update(op.outputs)
+    faults += [f"output {i}: must be made by a node" for i in graph.outputs if i not in ready]
     if faults:
         raise ModelError(faults)
     return scope.network(name, graph.inputs, graph.outputs)
 
 
-def _where(op: FileOperator) -> str:
-    return f"node {op.index} ({op.kind})"
+def _given(graph: FileGraph) -> set[int]:
+    """Inputs and constants: the tensors that are ready before any node has run."""
+    return {index for index, tensor in enumerate(graph.tensors) if tensor.data is not None}.union(graph.inputs)
 
 
-def _wiring_faults(graph: FileGraph) -> list[str]:
-    """Every index in range, and every tensor made once, before it is used."""
+def _end_faults(graph: FileGraph) -> list[str]:
     count = len(graph.tensors)
+    faults = [f"an input must be a tensor from 0 to {count - 1}, not {i}" for i in graph.inputs if not 0 <= i < count]
     constants = {index for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
-    ready = constants.union(graph.inputs)
-    faults = [f"input {i}: must be a tensor without data, below {count}" for i in graph.inputs if i in constants]
-    faults += [f"an input must be a tensor from 0 to {count - 1}, not {i}" for i in graph.inputs if not 0 <= i < count]
+    faults += [f"input {i}: must be a tensor without data" for i in graph.inputs if i in constants]
     if len(set(graph.inputs)) != len(graph.inputs):
         faults.append("the inputs must all be different")
-    for op in graph.operators:
-        faults += [
-            f"{_where(op)}: must read a tensor that is ready, not {i}"
-            for position, i in enumerate(op.inputs)
-            if i not in ready and not (i == -1 and position >= 2)
-        ]
-        if len(op.outputs) != 1 or not 0 <= op.outputs[0] < count or op.outputs[0] in ready:
-            faults.append(f"{_where(op)}: must write one tensor that nothing has written, not {list(op.outputs)}")
-        ready.update(op.outputs)
-    faults += [f"output {i}: must be made by a node" for i in graph.outputs if i not in ready]
     if not graph.inputs or not graph.outputs:
         faults.append(f"must have inputs and outputs, not {len(graph.inputs)} and {len(graph.outputs)}")
+    return faults
+
+
+def _wiring_faults(op: FileOperator, ready: set[int], count: int) -> list[str]:
+    """Whether the operator is known, its inputs are ``ready``, and its output is one of ``count`` that is not."""
+    faults = [] if op.kind in BUILDERS else ["the operator is not supported"]
+    faults += [
+        f"must read a tensor that is ready, not {i}"
+        for position, i in enumerate(op.inputs)
+        if i not in ready and not (i == -1 and position >= 2)
+    ]
+    if len(op.outputs) != 1 or not 0 <= op.outputs[0] < count or op.outputs[0] in ready:
+        faults.append(f"must write one tensor that nothing has written, not {list(op.outputs)}")
     return faults
 
 
@@ -86,21 +87,21 @@ def _tensors(graph: FileGraph, faults: list[str]) -> dict[int, Tensor]:
     """The tensors that the graph uses; one that is faulty is left out and its faults kept."""
     used = {*graph.inputs, *graph.outputs, *(i for op in graph.operators for i in (*op.inputs, *op.outputs))}
     tensors = {}
-    for index in sorted(used - {-1}):
+    for index in sorted(used.intersection(range(len(graph.tensors)))):
         try:
             tensors[index] = _tensor(index, graph.tensors[index])
         except ModelError as error:
-            collect(faults, f"tensor {index}", error)
+            collect(faults, f"tensor {index} ({graph.tensors[index].title})", error)
     return tensors
 
 
 def _tensor(index: int, source: FileTensor) -> Tensor:
     if source.type_code not in DTYPES:
         supported = ", ".join(np.dtype(dtype).name for dtype in DTYPES.values())
-        raise ModelError(f"{source.name}: its type must be one of {supported}, not code {source.type_code}")
+        raise ModelError(f"its type must be one of {supported}, not code {source.type_code}")
     dtype = np.dtype(DTYPES[source.type_code])
     if prod(source.shape) > MAX_ELEMENTS:
-        raise ModelError(f"{source.name}: must have at most {MAX_ELEMENTS} elements, not shape {list(source.shape)}")
+        raise ModelError(f"must have at most {MAX_ELEMENTS} elements, not shape {list(source.shape)}")
     data = None if source.data is None else _constant(source, source.data, dtype)
     return Tensor(index, source.name, dtype, source.shape, _quantisation(source, dtype), data)
 
@@ -108,7 +109,7 @@ def _tensor(index: int, source: FileTensor) -> Tensor:
 def _constant(source: FileTensor, data: Array, dtype: np.dtype[Any]) -> Array:
     needed = prod(source.shape) * dtype.itemsize
     if data.size != needed:
-        raise ModelError(f"{source.name}: its data must have {needed} bytes, not {data.size}")
+        raise ModelError(f"its data must have {needed} bytes, not {data.size}")
     return np.frombuffer(data.tobytes(), dtype).reshape(source.shape)
 
 
@@ -118,15 +119,15 @@ def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | No
     if source.scales.size > 1:
         axis = source.quantised_axis
         if not 0 <= axis < len(source.shape) or source.shape[axis] != source.scales.size:
-            raise ModelError(f"{source.name}: {source.scales.size} scales must match axis {axis} of {source.shape}")
+            raise ModelError(f"{source.scales.size} scales must match axis {axis} of {source.shape}")
     if source.zero_points.size not in {0, 1, source.scales.size}:
-        raise ModelError(f"{source.name}: must have as many zero points as scales, not {source.zero_points.size}")
-    return quantisation(source.name, source.scales, source.zero_points, dtype)
+        raise ModelError(f"must have as many zero points as scales, not {source.zero_points.size}")
+    return quantisation(source.scales, source.zero_points, dtype)
 
 
 def _node(scope: Scope, op: FileOperator) -> Node:
     built = BUILDERS[op.kind](scope, op)
     output = scope.tensors[op.outputs[0]]
     if built.shape != output.shape:
-        raise ModelError(f"makes shape {list(built.shape)}, but {output.name} has {list(output.shape)}")
+        raise ModelError(f"makes shape {list(built.shape)}, but {output.title} has {list(output.shape)}")
     return Node(output.name, built.operator, built.inputs, output.index)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +20,8 @@ import tflite
 from numpy.typing import NDArray
 
 from tilesim.errors import ModelError
+from tilesim.network.graph import titled
+from tilesim.network.readers.scope import gather
 
 MAX_ITEMS = 1 << 16
 MAX_AXES = 8
@@ -64,6 +66,11 @@ class FileTensor:
     quantised_axis: int
     data: NDArray[np.uint8] | None
 
+    @property
+    def title(self) -> str:
+        """The name, cut for a sentence."""
+        return titled(self.name)
+
 
 @dataclass(frozen=True)
 class FileOperator:
@@ -104,14 +111,15 @@ def _graph(model: Any) -> FileGraph:
     if model.SubgraphsLength() != 1:
         raise ModelError(f"must have 1 subgraph, not {model.SubgraphsLength()}")
     graph = model.Subgraphs(0)
-    buffers = [_buffer(model.Buffers(i), i) for i in _items(model.BuffersLength(), "buffers")]
+    _items(model.BuffersLength(), "buffers")
     codes = [_operator_name(model.OperatorCodes(i)) for i in _items(model.OperatorCodesLength(), "operator codes")]
-    return FileGraph(
-        tuple(_tensor(graph.Tensors(i), i, buffers) for i in _items(graph.TensorsLength(), "tensors")),
-        tuple(_operator(graph.Operators(i), i, codes) for i in _items(graph.OperatorsLength(), "operators")),
-        _indices(graph.InputsAsNumpy()),
-        _indices(graph.OutputsAsNumpy()),
-    )
+    faults: list[str] = []
+    tensors = gather(faults, _items(graph.TensorsLength(), "tensors"), partial(_tensor, model, graph))
+    operators = gather(faults, _items(graph.OperatorsLength(), "operators"), partial(_operator, graph, codes))
+    if faults:
+        raise ModelError(faults)
+    ends = _indices(graph.InputsAsNumpy()), _indices(graph.OutputsAsNumpy())
+    return FileGraph(tuple(tensors), tuple(operators), *ends)
 
 
 def _items(count: int, what: str) -> range:
@@ -131,9 +139,12 @@ def _indices(field: Any) -> tuple[int, ...]:
     return tuple(values.tolist())
 
 
-def _buffer(buffer: Any, index: int) -> NDArray[np.uint8] | None:
+def _buffer(model: Any, tensor: Any, title: str) -> NDArray[np.uint8] | None:
+    if tensor.Buffer() >= model.BuffersLength():
+        raise ModelError(f"{title}: its buffer must be one of {model.BuffersLength()}, not {tensor.Buffer()}")
+    buffer = model.Buffers(tensor.Buffer())
     if buffer.Offset() or buffer.Size():
-        raise ModelError(f"buffer {index} must lie inside the flatbuffer; data appended to it is not supported")
+        raise ModelError(f"{title}: its data must lie inside the flatbuffer; appended to it is not supported")
     data = buffer.DataAsNumpy()
     return None if isinstance(data, int) or not data.size else data
 
@@ -156,23 +167,23 @@ def _text(name: bytes | None) -> str:
     return "" if name is None else name.decode("utf-8")
 
 
-def _tensor(tensor: Any, index: int, buffers: list[NDArray[np.uint8] | None]) -> FileTensor:
+def _tensor(model: Any, graph: Any, index: int) -> FileTensor:
+    tensor = graph.Tensors(index)
     name = _text(tensor.Name()) or f"tensor {index}"
-    shape = _indices(tensor.ShapeAsNumpy())
+    title, shape = f"tensor {index} ({titled(name)})", _indices(tensor.ShapeAsNumpy())
     if len(shape) > MAX_AXES or min(shape, default=1) < 1:
-        raise ModelError(f"{name}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}")
-    if tensor.Buffer() >= len(buffers):
-        raise ModelError(f"{name}: its buffer must be one of {len(buffers)}, not {tensor.Buffer()}")
+        raise ModelError(f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}")
     if tensor.Sparsity() is not None:
-        raise ModelError(f"{name}: sparse tensors are not supported")
+        raise ModelError(f"{title}: sparse tensors are not supported")
     details = tensor.Quantization()
     scales = _vector(details.ScaleAsNumpy() if details else 0, np.float32)
     zero_points = _vector(details.ZeroPointAsNumpy() if details else 0, np.int64)
     axis = details.QuantizedDimension() if details else 0
-    return FileTensor(name, tensor.Type(), shape, scales, zero_points, axis, buffers[tensor.Buffer()])
+    return FileTensor(name, tensor.Type(), shape, scales, zero_points, axis, _buffer(model, tensor, title))
 
 
-def _operator(operator: Any, index: int, kinds: list[str]) -> FileOperator:
+def _operator(graph: Any, kinds: list[str], index: int) -> FileOperator:
+    operator = graph.Operators(index)
     if operator.OpcodeIndex() >= len(kinds):
         raise ModelError(f"node {index}: its operator code must be one of {len(kinds)}, not {operator.OpcodeIndex()}")
     kind = kinds[operator.OpcodeIndex()]

@@ -89,14 +89,14 @@ def _ends(scope: Scope, op: FileOperator) -> _Ends:
     x, x_scale, x_zero = scope.activation(op.inputs[0])
     y, y_scale, y_zero = scope.activation(op.outputs[0])
     if x.dtype != y.dtype:
-        raise ModelError(f"{y.name} must be {x.dtype} like {x.name}, not {y.dtype}")
+        raise ModelError(f"{y.title} must be {x.dtype} like {x.title}, not {y.dtype}")
     return _Ends(x, x_scale, x_zero, y, y_scale, y_zero)
 
 
 def _same_scale(ends: _Ends) -> None:
     if (ends.x_scale, ends.x_zero) != (ends.y_scale, ends.y_zero):
         raise ModelError(
-            f"{ends.y.name} must have the scale and zero point of {ends.x.name}, {ends.x_scale:g} and {ends.x_zero}, "
+            f"{ends.y.title} must have the scale and zero point of {ends.x.title}, {ends.x_scale:g} and {ends.x_zero}, "
             f"not {ends.y_scale:g} and {ends.y_zero}"
         )
 
@@ -113,7 +113,7 @@ def _bias(scope: Scope, op: FileOperator, channels: int) -> int:
     bias = scope.tensors[index]
     if bias.data is None or bias.dtype != np.int32 or bias.shape != (channels,):
         raise ModelError(
-            f"bias {bias.name} must be a constant int32 of shape [{channels}], not {bias.dtype} of "
+            f"bias {bias.title} must be a constant int32 of shape [{channels}], not {bias.dtype} of "
             f"shape {list(bias.shape)}"
         )
     return index
@@ -164,7 +164,7 @@ def fully_connected(scope: Scope, op: FileOperator) -> Built:
         raise ModelError("shuffled weights are not supported")
     rows = prod(ends.x.shape) // inner
     if rows * inner != prod(ends.x.shape):
-        raise ModelError(f"{ends.x.name} of shape {list(ends.x.shape)} must divide into rows of {inner}")
+        raise ModelError(f"{ends.x.title} of shape {list(ends.x.shape)} must divide into rows of {inner}")
     multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
     operator = FullyConnected(
         ends.x_zero, w_zero, ends.y_zero, "single", multiplier, shift,
@@ -178,7 +178,7 @@ def add(scope: Scope, op: FileOperator) -> Built:
     ends = _ends(scope, op)
     b, b_scale, b_zero = scope.activation(op.inputs[1])
     if b.dtype != ends.x.dtype:
-        raise ModelError(f"{b.name} must be {ends.x.dtype} like {ends.x.name}, not {b.dtype}")
+        raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
     scaling = add_scaling_fixed((ends.x_scale, b_scale, ends.y_scale), (ends.x_zero, b_zero, ends.y_zero))
     limits = _clamp(op, ends)
     return Built(Add("double", scaling, limits), (ends.x.index, b.index), broadcast(ends.x, b))
@@ -245,7 +245,7 @@ def dequantise(scope: Scope, op: FileOperator) -> Built:
     x, scale, zero = scope.activation(op.inputs[0])
     y = scope.tensors[op.outputs[0]]
     if y.dtype != np.float32:
-        raise ModelError(f"{y.name} must be float32, not {y.dtype}")
+        raise ModelError(f"{y.title} must be float32, not {y.dtype}")
     return Built(Dequantise(scale, zero), (x.index,), x.shape)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, Node, Tensor
@@ -39,6 +40,11 @@ class Sink:
     softmax: Softmax | None
     dequantise: Dequantise | None
     softmax_layer: int = -1
+
+    @property
+    def elements(self) -> int:
+        """Elements that leave the tiles."""
+        return prod(self.stored.shape)
 
 
 @dataclass
@@ -83,7 +89,9 @@ def outline(network: Network, word_bytes: int) -> Outline:
     for layer, node in enumerate(network.nodes):
         if isinstance(node.operator, Reshape):
             plan.root[node.output] = node.inputs[0]
-        elif id(node) not in at_host and layer not in finishing:
+        elif layer in finishing:
+            faults += _softmax_faults(network, node)
+        elif id(node) not in at_host:
             faults += _faults(network, node)
             plan.steps.append((layer, node))
     faults += _reshape_faults(plan, word_bytes)
@@ -147,6 +155,13 @@ def _faults(network: Network, node: Node) -> list[str]:
         f"{where} must work on activations, not on the constant {network.tensors[i].name}"
         for i in _fixed(network, node)
     ]
+
+
+def _softmax_faults(network: Network, node: Node) -> list[str]:
+    shape = Shape.of(network.tensors[node.inputs[0]].shape)
+    if not isinstance(node.operator, Softmax) or shape.pixels == 1:
+        return []
+    return [f"{network.name}: node {node.name} (softmax) must work on a vector, not on a map of {shape}"]
 
 
 def _fixed(network: Network, node: Node) -> list[int]:

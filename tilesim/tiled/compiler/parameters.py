@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import padded
-
-Bytes = NDArray[np.uint8]
-
-
-@dataclass
-class Store:
-    """Parameters in the order in which they were added, each on a row of its own; addresses are those in the store."""
-
-    row_bytes: int
-    chunks: list[Bytes] = field(default_factory=list)
-    size_bytes: int = 0
-
-    def add(self, data: NDArray[Any]) -> int:
-        """Append an array's bytes; the address of the first."""
-        address = self.size_bytes
-        raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-        self.chunks.append(np.pad(raw, (0, -raw.size % self.row_bytes)))
-        self.size_bytes += self.chunks[-1].size
-        return address
-
-    def image(self) -> Bytes:
-        return np.concatenate(self.chunks) if self.chunks else np.zeros(0, np.uint8)
 
 
 def operand_stride(lanes: int, inputs: int) -> int:

@@ -14,6 +14,10 @@ def wide_rows(address: int, rows: int, row_bytes: int) -> Traversal:
     return Traversal(Nest((Loop("r", rows),)), Reference(address, strides))
 
 
+def rows_of(rows: Traversal) -> int:
+    return rows.nest.loops[0].bound
+
+
 def each_row(rows: Traversal) -> Traversal:
     """The same rows, with an inner loop ``b`` that completes with each of them."""
     return replace(rows, nest=Nest((*rows.nest.loops, Loop("b", 1))))

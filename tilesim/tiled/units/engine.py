@@ -123,12 +123,12 @@ class Engine(ABC, Generic[Op]):
         flags = self.tile.flags
         for gate in gates:
             if not flags.met(gate.flag, gate.expected):
-                pipe.limit = gate.group
+                pipe.hold(self.tile.clock.cycle, gate.group)
                 self.tile.arbiter.change()
                 self.unit.waiting = Wait(Reason.FLAG, self.tile.clock.cycle, lambda gate=gate: self._describe(gate))  # type: ignore[misc]
                 yield flags.reached(gate.flag, gate.expected)
                 self.unit.waiting = None
-        pipe.limit = pipe.groups
+        pipe.hold(self.tile.clock.cycle, pipe.groups)
         self.tile.arbiter.change()
 
     def _describe(self, gate: Gate) -> str:

@@ -57,7 +57,7 @@ class BusStop:
     """
 
     def __init__(self, clock: Clock, unit: Unit, bit: int, hop_cycles: int, station: Station) -> None:
-        self.inbox: Fifo[Delivery] = Fifo(clock, 1)
+        self.inbox: Fifo[Delivery] = Fifo(clock, hop_cycles + 1)
         self.following: BusStop | None = None
         self.unit = unit
         self.busy = False

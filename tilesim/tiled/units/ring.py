@@ -104,6 +104,8 @@ class RingStop:
             return False
         packet = self._register[0][1]
         if self._obstacle(packet) is not None:
+            if self._lacks_credit(packet):
+                self._await_credit()
             return False
         self._register.popleft()
         assert self._previous is not None
@@ -124,15 +126,19 @@ class RingStop:
             obstacle = self.receiver.obstacle()
             if obstacle is not None:
                 return obstacle
-        if packet.header & ~self._mask and not self.credits:
-            return "a place at the next stop"
-        return None
+        return "a place at the next stop" if self._lacks_credit(packet) else None
+
+    def _lacks_credit(self, packet: Packet) -> bool:
+        return not self.credits and packet.header & ~self._mask != 0
+
+    def _await_credit(self) -> None:
+        if self.link.waiting is None:
+            self.link.spend("idle")
+            self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
 
     def _inject(self) -> None:
         if not self.credits:
-            if self.link.waiting is None:
-                self.link.spend("idle")
-                self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
+            self._await_credit()
             return
         _, packet = self.outgoing.popleft()
         self._transmit(packet)

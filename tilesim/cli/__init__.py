@@ -1,0 +1,70 @@
+"""The command line: a module a command, and here what they share: how they start, and how they fail."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from tilesim.cli.compile import compile_model
+from tilesim.cli.demo import demo
+from tilesim.cli.run import run
+from tilesim.cli.topologies import topologies
+from tilesim.cli.workloads import workloads
+from tilesim.errors import InputError, TilesimError
+
+
+class Commands(TyperGroup):
+    """Runs a command; what goes wrong becomes sentences and an exit status, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            raise _failed(error.faults, error.exit_status) from None
+        except TilesimError as error:
+            raise _failed([str(error)], error.exit_status) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(130) from None
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            raise _failed([f"{where}cannot be read or written: {error.strerror or error}"], 2) from None
+        except MemoryError as error:
+            raise _failed([f"this computer has not enough memory: {error}"], 2) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    help="Simulates tiled neural-network accelerators that run real int8 models bit for bit.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run)
+app.command("compile")(compile_model)
+app.command("topologies")(topologies)
+app.command("workloads")(workloads)
+app.command("demo")(demo)
+
+
+def main() -> None:
+    """The program ``tilesim``; it ends with the exit status."""
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so that `tilesim ... | head` ends as quietly as other programs
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names may hold anything
+    app(prog_name="tilesim")
+
+
+def _failed(faults: Iterable[str], exit_status: int) -> typer.Exit:
+    for fault in faults:
+        typer.echo(f"error: {fault}", err=True)
+    return typer.Exit(exit_status)

@@ -1,0 +1,30 @@
+"""The options that choose a chip, which several commands have."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tilesim.errors import ConfigError
+
+TopologyOption = Annotated[
+    str, typer.Option("--topology", "-t", metavar="NAME_OR_FILE", help="The chip: see `tilesim topologies`.")
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the chip, e.g. grid.rows=2; grid=2x4 sets both."),
+]
+
+
+def overrides(words: list[str] | None) -> dict[str, object]:
+    """The words after ``--set`` as keys and values.
+
+    Raises:
+        ConfigError: words that are not KEY=VALUE, all at once.
+    """
+    pairs = [word.partition("=") for word in words or []]
+    faults = [f"--set {key}: must be KEY=VALUE, such as grid.rows=2" for key, equals, _ in pairs if not equals]
+    if faults:
+        raise ConfigError(faults)
+    return {key: value for key, _, value in pairs}

@@ -1,0 +1,59 @@
+"""``tilesim demo``: the shipped digits network reads handwriting it has never seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import typer
+
+from tilesim import api
+from tilesim.cli.progress import progress
+from tilesim.files import Array, read_npz
+from tilesim.shipped import shipped
+
+NETWORK, CHIP = "digits", "edge-1x1"
+SHADES = " .:-=+*#%@"
+SHOWN = 4
+
+
+def demo() -> None:
+    """Let a small network read handwritten digits."""
+    from rich.console import Console
+
+    from tilesim.report.terminal import largest, totals
+
+    held_out = read_npz(shipped("workloads") / f"{NETWORK}.npz")
+    images, labels, expected = (held_out[name] for name in ("in0", "labels", "out0"))
+    program = api.compile(api.load_network(NETWORK), api.load_topology(CHIP))
+    with progress(f"simulating {len(images)} digits"):
+        run = api.simulate(program, [images])
+    logits = run.outputs[0]
+    typer.echo(f"{NETWORK} on {CHIP}: {len(program.load) + len(program.run)} instructions, {len(images)} images\n")
+    typer.echo(_pictures(images[:, 0], labels, logits))
+    right, same = int(np.sum(logits.argmax(axis=1) == labels)), int(np.sum(logits == expected))
+    typer.echo(f"\n{right} of {len(labels)} held-out digits are read right ({right / len(labels):.1%}).")
+    typer.echo(f"{same:,} of {expected.size:,} logits equal those of ONNX Runtime bit for bit.\n")
+    Console(highlight=False).print(totals(run.statistics), "", largest(run.statistics), sep="\n")
+    if same < expected.size:
+        raise typer.Exit(1)
+
+
+def _pictures(images: Array, labels: Array, logits: Array) -> str:
+    """The first digits, and the first that is misread, side by side with what the network makes of them."""
+    answers = logits.argmax(axis=1)
+    wrong = np.flatnonzero(answers != labels)
+    shown = [*range(SHOWN - 1), int(wrong[0]) if len(wrong) else SHOWN - 1]
+    drawn = [[*_picture(images[k]), _caption(int(labels[k]), logits[k])] for k in shown]
+    return "\n".join("   ".join(line).rstrip() for line in zip(*drawn, strict=True))
+
+
+def _picture(image: Array) -> list[str]:
+    """A line a row of the image, two characters a pixel."""
+    levels = (image / image.max() * (len(SHADES) - 1)).round().astype(int)
+    return ["".join(SHADES[level] * 2 for level in row) for row in levels]
+
+
+def _caption(label: int, logits: Array) -> str:
+    chances = np.exp(logits - logits.max())
+    answer = int(logits.argmax())
+    verdict = "" if answer == label else f" not {label}"
+    return f"{answer}{verdict} ({chances[answer] / chances.sum():.0%})".center(2 * 8)

@@ -1,0 +1,52 @@
+"""What goes into a run: the user's arrays, or random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tilesim.errors import ArrayError
+from tilesim.files import Array, read_npy, read_npz
+from tilesim.tiled.isa.program import HostTensor
+
+SEED = 0
+
+
+def load_inputs(path: Path, count: int) -> list[Array]:
+    """The ``count`` inputs of a run: ``in0``, ``in1``, ... of an .npz file, or the one array of an .npy file.
+
+    Raises:
+        ArrayError: another kind of file, a damaged one, or inputs that it does not have, all at once.
+    """
+    if not path.is_file():
+        raise ArrayError(f"{path}: there is no such file")
+    if path.suffix == ".npy":
+        if count != 1:
+            raise ArrayError(f"{path}: a model of {count} inputs must get an .npz file, not an .npy file")
+        return [read_npy(path)]
+    if path.suffix != ".npz":
+        raise ArrayError(f"{path}: must end in .npz or .npy, not in {path.suffix or 'nothing'}")
+    names = [f"in{k}" for k in range(count)]
+    arrays = read_npz(path, names)
+    missing = [f"{path}: must hold an array {name}, and does not" for name in names if name not in arrays]
+    if missing:
+        raise ArrayError(missing)
+    return [arrays[name] for name in names]
+
+
+def random_inputs(tensors: Sequence[HostTensor]) -> list[Array]:
+    """An array for each input, of its dtype and shape, over the whole range that it can hold; the same every time."""
+    rng = np.random.default_rng(SEED)
+    return [_random(tensor, rng) for tensor in tensors]
+
+
+def _random(tensor: HostTensor, rng: np.random.Generator) -> Array:
+    dtype = np.dtype(tensor.dtype)
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
+    limits = np.iinfo(np.int8 if tensor.element == "i8" else np.uint8)
+    low, high = (tensor.scale * (limit - tensor.zero_point) for limit in (int(limits.min), int(limits.max)))
+    return rng.uniform(low, high, tensor.shape).astype(dtype)

@@ -1,0 +1,69 @@
+"""What the ONNX operators ask of their operands: tensors, weights, biases, and how sums are scaled."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.requantise import float_bits
+from tilesim.errors import ModelError
+from tilesim.network.graph import Array, Tensor
+from tilesim.network.readers.onnx_graph import Graph, Operand, Target
+
+Operands: TypeAlias = list[Operand]
+
+
+def tensor(graph: Graph, operand: Operand, rank: int | None = None) -> Tensor:
+    """An operand that is a tensor of the network in the network's order."""
+    if operand.index < 0:
+        raise ModelError(f"{operand.title} must not be a constant")
+    tensor = graph.scope.tensors[operand.index]
+    if operand.index in graph.flattened:
+        raise ModelError(f"{operand.title} is a flattened map: only Gemm and MatMul may take it")
+    if rank is not None and len(tensor.shape) != rank:
+        raise ModelError(f"{operand.title} must have {rank} axes, not shape {list(tensor.model_shape)}")
+    return tensor
+
+
+def weights(operand: Operand, rank: int, channels_axis: int) -> Array:
+    if operand.data is None or operand.data.dtype not in {np.dtype(np.int8), np.dtype(np.uint8)}:
+        raise ModelError(f"weights {operand.title} must be constants of int8 or uint8")
+    if operand.data.ndim != rank:
+        raise ModelError(f"weights {operand.title} must have {rank} axes, not shape {list(operand.data.shape)}")
+    scales, channels = operand.quantisation.scale, operand.data.shape[channels_axis]
+    if scales.ndim and (scales.size != channels or operand.axis % rank != channels_axis):
+        raise ModelError(f"weights {operand.title} must have 1 scale or {channels} along axis {channels_axis}")
+    return operand.data
+
+
+def bias(graph: Graph, name: str, operands: Operands, channels: int) -> int:
+    if len(operands) < 3:
+        return graph.scope.constant(f"{name}/no_bias", np.zeros(channels, np.int32))
+    data = operands[2].data
+    if data is None or data.dtype != np.int32 or data.size != channels:
+        raise ModelError(f"bias {operands[2].title} must be {channels} constants of int32")
+    return graph.scope.constant(operands[2].name, data.reshape(-1))
+
+
+def factors(x: Operand, w: Operand, target: Target, channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Multipliers and shifts of rule ``float``."""
+    scale = x.scale * w.quantisation.scale.astype(np.float32) / target.scale
+    return np.broadcast_to(float_bits(scale), channels).copy(), np.zeros(channels, np.int32)
+
+
+def same_dtype(x: Operand, target: Target) -> None:
+    if x.dtype != target.dtype:
+        raise ModelError(f"its output must be {x.dtype} like {x.title}, not {target.dtype}")
+
+
+def same_quantisation(x: Operand, target: Target) -> None:
+    same_dtype(x, target)
+    if (x.scale, x.zero_point) != (target.scale, target.zero_point):
+        raise ModelError(
+            f"its output must have the scale and zero point of {x.title}, {x.scale:g} and {x.zero_point}, "
+            f"not {target.scale:g} and {target.zero_point}"
+        )
+
+

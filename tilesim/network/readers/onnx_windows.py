@@ -1,0 +1,146 @@
+"""ONNX operators that move a window over a map: convolutions and pools."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import onnx
+
+from tilesim.errors import ModelError
+from tilesim.network.graph import Tensor
+from tilesim.network.operators import AveragePool, Convolution, DepthwiseConvolution, MaxPool, Padding
+from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
+from tilesim.network.readers.onnx_operands import Operands, bias, factors, same_dtype, same_quantisation, tensor, weights
+from tilesim.network.readers.scope import Built, map_shape
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a window moves over a map, and the (1, H', W') that it makes."""
+
+    size: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    padding: Padding
+    shape: tuple[int, int, int]
+
+
+def window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Window:
+    size = attribute(node, "kernel_shape", size)
+    strides, dilations = attribute(node, "strides", (1, 1)), attribute(node, "dilations", (1, 1))
+    pads: tuple[int, ...] = attribute(node, "pads", (0, 0, 0, 0))
+    if (len(size), len(strides), len(dilations), len(pads)) != (2, 2, 2, 4):
+        raise ModelError(f"must work on maps of two dimensions, not with a window of {list(size)}")
+    auto = attribute(node, "auto_pad", "NOTSET")
+    if auto in {"SAME_UPPER", "SAME_LOWER"} and min(*size, *strides, *dilations) > 0:
+        pads = _same(x.shape[1:3], size, strides, dilations, upper=auto == "SAME_UPPER")
+    padding = Padding(*pads)
+    shape = map_shape(x, _two(size), _two(strides), padding, _two(dilations))
+    if attribute(node, "ceil_mode", 0):
+        larger = map_shape(x, _two(size), _two(strides), _grown(padding, strides), _two(dilations))
+        if larger != shape:
+            raise ModelError("ceil_mode is not supported where it makes a larger map")
+    return Window(_two(size), _two(strides), _two(dilations), padding, shape)
+
+
+def _two(values: tuple[int, ...]) -> tuple[int, int]:
+    return values[0], values[1]
+
+
+def _grown(padding: Padding, strides: tuple[int, ...]) -> Padding:
+    return padding._replace(bottom=padding.bottom + strides[0] - 1, right=padding.right + strides[1] - 1)
+
+
+def _same(
+    lengths: tuple[int, ...],
+    size: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    *,
+    upper: bool,
+) -> tuple[int, ...]:
+    """Padding (top, left, bottom, right) that makes ``ceil(length / stride)``; the odd one comes last if ``upper``."""
+    totals = [
+        max(0, (-(-length // stride) - 1) * stride + (taps - 1) * dilation + 1 - length)
+        for length, taps, stride, dilation in zip(lengths, size, strides, dilations, strict=True)
+    ]
+    less, more = [total // 2 for total in totals], [total - total // 2 for total in totals]
+    return (*less, *more) if upper else (*more, *less)
+
+
+def convolution(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+    x, w = operands[:2]
+    source, data = tensor(graph, x, 4), weights(w, 4, 0)
+    outputs, per_group, height, width = data.shape
+    groups = attribute(node, "group", 1)
+    if groups < 1 or per_group * groups != source.shape[3] or outputs % groups:
+        raise ModelError(f"weights of shape {list(data.shape)} must suit {source.shape[3]} channels in {groups} groups")
+    window = window(node, source, (height, width))
+    if window.size != (height, width):
+        raise ModelError(f"kernel_shape must be that of the weights, {[height, width]}, not {list(window.size)}")
+    shape = (*window.shape, outputs)
+    depthwise = per_group == 1 and groups > 1
+
+    def build(target: Target) -> Built:
+        same_dtype(x, target)
+        moves = window.strides, window.padding, window.dilations
+        zero_points = x.zero_point, w.zero_point, target.zero_point
+        factors = factors(x, w, target, outputs)
+        bias = bias(graph, node.output[0], operands, outputs)
+        if depthwise:
+            weights = graph.scope.constant(w.name, data[:, 0].transpose(1, 2, 0))
+            return Built(
+                DepthwiseConvolution(*moves, *zero_points, "float", *factors, target.clamp),
+                (x.index, weights, bias),
+                shape,
+            )
+        weights = graph.scope.constant(w.name, data.transpose(0, 2, 3, 1))
+        return Built(
+            Convolution(*moves, groups, *zero_points, "float", *factors, target.clamp), (x.index, weights, bias), shape
+        )
+
+    return Pending(build)
+
+
+def average_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+    window = window(node, tensor(graph, operands[0], 4), ())
+    return _average(graph, operands[0], window, counts_padding=bool(attribute(node, "count_include_pad", 0)))
+
+
+def global_average_pool(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
+    size = _two(tensor(graph, operands[0], 4).shape[1:3])
+    return _average(graph, operands[0], Window(size, (1, 1), (1, 1), Padding(), (1, 1, 1)), counts_padding=False)
+
+
+def _average(graph: Graph, x: Operand, window: Window, *, counts_padding: bool) -> Pending:
+    source = tensor(graph, x, 4)
+    if window.dilations != (1, 1):
+        raise ModelError(f"dilations must be 1, not {list(window.dilations)}")
+
+    def build(target: Target) -> Built:
+        same_dtype(x, target)
+        scales = float(x.scale), float(target.scale)
+        operator = AveragePool(
+            window.size, window.strides, window.padding, counts_padding, x.zero_point, target.zero_point,
+            "float", scales, target.clamp,
+        )  # fmt: skip
+        return Built(operator, (x.index,), (source.shape[0], *window.shape[1:], source.shape[3]))
+
+    return Pending(build)
+
+
+def max_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+    x = operands[0]
+    source = tensor(graph, x, 4)
+    window = window(node, source, ())
+    if window.dilations != (1, 1):
+        raise ModelError(f"dilations must be 1, not {list(window.dilations)}")
+
+    def build(target: Target) -> Built:
+        same_quantisation(x, target)
+        operator = MaxPool(window.size, window.strides, window.padding, target.clamp)
+        return Built(operator, (x.index,), (*window.shape, source.shape[3]))
+
+    return Pending(build)
+
+

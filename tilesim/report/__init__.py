@@ -1,0 +1,1 @@
+"""What people see of a run; everything here derives from its statistics."""

@@ -1,0 +1,75 @@
+"""Where the time of a run went, as seen from the MAC arrays, the part that a chip is built around."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Statistics = Mapping[str, Any]
+
+KINDS = {
+    "averagepool": "average pool",
+    "depthwiseconvolution": "depthwise",
+    "fullyconnected": "fully connected",
+    "maxpool": "max pool",
+}
+"""Kinds of layers whose names in the statistics are not yet words."""
+
+WAITS = {
+    "credit": "waiting for room on a link",
+    "fifo": "waiting for room in the output FIFO",
+    "flag": "waiting for data that are still on their way",
+    "host": "waiting for the host",
+    "port": "waiting for a memory port that another unit has",
+}
+IDLE = "without an instruction, before the first layer or after the last"
+
+
+@dataclass(frozen=True)
+class Cost:
+    """``cycles`` of a run that its working MAC arrays spent on one thing, on average, and the ``share`` of the run."""
+
+    cycles: int
+    share: float
+    what: str
+
+
+def kind_words(kind: str) -> str:
+    """A kind of layer in words: ``fullyconnected`` is ``fully connected``."""
+    return KINDS.get(kind, kind)
+
+
+def mac_arrays(statistics: Statistics) -> list[Mapping[str, Any]]:
+    """The accounts of all MAC arrays."""
+    return [unit for unit in statistics["units"] if unit["track"].endswith(".mac_array")]
+
+
+def working(statistics: Statistics) -> list[Mapping[str, Any]]:
+    """The accounts of the MAC arrays that have anything to do."""
+    return [unit for unit in mac_arrays(statistics) if unit["busy_cycles"]]
+
+
+def costs(statistics: Statistics) -> list[Cost]:
+    """Everything that the cycles of the run went into, the largest first; together they are the run."""
+    arrays, cycles = working(statistics), statistics["cycles"]
+    totals: Counter[str] = Counter()
+    for array in arrays:
+        totals[IDLE] += array["idle_cycles"]
+        for reason, stalled in array["stall_cycles"].items():
+            totals[WAITS.get(reason, f"waiting for {reason}")] += stalled
+    for what, busy in _computing(statistics["layers"]):
+        totals[what] += busy
+    each = ((what, round(total / max(1, len(arrays)))) for what, total in totals.items())
+    return sorted((Cost(n, n / cycles, what) for what, n in each if n), key=lambda cost: (-cost.cycles, cost.what))
+
+
+def _computing(layers: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    """For each kind of layer: words, and the cycles in which MAC arrays were busy with it."""
+    for kind in dict.fromkeys(layer["kind"] for layer in layers):
+        ours = [layer for layer in layers if layer["kind"] == kind and layer["mac_busy_cycles"]]
+        busy = sum(layer["mac_busy_cycles"] for layer in ours)
+        full = sum(layer["mac_utilisation"] * layer["cycles"] * layer["tiles"] for layer in ours)
+        use = f", {full / busy:.0%} of the MACs in use" if full else ""
+        yield f"computing {len(ours)} {kind_words(kind)} {'layer' if len(ours) == 1 else 'layers'}{use}", busy
