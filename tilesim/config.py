@@ -313,7 +313,8 @@ def _wrong_tag(context: Mapping[str, Any]) -> str:
 
 def _validator_place(key: Key, sentence: str, reading: _Reading) -> _Place:
     """Where the key that the sentence opens with was written, else the section."""
-    named: Key = (*key, *sentence.split(" ", 1)[0].split("."))
+    words = sentence.split(" ", 1)[0].split(".")
+    named: Key = (*key, *(int(word) if word.isdecimal() else word for word in words))
     while named not in reading.values:
         named = named[:-1]
     return reading.values[named]

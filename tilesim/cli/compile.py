@@ -27,7 +27,7 @@ def compile_model(
     FILE.tasm gets the program's text, FILE.npz beside it the data.
     """
     if output.suffix != ".tasm":
-        raise InputError(f"{output}: the program's file must end in .tasm")
+        raise InputError(f"{output}: the file of a program must end in .tasm")
     chip = api.load_topology(topology, overrides(set_))
     with progress(f"compiling {model} for {chip.name}"):
         program = api.compile(api.load_network(model), chip)

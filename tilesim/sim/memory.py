@@ -31,29 +31,27 @@ class Memory:
             raise AccessError(f"{self.name} has bytes 0 to {self.size_bytes - 1}, not {first} to {end - 1}")
 
     def words(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
-        """Read ``width_bytes`` at each address, a multiple of it: (samples, *addresses.shape, width_bytes)."""
-        self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
-        found = np.take(self._packed(width_bytes), addresses // width_bytes, axis=1)
-        return found.view(np.uint8).reshape(*found.shape, width_bytes)
+        """Read ``width_bytes`` at each address: (samples, *addresses.shape, width_bytes)."""
+        packed, places = self._places(addresses, width_bytes)
+        return np.take(packed, places, axis=1).view(np.uint8)
 
     def operands(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
-        """Read like :meth:`words`, at any address; one sample stands for all where all samples read the same bytes."""
-        self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
-        if (addresses % width_bytes).any():
-            found = np.take(self.bytes, addresses[..., None] + np.arange(width_bytes), axis=1)
-        else:
-            found = self.words(addresses, width_bytes)
+        """Read like :meth:`words`; one sample stands for all where all samples read the same bytes."""
+        found = self.words(addresses, width_bytes)
         return found[:1] if (found == found[:1]).all() else found
 
     def write_words(self, addresses: NDArray[np.int64], words: Bytes) -> None:
         """Write (samples, addresses, width_bytes); of two words at one address the later stays."""
-        width = words.shape[-1]
-        self.check(int(addresses.min()), int(addresses.max()) + width)
-        packed = np.ascontiguousarray(words).view(_word_type(width))[..., 0]
-        self._packed(width)[:, addresses // width] = packed
+        packed, places = self._places(addresses, words.shape[-1])
+        packed[:, places] = np.ascontiguousarray(words).view(packed.dtype)
 
-    def _packed(self, width_bytes: int) -> NDArray[np.generic]:
-        return self.bytes.view(_word_type(width_bytes))
+    def _places(self, addresses: NDArray[np.int64], width_bytes: int) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
+        """All bytes in the largest units that everything is aligned to, and which units each address stands for."""
+        self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
+        aligned = int(np.bitwise_or.reduce(addresses, axis=None)) | width_bytes | self.size_bytes
+        unit = aligned & -aligned
+        places = addresses[..., None] // unit + np.arange(width_bytes // unit)
+        return self.bytes.view(_word_type(unit)), places
 
 
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:

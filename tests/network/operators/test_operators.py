@@ -64,12 +64,12 @@ def test_pools() -> None:
     padding = Padding(1, 1, 1, 1)
     average = AveragePool((3, 3), (2, 2), padding, False, 0, 0, "divide", (1.0, 1.0), CLAMP)
     assert average.counts(4, 4).tolist() == [[4, 6], [6, 9]]
-    assert average.requantisation(6) == ("divide", 6, 0)
+    assert average.scaling(6) == (6, 0)
     corner = int(x[0, :2, :2, 1].sum(dtype=int))
     assert average.evaluate([x])[0, 0, 0, 1] == int(np.sign(corner) * ((abs(corner) + 2) // 4))
     assert MaxPool((3, 3), (2, 2), padding, CLAMP).evaluate([x])[0, 0, 0, 1] == x[0, :2, :2, 1].max()
     scaled = AveragePool((2, 2), (2, 2), Padding(), True, -3, 7, "float", (0.5, 0.25), CLAMP)
-    assert scaled.requantisation(4) == ("float", int(float_bits(0.5)[0]), 0)
+    assert scaled.scaling(4) == (int(float_bits(0.5)[0]), 0)
     assert scaled.evaluate([np.full((1, 2, 2, 1), 5, np.int8)]).item() == 16 + 7
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tilesim.errors import ConfigError, ModelError
+from tilesim.errors import ConfigError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.readers import read
 
@@ -37,8 +37,28 @@ def test_faults_name_the_place(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"w\.yaml:3:"):
         read(path)
     path = write(path, "  - {name: a, kind: max_pool, window: [9, 9], padding: valid}\n")
-    with pytest.raises(ModelError, match=r"layer a: a window of \(9, 9\) must fit"):
+    with pytest.raises(ConfigError, match=r"w\.yaml:3:5: layers\.0 \(a\): a window of \(9, 9\) must fit"):
         read(path)
     path = write(path, "  - {name: a, kind: add, other: b}\n")
-    with pytest.raises(ModelError, match="must read a layer above it, one of input, not b"):
+    with pytest.raises(ConfigError, match="must read a layer above it, one of input, not b"):
         read(path)
+
+
+def test_all_faults_at_once_but_none_that_follows_from_another(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "w.yaml",
+        """
+  - {name: a, kind: convolution, filters: 6, kernel: [3, 3], groups: 4}
+  - {name: b, kind: add, other: a}
+  - {name: c, kind: reshape, input: input, shape: [1, 255]}
+  - {name: d, kind: add, input: input, other: nothing}
+  - {name: e, kind: softmax}
+""",
+    )
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert [fault.removeprefix(f"{path}:") for fault in caught.value.faults] == [
+        "4:5: layers.0 (a): groups must divide 4 channels and 6 filters, not 4",
+        "6:5: layers.2 (c): shape [1, 255] must have as many elements as [1, 8, 8, 4]",
+        "7:5: layers.3 (d): must read a layer above it, one of input, a, b, c, not nothing",
+    ]

@@ -8,6 +8,7 @@ tensor carries the name of the integer value in the file, and indices number the
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -44,7 +45,8 @@ def read(path: Path) -> Network:
         ModelError: every fault found, each naming the file and the node.
     """
     try:
-        return _network(path.stem, _load(path))
+        with np.errstate(over="ignore"):  # ratios of scales that leave float32 are refused
+            return _network(path.stem, _load(path))
     except ModelError as error:
         raise_all(str(path), error.faults)
         raise
@@ -124,6 +126,8 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
         known = tensor.quantisation or Quantisation(np.array(1.0), 0)
         operand = Operand(tensor.name, tensor.index, None, tensor.dtype, known)
         graph.emit(node.output[0], builder(graph, node, [operand]), target(tensor.dtype, known))
+        moved = graph.scope.tensors[graph.indices[node.output[0]]]
+        graph.scope.tensors[moved.index] = replace(moved, quantisation=tensor.quantisation)  # unknown stays unknown
     else:
         graph.values[node.output[0]] = builder(graph, node, [_operand(graph, node, k) for k in present])
 

@@ -118,7 +118,7 @@ class Graph:
 
     @classmethod
     def of(cls, graph: onnx.GraphProto, faults: list[str]) -> Graph:
-        """A graph with its constants and inputs, before any node is read; what is wrong with them goes to ``faults``."""
+        """A graph with its constants and inputs, before any node is read; ``faults`` gets what is wrong with them."""
         names = [value.name for value in graph.input]
         names += [name for node in graph.node for name in (*node.input, *node.output) if name]
         indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
@@ -174,9 +174,13 @@ class Graph:
         tensor = self.scope.tensors[value.index]
         known = self.quantisation(names[0], names[1:], tensor.dtype)
         if known.scale.ndim:
-            raise ModelError(f"{titled(names[0])} must have one scale")
-        if tensor.quantisation is None:
-            self.scope.tensors[tensor.index] = replace(tensor, quantisation=known)
+            raise ModelError(f"{tensor.title} must have one scale")
+        before = tensor.quantisation or known
+        if before.zero_point != known.zero_point:
+            raise ModelError(
+                f"{tensor.title} must have zero point {before.zero_point} here too, not {known.zero_point}"
+            )
+        self.scope.tensors[tensor.index] = replace(tensor, quantisation=before)
         return Operand(names[0], value.index, None, tensor.dtype, known)
 
     def quantisation(self, of: str, names: Sequence[str], dtype: np.dtype[Any]) -> Quantisation:

@@ -15,7 +15,7 @@ from tilesim.network.readers.onnx_graph import Graph, Operand, Target
 Operands: TypeAlias = list[Operand]
 
 
-def tensor(graph: Graph, operand: Operand, rank: int | None = None) -> Tensor:
+def source_tensor(graph: Graph, operand: Operand, rank: int | None = None) -> Tensor:
     """An operand that is a tensor of the network in the network's order."""
     if operand.index < 0:
         raise ModelError(f"{operand.title} must not be a constant")
@@ -27,7 +27,8 @@ def tensor(graph: Graph, operand: Operand, rank: int | None = None) -> Tensor:
     return tensor
 
 
-def weights(operand: Operand, rank: int, channels_axis: int) -> Array:
+def constant_weights(operand: Operand, rank: int, channels_axis: int) -> Array:
+    """An operand that is a constant, with one scale or one along its axis of output channels."""
     if operand.data is None or operand.data.dtype not in {np.dtype(np.int8), np.dtype(np.uint8)}:
         raise ModelError(f"weights {operand.title} must be constants of int8 or uint8")
     if operand.data.ndim != rank:
@@ -38,7 +39,8 @@ def weights(operand: Operand, rank: int, channels_axis: int) -> Array:
     return operand.data
 
 
-def bias(graph: Graph, name: str, operands: Operands, channels: int) -> int:
+def add_bias(graph: Graph, name: str, operands: Operands, channels: int) -> int:
+    """The index of the third operand as a constant (channels,), or of zeros if there is none."""
     if len(operands) < 3:
         return graph.scope.constant(f"{name}/no_bias", np.zeros(channels, np.int32))
     data = operands[2].data
@@ -47,10 +49,17 @@ def bias(graph: Graph, name: str, operands: Operands, channels: int) -> int:
     return graph.scope.constant(operands[2].name, data.reshape(-1))
 
 
-def factors(x: Operand, w: Operand, target: Target, channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def scale_factors(x: Operand, w: Operand, target: Target, channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Multipliers and shifts of rule ``float``."""
-    scale = x.scale * w.quantisation.scale.astype(np.float32) / target.scale
+    scale = finite(x.scale * w.quantisation.scale.astype(np.float32) / target.scale)
     return np.broadcast_to(float_bits(scale), channels).copy(), np.zeros(channels, np.int32)
+
+
+def finite(ratio: NDArray[np.float32] | np.float32) -> NDArray[np.float32]:
+    """A checked ratio of scales."""
+    if not np.isfinite(ratio).all():
+        raise ModelError("its scales must have a finite ratio")
+    return np.asarray(ratio)
 
 
 def same_dtype(x: Operand, target: Target) -> None:
@@ -65,5 +74,3 @@ def same_quantisation(x: Operand, target: Target) -> None:
             f"its output must have the scale and zero point of {x.title}, {x.scale:g} and {x.zero_point}, "
             f"not {target.scale:g} and {target.zero_point}"
         )
-
-

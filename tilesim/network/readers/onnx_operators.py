@@ -4,9 +4,7 @@ A function takes its operands as reals that integers stand for, and leaves the o
 function serves the operator between QuantizeLinear and DequantizeLinear and its QLinear form (:data:`INTEGER`) alike.
 Sums are scaled by ``scale_x * scale_w / scale_y`` in float32, rounded half to even.
 
-ONNX Runtime's AveragePool (not the global one) adds up reals in float32 and adds the zero point before it rounds, which
-no rule on int32 sums can follow: where the exact average lies half-way between two integers, ours may be the other one.
-The same holds for an activation that is fused where ONNX Runtime would compute it in float32.
+Only AveragePool (not the global one) works in float32 all through, see :mod:`tilesim.arithmetic.average`.
 
 Source: ONNX operator specification; ONNX Runtime on x86.
 """
@@ -20,28 +18,24 @@ from typing import TypeAlias
 
 import numpy as np
 import onnx
-from numpy.typing import NDArray
 
 from tilesim.arithmetic.add import add_scaling_float
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.errors import ModelError
-from tilesim.network.graph import Array, Tensor
-from tilesim.network.operators import (
-    Add,
-    AveragePool,
-    Convolution,
-    DepthwiseConvolution,
-    FullyConnected,
-    MaxPool,
-    Padding,
-    Rescale,
-    Reshape,
-    Softmax,
-)
+from tilesim.network.operators import Add, FullyConnected, Rescale, Reshape, Softmax
 from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
-from tilesim.network.readers.scope import Built, broadcast, map_shape
-
-Operands: TypeAlias = list[Operand]
+from tilesim.network.readers.onnx_operands import (
+    Operands,
+    add_bias,
+    constant_weights,
+    finite,
+    same_dtype,
+    same_quantisation,
+    scale_factors,
+    source_tensor,
+)
+from tilesim.network.readers.onnx_windows import average_pool, convolution, global_average_pool, max_pool
+from tilesim.network.readers.scope import Built, broadcast
 
 
 def gemm(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
@@ -56,7 +50,7 @@ def matmul(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
 
 def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transposed: bool) -> Pending:
     x, w = operands[:2]
-    data = weights(w, 2, 0 if transposed else 1)
+    data = constant_weights(w, 2, 0 if transposed else 1)
     rows = data if transposed else data.T
     shape = () if x.index < 0 else graph.scope.tensors[x.index].shape
     if len(shape) != 2 or shape[1] != rows.shape[1]:
@@ -67,10 +61,10 @@ def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transpos
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
-        factors = factors(x, w, target, len(rows))
+        factors = scale_factors(x, w, target, len(rows))
         operator = FullyConnected(x.zero_point, w.zero_point, target.zero_point, "float", *factors, target.clamp)
         weights = graph.scope.constant(w.name, np.ascontiguousarray(rows))
-        bias = bias(graph, node.output[0], operands, len(rows))
+        bias = add_bias(graph, node.output[0], operands, len(rows))
         return Built(operator, (x.index, weights, bias), (shape[0], len(rows)))
 
     return Pending(build)
@@ -78,7 +72,7 @@ def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transpos
 
 def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
     a, b = operands
-    tensors = tensor(graph, a), tensor(graph, b)
+    tensors = source_tensor(graph, a), source_tensor(graph, b)
     shape = broadcast(*tensors)
     if len({len(tensor.shape) for tensor in tensors}) > 1:
         raise ModelError(f"{a.title} and {b.title} must have as many axes as each other")
@@ -86,6 +80,7 @@ def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
     def build(target: Target) -> Built:
         same_dtype(a, target)
         same_dtype(b, target)
+        finite(max(a.scale, b.scale) / target.scale)
         scales = float(a.scale), float(b.scale), float(target.scale)
         scaling = add_scaling_float(scales, (a.zero_point, b.zero_point, target.zero_point))
         return Built(Add("float", scaling, target.clamp), (a.index, b.index), shape)
@@ -94,13 +89,13 @@ def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
 
 
 def flatten(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
-    shape = tensor(graph, operands[0]).model_shape
+    shape = source_tensor(graph, operands[0]).model_shape
     axis = attribute(node, "axis", 1) % (len(shape) + 1)
     return _renamed(graph, operands[0], (prod(shape[:axis]), prod(shape[axis:])))
 
 
 def reshape(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
-    old = tensor(graph, operands[0]).model_shape
+    old = source_tensor(graph, operands[0]).model_shape
     wanted = [int(size) for size in graph.constant(node.input[1]).ravel()]
     if not attribute(node, "allowzero", 0):
         wanted = [old[k] if size == 0 and k < len(old) else size for k, size in enumerate(wanted)]
@@ -114,7 +109,7 @@ def reshape(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
 
 def _renamed(graph: Graph, x: Operand, model_shape: tuple[int, ...]) -> Pending:
     """The elements in the file's order under another shape, refused where the network's order would differ."""
-    source = tensor(graph, x)
+    source = source_tensor(graph, x)
     shape = (model_shape[0], *model_shape[2:], model_shape[1]) if len(model_shape) == 4 else model_shape
     ordered = shape == source.shape or (_one_order(source.shape) and _one_order(shape))
     vector = shape == (source.shape[0], prod(source.shape[1:]))
@@ -136,7 +131,7 @@ def _one_order(shape: tuple[int, ...]) -> bool:
 
 def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     x = operands[0]
-    source = tensor(graph, x)
+    source = source_tensor(graph, x)
     rank = len(source.shape)
     axis = attribute(node, "axis", -1) % rank
     if axis != (1 if rank == 4 else rank - 1):
@@ -153,10 +148,10 @@ def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
 def rescale(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
     """From one quantisation to another, with an activation or with nothing in between."""
     x = operands[0]
-    source = tensor(graph, x)
+    source = source_tensor(graph, x)
 
     def build(target: Target) -> Built:
-        bits = int(float_bits(float(x.scale / target.scale))[0])
+        bits = int(float_bits(finite(x.scale / target.scale))[0])
         operator = Rescale(x.zero_point, target.zero_point, "float", bits, 0, target.clamp, target.dtype)
         return Built(operator, (x.index,), source.shape)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import onnx
 
@@ -10,7 +12,16 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import AveragePool, Convolution, DepthwiseConvolution, MaxPool, Padding
 from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
-from tilesim.network.readers.onnx_operands import Operands, bias, factors, same_dtype, same_quantisation, tensor, weights
+from tilesim.network.readers.onnx_operands import (
+    Operands,
+    add_bias,
+    constant_weights,
+    finite,
+    same_dtype,
+    same_quantisation,
+    scale_factors,
+    source_tensor,
+)
 from tilesim.network.readers.scope import Built, map_shape
 
 
@@ -25,7 +36,7 @@ class Window:
     shape: tuple[int, int, int]
 
 
-def window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Window:
+def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Window:
     size = attribute(node, "kernel_shape", size)
     strides, dilations = attribute(node, "strides", (1, 1)), attribute(node, "dilations", (1, 1))
     pads: tuple[int, ...] = attribute(node, "pads", (0, 0, 0, 0))
@@ -70,59 +81,51 @@ def _same(
 
 def convolution(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     x, w = operands[:2]
-    source, data = tensor(graph, x, 4), weights(w, 4, 0)
+    source, data = source_tensor(graph, x, 4), constant_weights(w, 4, 0)
     outputs, per_group, height, width = data.shape
     groups = attribute(node, "group", 1)
     if groups < 1 or per_group * groups != source.shape[3] or outputs % groups:
         raise ModelError(f"weights of shape {list(data.shape)} must suit {source.shape[3]} channels in {groups} groups")
-    window = window(node, source, (height, width))
+    window = moving_window(node, source, (height, width))
     if window.size != (height, width):
         raise ModelError(f"kernel_shape must be that of the weights, {[height, width]}, not {list(window.size)}")
-    shape = (*window.shape, outputs)
     depthwise = per_group == 1 and groups > 1
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
-        moves = window.strides, window.padding, window.dilations
-        zero_points = x.zero_point, w.zero_point, target.zero_point
-        factors = factors(x, w, target, outputs)
-        bias = bias(graph, node.output[0], operands, outputs)
-        if depthwise:
-            weights = graph.scope.constant(w.name, data[:, 0].transpose(1, 2, 0))
-            return Built(
-                DepthwiseConvolution(*moves, *zero_points, "float", *factors, target.clamp),
-                (x.index, weights, bias),
-                shape,
-            )
-        weights = graph.scope.constant(w.name, data.transpose(0, 2, 3, 1))
-        return Built(
-            Convolution(*moves, groups, *zero_points, "float", *factors, target.clamp), (x.index, weights, bias), shape
-        )
+        kind: Any = DepthwiseConvolution if depthwise else partial(Convolution, groups=groups)
+        multiplier, shift = scale_factors(x, w, target, outputs)
+        operator = kind(
+            strides=window.strides, padding=window.padding, dilations=window.dilations, input_zero_point=x.zero_point,
+            weight_zero_point=w.zero_point, output_zero_point=target.zero_point, rule="float", multiplier=multiplier,
+            shift=shift, clamp=target.clamp,
+        )  # fmt: skip
+        ordered = data[:, 0].transpose(1, 2, 0) if depthwise else data.transpose(0, 2, 3, 1)
+        weights, bias = graph.scope.constant(w.name, ordered), add_bias(graph, node.output[0], operands, outputs)
+        return Built(operator, (x.index, weights, bias), (*window.shape, outputs))
 
     return Pending(build)
 
 
 def average_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
-    window = window(node, tensor(graph, operands[0], 4), ())
-    return _average(graph, operands[0], window, counts_padding=bool(attribute(node, "count_include_pad", 0)))
+    window = _pool_window(node, source_tensor(graph, operands[0], 4))
+    return _average(graph, operands[0], window, "real", counts_padding=bool(attribute(node, "count_include_pad", 0)))
 
 
 def global_average_pool(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    size = _two(tensor(graph, operands[0], 4).shape[1:3])
-    return _average(graph, operands[0], Window(size, (1, 1), (1, 1), Padding(), (1, 1, 1)), counts_padding=False)
+    size = _two(source_tensor(graph, operands[0], 4).shape[1:3])
+    return _average(graph, operands[0], Window(size, (1, 1), (1, 1), Padding(), (1, 1, 1)), "float")
 
 
-def _average(graph: Graph, x: Operand, window: Window, *, counts_padding: bool) -> Pending:
-    source = tensor(graph, x, 4)
-    if window.dilations != (1, 1):
-        raise ModelError(f"dilations must be 1, not {list(window.dilations)}")
+def _average(graph: Graph, x: Operand, window: Window, rule: str, *, counts_padding: bool = False) -> Pending:
+    source = source_tensor(graph, x, 4)
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
-        scales = float(x.scale), float(target.scale)
+        finite(x.scale / target.scale)
         operator = AveragePool(
             window.size, window.strides, window.padding, counts_padding, x.zero_point, target.zero_point,
-            "float", scales, target.clamp,
+            rule, (float(x.scale), float(target.scale)), target.clamp,
         )  # fmt: skip
         return Built(operator, (x.index,), (source.shape[0], *window.shape[1:], source.shape[3]))
 
@@ -131,10 +134,8 @@ def _average(graph: Graph, x: Operand, window: Window, *, counts_padding: bool) 
 
 def max_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     x = operands[0]
-    source = tensor(graph, x, 4)
-    window = window(node, source, ())
-    if window.dilations != (1, 1):
-        raise ModelError(f"dilations must be 1, not {list(window.dilations)}")
+    source = source_tensor(graph, x, 4)
+    window = _pool_window(node, source)
 
     def build(target: Target) -> Built:
         same_quantisation(x, target)
@@ -144,3 +145,10 @@ def max_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     return Pending(build)
 
 
+def _pool_window(node: onnx.NodeProto, x: Tensor) -> Window:
+    window = moving_window(node, x, ())
+    if window.dilations != (1, 1):
+        raise ModelError(f"dilations must be 1, not {list(window.dilations)}")
+    if any(side >= window.size[k % 2] for k, side in enumerate(window.padding)):
+        raise ModelError(f"padding {list(window.padding)} must be smaller than its window {list(window.size)}")
+    return window

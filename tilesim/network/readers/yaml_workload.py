@@ -6,17 +6,17 @@ each output's scale is chosen so that three standard deviations of it fill the i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator
+from pydantic import PrivateAttr, model_validator
 
 from tilesim.arithmetic.add import add_scaling_fixed
-from tilesim.config import Section, load
+from tilesim.config import load
 from tilesim.errors import ModelError
 from tilesim.network.graph import Network, Node, Operator, Quantisation, Tensor
 from tilesim.network.operators import (
@@ -31,130 +31,56 @@ from tilesim.network.operators import (
     Softmax,
 )
 from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
-from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, broadcast, collect, map_shape, raise_all
+from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, broadcast, collect, map_shape
+from tilesim.network.readers.yaml_layers import (
+    ActivatedSection,
+    AddSection,
+    AnyLayer,
+    ConvolutionSection,
+    DepthwiseSection,
+    FullyConnectedSection,
+    LayerSection,
+    PoolSection,
+    SoftmaxSection,
+    WindowSection,
+    Workload,
+)
 
 INT8 = np.dtype(np.int8)
 FULL = (-128, 127)
 SPREAD = 3.0
 """Standard deviations of an output that its range holds."""
 
-Count: TypeAlias = Annotated[int, Field(ge=1, le=1 << 16)]
-Pair: TypeAlias = tuple[Count, Count]
-Activation: TypeAlias = Literal["none", "relu", "relu6", "relu_n1_to_1"]
-
-
-class InputSection(Section):
-    """The network's one int8 input."""
-
-    shape: list[Count] = Field(min_length=2, max_length=4)
-    scale: float = Field(default=0.05, gt=0, lt=1e6)
-    zero_point: int = Field(default=0, ge=-128, le=127)
-
-
-class LayerSection(Section):
-    """What every layer has; without ``input`` it reads the layer before."""
-
-    name: str
-    input: str | None = None
-
-
-class ActivatedSection(LayerSection):
-    """A layer that an activation may end."""
-
-    activation: Activation = "none"
-
-
-class WindowSection(ActivatedSection):
-    """A layer that moves a window over a map."""
-
-    strides: Pair = (1, 1)
-    padding: Literal["same", "valid"] = "same"
-
-
-class ConvolutionSection(WindowSection):
-    kind: Literal["convolution"]
-    filters: Count
-    kernel: Pair
-    dilations: Pair = (1, 1)
-    groups: Count = 1
-
-
-class DepthwiseSection(WindowSection):
-    kind: Literal["depthwise_convolution"]
-    kernel: Pair
-    dilations: Pair = (1, 1)
-    channel_multiplier: Count = 1
-
-
-class PoolSection(WindowSection):
-    kind: Literal["max_pool", "average_pool"]
-    window: Pair
-
-
-class FullyConnectedSection(ActivatedSection):
-    kind: Literal["fully_connected"]
-    units: Count
-
-
-class AddSection(ActivatedSection):
-    kind: Literal["add"]
-    other: str
-
-
-class SoftmaxSection(LayerSection):
-    kind: Literal["softmax"]
-
-
-class ReshapeSection(LayerSection):
-    kind: Literal["reshape"]
-    shape: list[Count] = Field(min_length=1, max_length=4)
-
-
-AnyLayer: TypeAlias = Annotated[
-    ConvolutionSection
-    | DepthwiseSection
-    | PoolSection
-    | FullyConnectedSection
-    | AddSection
-    | SoftmaxSection
-    | ReshapeSection,
-    Field(discriminator="kind"),
-]
-
-
-class Workload(Section):
-    """The whole file."""
-
-    seed: int = Field(default=0, ge=0)
-    input: InputSection
-    layers: list[AnyLayer] = Field(min_length=1)
-
-    @field_validator("layers")
-    @classmethod
-    def _unique(cls, layers: list[AnyLayer]) -> list[AnyLayer]:
-        names = ["input", *(layer.name for layer in layers)]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"must have different names; {', '.join(repeated)} is there twice")
-        return layers
-
 
 def read(path: Path) -> Network:
     """The network of a YAML workload; the last layer's output is the network's.
 
     Raises:
-        ConfigError: a file that is not a workload.
-        ModelError: layers that do not fit together.
+        ConfigError: a file that is not a workload, or layers that do not fit together.
     """
-    workload = load(path, Workload)
-    weaver = _Weaver.of(workload)
-    for layer in workload.layers:
+    return load(path, _WovenWorkload).network(path.stem)
+
+
+class _WovenWorkload(Workload):
+    """A workload whose layers have been put together, so that what does not fit is a fault of its place in the file."""
+
+    _weaver: _Weaver = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _weave(self) -> _WovenWorkload:
+        faults: list[str] = []
         try:
-            weaver.add(layer)
+            self._weaver = _Weaver.of(self)
+            self._weaver.add_all(self.layers, faults)
         except ModelError as error:
-            faults: list[str] = []
-            collect(faults, f"layer {layer.name}", error)
-            raise_all(str(path), faults)
-    return weaver.scope.network(path.stem, (0,), (weaver.last,))
+            faults += error.faults
+        if faults:
+            raise ValueError("\n".join(faults))
+        return self
+
+    def network(self, name: str) -> Network:
+        weaver = self._weaver
+        return weaver.scope.network(name, (0,), (weaver.indices[weaver.last],))
 
 
 @dataclass
@@ -163,23 +89,37 @@ class _Weaver:
 
     scope: Scope
     rng: np.random.Generator
-    indices: dict[str, int]
     samples: dict[int, NDArray[np.int8]]
-    last: int = 0
+    indices: dict[str, int] = field(default_factory=lambda: {"input": 0})
+    spoiled: set[str] = field(default_factory=set)
+    """Layers that a fault, already reported, has left without an output."""
+    last: str = "input"
 
     @classmethod
     def of(cls, workload: Workload) -> _Weaver:
         shape, rng = tuple(workload.input.shape), np.random.default_rng(workload.seed)
         known = Quantisation(np.array(workload.input.scale), workload.input.zero_point)
         if prod(shape) > MAX_ELEMENTS:
-            raise ModelError(f"input must have at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
+            raise ModelError(f"input.shape must have at most {MAX_ELEMENTS} elements, not {list(shape)}")
         scope = Scope({0: Tensor(0, "input", INT8, shape, known)})
-        return cls(scope, rng, {"input": 0}, {0: rng.integers(-128, 128, shape, np.int8)})
+        return cls(scope, rng, {0: rng.integers(-128, 128, shape, np.int8)})
+
+    def add_all(self, layers: list[AnyLayer], faults: list[str]) -> None:
+        for place, layer in enumerate(layers):
+            try:
+                if self.spoiled.isdisjoint({layer.input or self.last, getattr(layer, "other", "")}):
+                    self.add(layer)
+            except ModelError as error:
+                collect(faults, f"layers.{place} ({layer.name})", error)
+            if layer.name not in self.indices:
+                self.spoiled.add(layer.name)
+            self.last = layer.name
 
     def tensor(self, name: str | None) -> Tensor:
         if name is not None and name not in self.indices:
-            raise ModelError(f"must read a layer above it, one of {', '.join(self.indices)}, not {name}")
-        return self.scope.tensors[self.last if name is None else self.indices[name]]
+            above = ", ".join({**self.indices, **dict.fromkeys(self.spoiled)})
+            raise ModelError(f"must read a layer above it, one of {above}, not {name}")
+        return self.scope.tensors[self.indices[name or self.last]]
 
     def add(self, layer: AnyLayer) -> None:
         x = self.tensor(layer.input)
@@ -209,7 +149,7 @@ class _Weaver:
         known = Quantisation(np.array(scale), zero_point)
         self.scope.tensors[index] = Tensor(index, layer.name, INT8, sample.shape, known)
         self.scope.nodes.append(Node(layer.name, operator, inputs, index))
-        self.samples[index], self.indices[layer.name], self.last = sample, index, index
+        self.samples[index], self.indices[layer.name] = sample, index
 
     def weights(
         self, layer: LayerSection, shape: tuple[int, ...], channels: int, products: int

@@ -1,0 +1,166 @@
+"""Bad input: its sentences, exit status 2, and no file left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+CHIP = ("--topology", "edge-1x1")
+DIGITS = ("run", "digits", *CHIP)
+
+HUNG = """
+.tasm 1
+.program name=hung
+.chip machine=tiled name=hung
+.chip grid rows=1 columns=1
+.load
+.run
+  tile_fence tiles=1 reset=ring_read_a,wide_to_narrow
+forever: ring_consume tiles=1 write=[r:2 @0x0+r*256] produce=r
+copy: wide_to_narrow tiles=1 read=[r:2 @0x0+r*256] write=[w:128 @0x0+w*4] wait=ring_read_a@r>=1+1 produce=r
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def faults(tilesim: Any, *words: object, status: int = 2) -> list[str]:
+    """The sentences that a command ends with, having written nothing."""
+    before = sorted(Path().rglob("*"))
+    result = tilesim(*words, "--out", "new/folder")
+    assert (result.exit_code, result.stdout) == (status, "")
+    assert sorted(Path().rglob("*")) == before
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith("error: ")
+    return [line.removeprefix("error: ") for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("dgits", *CHIP), "dgits: there is no such workload; did you mean digits?"),
+        (("none.onnx", *CHIP), "none.onnx: there is no such file"),
+        (("./none.tflite", *CHIP), "none.tflite: there is no such file"),
+        (("none.tasm",), "none.tasm: the file cannot be read: No such file or directory"),
+        (("model.pb", *CHIP), "model.pb: must end in one of .tflite, .onnx, .yaml, .yml, not '.pb'"),
+        (("digits",), "--topology must name the chip that the model is to run on; `tilesim topologies` lists them"),
+        (("digits", "--topology", "egde-2x4"), "egde-2x4: there is no such topology; did you mean edge-2x4?"),
+        (("digits", "--topology", "./none.yaml"), "none.yaml: cannot be read: No such file or directory"),
+        (("digits", *CHIP, "--set", "grid.rows"), "--set grid.rows: must be KEY=VALUE, such as grid.rows=2"),
+        (("digits", *CHIP, "--inputs", "none.npz"), "none.npz: there is no such file"),
+        (("digits", *CHIP, "--set", "grid=2"), "--set grid=2: grid must be a section with keys, not 2"),
+    ],
+)
+def test_what_is_not_there(tilesim: Any, words: tuple[str, ...], sentence: str) -> None:
+    assert faults(tilesim, "run", *words) == [sentence]
+
+
+def test_every_unknown_key_is_said(tilesim: Any) -> None:
+    assert faults(tilesim, *DIGITS, "--set", "tile.lanse=3", "--set", "gird.rows=2") == [
+        "--set tile.lanse=3: unknown key 'tile.lanse'; did you mean 'tile.lanes'?",
+        "--set gird.rows=2: unknown key 'gird'; did you mean 'grid'?",
+    ]
+
+
+def test_all_three_faults_of_a_topology(tilesim: Any) -> None:
+    Path("chip.yaml").write_text("machine: tilde\nname: c\ntile: {lanes: 48}\nwide_memory:\n  size_bytes: huge\n")
+    found = faults(tilesim, "run", "digits", "--topology", "chip.yaml")
+    assert [fault.split(" must be")[0] for fault in found] == [
+        "chip.yaml:1:10: machine",
+        "chip.yaml:3:15: tile.lanes",
+        "chip.yaml:5:15: wide_memory.size_bytes",
+    ]
+
+
+def test_a_truncated_model(tilesim: Any, models: Path) -> None:
+    whole = (models / "mlperf_kws_dscnn" / "model.tflite").read_bytes()
+    for kept in (0, 7, 100, len(whole) // 2, len(whole) - 5000):
+        Path("cut.tflite").write_bytes(whole[:kept])
+        assert all(fault.startswith("cut.tflite: ") for fault in faults(tilesim, "run", "cut.tflite", *CHIP))
+
+
+def test_every_unknown_operator_is_named(tilesim: Any) -> None:
+    nodes = [helper.make_node("Sin", ["x"], ["a"], "first"), helper.make_node("Erf", ["a"], ["y"], "second")]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 4]) for name in "xy"]
+    onnx.save_model(helper.make_model(helper.make_graph(nodes, "g", ends[:1], ends[1:])), "odd.onnx")
+    first, second = faults(tilesim, "run", "odd.onnx", *CHIP)
+    assert "first" in first
+    assert "Sin" in first
+    assert "second" in second
+    assert "Erf" in second
+
+
+@pytest.mark.parametrize(
+    ("arrays", "sentences"),
+    [
+        ({"in0": np.zeros((1, 1, 8, 9), np.float32)}, ["of shape 1 x 1 x 8 x 8"]),
+        ({"in0": np.zeros((1, 1, 8, 8), np.int8)}, ["of dtype float32, not int8"]),
+        ({"in0": np.zeros((8, 8), np.float64)}, ["of dtype float32, not float64", "of shape 1 x 1 x 8 x 8"]),
+        ({"in0": np.zeros((0, 1, 8, 8), np.float32)}, ["of shape 1 x 1 x 8 x 8"]),
+        ({"x": np.zeros((1, 1, 8, 8), np.float32)}, ["must hold an array in0, and does not"]),
+        ({"in0": np.array([None])}, ["array 'in0' must be a plain .npy array: Object arrays cannot be loaded"]),
+    ],
+)
+def test_inputs_that_do_not_fit(tilesim: Any, arrays: dict[str, Any], sentences: list[str]) -> None:
+    np.savez("in.npz", **arrays)
+    found = faults(tilesim, *DIGITS, "--inputs", "in.npz")
+    assert len(found) == len(sentences)
+    for fault, sentence in zip(found, sentences, strict=True):
+        assert fault.startswith("in.npz: ")
+        assert sentence in fault
+
+
+@pytest.mark.parametrize("name", ["in.npz", "in.npy", "in.txt"])
+@pytest.mark.parametrize("junk", [b"", b"PK\3\4junk", b"\x93NUMPY\x01\x00", b"\x80\x04K\x01."])
+def test_inputs_that_are_no_arrays(tilesim: Any, name: str, junk: bytes) -> None:
+    Path(name).write_bytes(junk)
+    (fault,) = faults(tilesim, *DIGITS, "--inputs", name)
+    assert fault.startswith(f"{name}: must ")
+
+
+def test_a_model_too_large_for_the_chip(tilesim: Any, models: Path) -> None:
+    (fault,) = faults(tilesim, *DIGITS, "--set", "narrow_memory.size_bytes=1 KiB")
+    assert fault.startswith("digits: tensor stem.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: ")
+    assert "1 KiB of 1 KiB are free" in fault
+    (fault,) = faults(tilesim, *DIGITS, "--set", "wide_memory.size_bytes=4 KiB")
+    assert "must fit the wide memory of edge-1x1: " in fault
+    assert "of 4 KiB are free" in fault
+
+
+def test_a_folder_that_cannot_be(tilesim: Any) -> None:
+    Path("file").touch()
+    for out, sentence in (("file", "must be a folder"), ("file/inside", "cannot be read or written: Not a directory")):
+        result = tilesim(*DIGITS, "--out", out)
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"error: {out}: {sentence}")
+    result = tilesim("compile", "digits", *CHIP, "-o", "file/p.tasm")
+    assert (result.exit_code, "cannot be written there" in result.stderr) == (2, True)
+    assert tilesim("compile", "digits", *CHIP, "-o", "p.txt").stderr == "error: p.txt: the file of a program must end in .tasm\n"
+
+
+def test_more_memory_than_there_is(tilesim: Any) -> None:
+    (fault,) = faults(tilesim, *DIGITS, "--set", "narrow_memory.size_bytes=1000000 GiB")
+    assert fault.startswith("this computer has not enough memory: ")
+
+
+def test_a_faulty_program_says_where(tilesim: Any) -> None:
+    Path("p.tasm").write_text(HUNG.replace("ring_consume", "ring_consumer").replace("tiles=1 read", "tilse=1 read"))
+    places = [fault.split(": ")[0] for fault in faults(tilesim, "run", "p.tasm")]
+    assert places == ["p.tasm:9:10", "p.tasm:10:7", "p.tasm:10:22"]
+
+
+def test_a_deadlock_says_who_waits_for_what(tilesim: Any) -> None:
+    Path("hung.tasm").write_text(HUNG)
+    lines = faults(tilesim, "run", "hung.tasm", status=3)
+    assert lines[0].startswith("the run hangs after cycle ")
+    assert any("tile0.ring_consumer in forever " in line for line in lines)
+    assert any("tile0.wide_to_narrow in copy " in line and "flag ring_read_a to reach 1" in line for line in lines)

@@ -1,0 +1,83 @@
+"""What only a process of its own can show: signals, pipes, and that nothing is left over from another run."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TILESIM = (sys.executable, "-m", "tilesim")
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error"}
+
+
+def tilesim(*words: object) -> str:
+    command = [*TILESIM, *map(str, words)]
+    return subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_program_gives_what_its_model_gave(models: Path, tmp_path: Path) -> None:
+    folder = models / "mlperf_kws_dscnn"
+    samples = np.load(folder / "io.npz")
+    np.savez(tmp_path / "in.npz", in0=samples["s1_in0"])
+    first, second = tmp_path / "model", tmp_path / "program"
+    ending = ("--inputs", tmp_path / "in.npz", "--trace", "--json", "--out")
+    of_model = tilesim("run", folder / "model.tflite", "--topology", "edge-1x1", *ending, first)
+    of_program = tilesim("run", first / "program.tasm", *ending, second)
+    assert json.loads(of_model) == json.loads(of_program)
+    assert len(json.loads(of_model)["trace_sha256"]) == 64
+    for name in ("outputs.npz", "program.tasm", "program.npz", "trace.npz", "run.json"):
+        assert (first / name).read_bytes() == (second / name).read_bytes()
+    np.testing.assert_array_equal(np.load(first / "outputs.npz")["out0"], samples["s1_out0_ref"])
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    with subprocess.Popen(
+        [*TILESIM, "topologies"], env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_an_interrupted_run_ends_quietly_and_leaves_nothing(models: Path, tmp_path: Path) -> None:
+    """On a terminal, where progress is shown, and so late that the run is under way."""
+    images = np.zeros((2000, 96, 96, 3), np.int8)
+    np.save(tmp_path / "in.npy", images)
+    model = models / "mlperf_vww_mnv1" / "model.tflite"
+    command = [*TILESIM, "run", model, "-t", "edge-1x1", "--inputs", tmp_path / "in.npy", "--out", tmp_path / "out"]
+    terminal, theirs = pty.openpty()
+    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while b"simulating" not in shown and process.poll() is None:
+        shown += os.read(terminal, 1000)
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    assert b"Traceback" not in shown + os.read(terminal, 10_000)
+    os.close(terminal)
+    assert process.stdout is not None
+    assert process.stdout.read() == b""
+    process.stdout.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["in.npy"]
+
+
+@pytest.mark.benchmark
+def test_a_small_model_takes_less_than_three_seconds(models: Path) -> None:
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        tilesim("run", models / "mlperf_kws_dscnn" / "model.tflite", "--topology", "edge-1x1")
+        seconds.append(time.perf_counter() - start)
+    assert min(seconds) < 3

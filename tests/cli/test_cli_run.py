@@ -1,0 +1,123 @@
+"""What ``tilesim run`` and ``tilesim compile`` promise to scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilesim as api
+from tilesim.run import SCHEMA
+from tilesim.shipped import shipped
+
+DIGITS = ("run", "digits", "--topology", "edge-1x1")
+KEYS = {
+    *("schema", "cycles", "load_cycles", "clock_hz", "latency_us", "macs", "mac_utilisation", "units", "layers"),
+    *("links", "findings", "inferences", "trace_sha256"),
+}
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Path:
+    """One held-out digit, among arrays that are no inputs."""
+    held_out = np.load(shipped("workloads") / "digits.npz")
+    np.savez(tmp_path / "image.npz", in0=held_out["in0"][:1], out0=held_out["out0"][:1], note=np.array("a digit"))
+    return tmp_path / "image.npz"
+
+
+def test_a_folder_of_results(tilesim: Any, tmp_path: Path, image: Path) -> None:
+    result = tilesim(*DIGITS, "--inputs", image, "--out", tmp_path / "a" / "b", "--trace")
+    assert result.exit_code == 0, result.stderr
+    out = tmp_path / "a" / "b"
+    names = ["outputs.npz", "program.npz", "program.tasm", "run.json", "trace.npz"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    np.testing.assert_array_equal(np.load(out / "outputs.npz")["out0"], np.load(image)["out0"])
+    document = json.loads((out / "run.json").read_text())
+    assert document["schema"] == SCHEMA == "tilesim.run/1"
+    assert document.keys() >= KEYS
+    assert len(document["trace_sha256"]) == 64
+    assert str(tmp_path) not in (out / "run.json").read_text()
+
+
+def test_an_existing_folder_is_reused(tilesim: Any, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    tilesim(*DIGITS, "--out", tmp_path, "--trace")
+    first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    tilesim(*DIGITS, "--out", tmp_path, "--trace")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
+    tilesim(*DIGITS, "--out", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == first.keys() - {"trace.npz"}
+
+
+def test_json_stands_alone_and_nothing_is_written(
+    tilesim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = tilesim(*DIGITS, "--json", "--set", "grid=1x2")
+    document = json.loads(result.stdout)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert sum(unit["track"].endswith("mac_array") for unit in document["units"]) == 2
+    for unit in document["units"]:
+        assert unit["busy_cycles"] + sum(unit["stall_cycles"].values()) + unit["idle_cycles"] == document["cycles"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_several_samples_and_npy(tilesim: Any, tmp_path: Path) -> None:
+    held_out = np.load(shipped("workloads") / "digits.npz")
+    np.save(tmp_path / "images.npy", held_out["in0"][:5])
+    assert tilesim(*DIGITS, "--inputs", tmp_path / "images.npy", "--out", tmp_path).exit_code == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "outputs.npz")["out0"], held_out["out0"][:5])
+
+
+def test_a_compiled_program_runs_like_its_model(tilesim: Any, tmp_path: Path, image: Path) -> None:
+    program = tmp_path / "p.tasm"
+    compiled = tilesim("compile", "digits", "--topology", "edge-1x1", "--set", "host.latency_cycles=9", "-o", program)
+    assert (compiled.exit_code, compiled.stdout.split(":")[0]) == (0, str(program))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["image.npz", "p.npz", "p.tasm"]
+    again = tilesim("run", program, "--inputs", image, "--json", "--trace").stdout
+    assert again == tilesim(*DIGITS, "--set", "host.latency_cycles=9", "--inputs", image, "--json", "--trace").stdout
+
+
+def test_the_chip_of_a_program_may_be_named_again(tilesim: Any, tmp_path: Path) -> None:
+    tilesim("compile", "example-residual", "--topology", "edge-1x1", "-o", tmp_path / "p.tasm")
+    assert tilesim("run", tmp_path / "p.tasm", "--topology", "edge-1x1").exit_code == 0
+    other = tilesim("run", tmp_path / "p.tasm", "--topology", "edge-1x1", "--set", "grid.columns=2")
+    assert other.exit_code == 2
+    assert "compiled for the chip edge-1x1, and cannot run on edge-1x1 as given by" in other.stderr
+    changed = tilesim("run", tmp_path / "p.tasm", "--set", "grid.columns=2")
+    assert (changed.exit_code, "--set cannot change the chip" in changed.stderr) == (2, True)
+
+
+def test_a_summary_for_people(tilesim: Any) -> None:
+    text = tilesim(*DIGITS, "--set", "grid.rows=2").stdout
+    run = api.simulate(
+        api.compile(api.load_network("digits"), api.load_topology("edge-1x1", {"grid.rows": 2})),
+        [np.zeros((1, 1, 8, 8), np.float32)],
+    )
+    assert f"{run.cycles:,} cycles" in text
+    assert "1 of 2 compute" in text
+    assert max(len(line) for line in text.splitlines()) <= 80
+
+
+def test_every_shipped_workload_runs(tilesim: Any) -> None:
+    listed = [line.split()[0] for line in tilesim("workloads").stdout.splitlines() if line[:1].strip()][1:]
+    assert tuple(listed) == api.list_workloads() == ("digits", "example-conv", "example-residual")
+    assert [tilesim("run", name, "--topology", "edge-1x1").exit_code for name in listed] == [0, 0, 0]
+
+
+def test_topologies_are_listed(tilesim: Any) -> None:
+    text = tilesim("topologies").stdout
+    assert all(f"\n{name} " in text for name in api.list_topologies())
+    assert {"edge-1x1", "edge-2x2", "edge-2x4", "edge-4x4", "edge-8x8", "fig2-5x2", "pocket-2x1"} <= {
+        *api.list_topologies()
+    }
+
+
+def test_the_demo_reads_digits(tilesim: Any) -> None:
+    result = tilesim("demo")
+    assert result.exit_code == 0
+    assert "356 of 360 held-out digits are read right" in result.stdout
+    assert "3,600 of 3,600 logits equal those of ONNX Runtime bit for bit" in result.stdout

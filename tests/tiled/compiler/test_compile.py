@@ -1,0 +1,107 @@
+"""What the compiler writes, and what it refuses."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilesim
+from tilesim.network.graph import Network, Node, Quantisation, Tensor
+from tilesim.network.operators.add import Add
+from tilesim.network.operators.reshape import Reshape
+from tilesim.network.operators.softmax import Softmax
+from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.isa.storage import load, save
+
+
+def tensor(index: int, shape: tuple[int, ...]) -> Tensor:
+    return Tensor(index, f"t{index}", np.dtype(np.int8), shape, Quantisation(np.array(1.0), 0))
+
+
+def network(*nodes: Node, shapes: dict[int, tuple[int, ...]], output: int) -> Network:
+    return Network("net", {k: tensor(k, shape) for k, shape in shapes.items()}, nodes, (0,), (output,))
+
+
+SOFTMAX = Softmax(1.0, 1 / 256, -128, (-128, 127))
+
+
+def test_a_whole_layer_is_one_tensorop(models: Path) -> None:
+    net = tilesim.load_network(models / "mlperf_kws_dscnn" / "model.tflite")
+    program = tilesim.compile(net, tilesim.load_topology("edge-1x1"))
+    layers = [op.layer for op in program.run if isinstance(op, TensorOp)]
+    assert layers == [k for k, node in enumerate(net.nodes) if node.kind not in ("reshape", "softmax")]
+
+
+@pytest.mark.parametrize(
+    ("outputs", "inputs", "blocks", "steps", "last"),
+    [(100, 256, 2, 64, 36), (1100, 512, 18, 128, 12), (1024, 1024, 16, 256, 64)],
+)
+def test_fully_connected_layers_are_cut_into_blocks_of_lanes(
+    tmp_path: Path, outputs: int, inputs: int, blocks: int, steps: int, last: int
+) -> None:
+    """Oracle 24, as far as one tile shows it."""
+    path = tmp_path / "fc.yaml"
+    layer = f"{{kind: fully_connected, name: fc, units: {outputs}}}"
+    path.write_text(f"seed: 1\ninput: {{shape: [1, {inputs}]}}\nlayers: [{layer}]\n")
+    topology = tilesim.load_topology("edge-1x1", {"wide_memory.size_bytes": "4 MiB"})
+    (op,) = (op for op in tilesim.compile(tilesim.load_network(path), topology).run if isinstance(op, TensorOp))
+    bounds = {loop.name: loop.bound for loop in op.nest.loops}
+    assert (bounds["zb"], bounds["zi"], bounds["lane"]) == (blocks, steps, 64)
+    assert (op.nest.alternate.limit if op.nest.alternate else 64) == last
+
+
+def test_a_program_saved_and_loaded_gives_the_same_bits_and_cycles(tmp_path: Path) -> None:
+    program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1"))
+    image = np.linspace(0, 1, 64, dtype=np.float32).reshape(1, 1, 8, 8)
+    first = tilesim.simulate(program, [image], trace=True)
+    second = tilesim.simulate(load(save(program, tmp_path)), [image], trace=True)
+    np.testing.assert_array_equal(first.outputs[0], second.outputs[0])
+    assert first.statistics == second.statistics
+    assert first.statistics["trace_sha256"] is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (
+            {"wide_memory.size_bytes": 8192},
+            (
+                "digits: parameters of layer residual.sum_QuantizeLinear_Output must fit the wide memory of edge-1x1: "
+                "9 KiB are needed, 256 B of 8 KiB are free"
+            ),
+        ),
+        (
+            {"narrow_memory.size_bytes": 2048},
+            "digits: tensor depthwise.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: it needs",
+        ),
+        ({"data_memory.size_bytes": 1024}, "address must stay inside the data memory of 1024 bytes"),
+        ({"instruction_memory.size_bytes": 256}, "instruction memory"),
+    ],
+    ids=str,
+)
+def test_a_chip_that_is_too_small_is_refused(change: dict[str, object], sentence: str) -> None:
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1", change))
+    assert sentence in str(caught.value)
+
+
+def test_everything_that_no_place_can_run_is_said_at_once() -> None:
+    net = network(
+        Node("s", SOFTMAX, (0,), 1),
+        Node("a", Add("double", (0,) * 9, (-128, 127)), (1, 2), 3),
+        Node("r", Reshape((1, 4, 4, 3)), (3,), 4),
+        Node("p", SOFTMAX, (4,), 5),
+        shapes={0: (1, 2, 8, 3), 1: (1, 2, 8, 3), 2: (1, 1, 1, 3), 3: (1, 2, 8, 3), 4: (1, 4, 4, 3), 5: (1, 4, 4, 3)},
+        output=5,
+    )
+    with pytest.raises(tilesim.CapacityError) as caught:
+        tilesim.compile(net, tilesim.load_topology("edge-1x1"))
+    assert caught.value.faults == (
+        "net: node s (softmax) must stand at an input or an output of the network, not between layers",
+        "net: node a (add) must add tensors of one shape, not (1, 1, 1, 3) and (1, 2, 8, 3)",
+        "net: node p (softmax) must work on a vector, not on a map of 4 x 4 x 3",
+        (
+            "net: node r (reshape) must flatten a map for a fully connected layer or an output, or leave its shape alone, "
+            "not turn 2 x 8 x 3 into 4 x 4 x 3"
+        ),
+    )

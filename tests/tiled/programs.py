@@ -1,0 +1,15 @@
+"""Programs written down as text, for tests."""
+
+from pathlib import Path
+
+import tilesim
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.text import read_text, write_text
+
+
+def program(run: str, chip: str = "pocket-2x1", load: str = "", head: str = "", **changes: object) -> Program:
+    """A program for a shipped chip; ``run`` and ``load`` hold a line an instruction."""
+    keys = {key.replace("__", "."): value for key, value in changes.items()}
+    empty = Program("test", tilesim.load_topology(chip, keys), (), ())
+    first = write_text(empty).removesuffix(".load\n.run\n")
+    return read_text(f"{first}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"))

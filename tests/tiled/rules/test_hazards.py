@@ -1,0 +1,71 @@
+"""Which accesses of a tile are in a proven order."""
+
+import pytest
+
+from tests.tiled.programs import program
+from tilesim.tiled.rules.hazards import hazards
+
+RECEIVE = "in: ring_consume tiles=0x1 write=[r:2 @0x0+r*16] produce=r"
+SEND = "send: infeed source=data rows=2 to=0x1"
+MOVE = "move: wide_to_narrow tiles=0x1 read=[r:2 @0x0+r*16] write=[w:8 @0x0+w*4]"
+
+
+def test_a_flag_orders_two_engines() -> None:
+    assert hazards(program(f"{RECEIVE}\n{SEND}\n{MOVE} wait=ring_read_a>=1")) == []
+
+
+def test_without_it_the_pair_and_the_bytes_are_named() -> None:
+    assert hazards(program(f"{RECEIVE}\n{SEND}\n{MOVE}")) == [
+        (
+            "tile 0: nothing orders in (ring_consume), which writes wide bytes between 0x0 and 0x1f, and "
+            "move (wide_to_narrow), which reads them; a watcher or a fence must"
+        )
+    ]
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_a_count_that_is_too_low_or_never_reached_orders_nothing(count: int) -> None:
+    assert len(hazards(program(f"{RECEIVE}\n{SEND}\n{MOVE} wait=ring_read_a>={count}"))) == 1
+
+
+def test_bytes_that_do_not_meet_need_no_order() -> None:
+    assert hazards(program(f"{RECEIVE}\n{SEND}\n{MOVE.replace('@0x0+r*16', '@0x20+r*16')}")) == []
+
+
+def test_two_readers_need_no_order() -> None:
+    other = "narrow_to_wide tiles=0x1 read=[w:4 @0x0+w*4] write=[r:1 @0x80]"
+    add = "tensorop tiles=0x1 operation=maximum nest=[x:4,lane:4] input=@0x0+x*4 output=@0x40+x*4"
+    assert hazards(program(f"{other}\n{add}")) == []
+
+
+def test_a_fence_orders_what_stands_around_it() -> None:
+    assert hazards(program(f"{RECEIVE}\n{SEND}\ntile_fence tiles=0x1\n{MOVE}")) == []
+    assert hazards(program(f"{RECEIVE}\n{SEND}\ntile_fence tiles=0x1 idle=tensor\n{MOVE}")) != []
+
+
+def test_the_load_program_is_over_when_the_run_begins() -> None:
+    assert hazards(program(MOVE, load=f"{RECEIVE}\n{SEND}")) == []
+
+
+def test_a_flag_that_a_fence_has_reset_counts_anew() -> None:
+    after = f"tile_fence tiles=0x1 reset=ring_read_a\n{RECEIVE}\n{SEND}\n{MOVE} wait=ring_read_a>=1"
+    assert hazards(program(after, load=f"old{RECEIVE}\nold{SEND}")) == []
+    stale = f"{RECEIVE}\n{SEND}\n{MOVE} wait=ring_read_a>=1"
+    assert len(hazards(program(stale, load=f"old{RECEIVE}\nold{SEND}"))) == 1
+
+
+def test_order_follows_chains_and_later_instructions() -> None:
+    last = "narrow_to_wide tiles=0x1 read=[w:4 @0x80+w*4] write=[r:1 @0x0] wait=wide_to_narrow>=1"
+    assert hazards(program(f"{last}\n{RECEIVE}\n{SEND}\n{MOVE} wait=ring_read_a>=1 produce=r")) == []
+
+
+@pytest.mark.parametrize(("expected", "safe"), [(1, True), (0, False)])
+def test_a_loop_watcher_lets_rows_follow_rows(expected: int, safe: bool) -> None:
+    by_row = RECEIVE.replace("r:2", "r:2,b:1").replace("produce=r", "produce=b")
+    found = hazards(program(f"{by_row}\n{SEND}\n{MOVE} wait=ring_read_a@r>={expected}+1"))
+    assert (found == []) is safe
+
+
+def test_a_loop_watcher_without_a_stride_lets_the_second_row_go_early() -> None:
+    by_row = RECEIVE.replace("r:2", "r:2,b:1").replace("produce=r", "produce=b")
+    assert len(hazards(program(f"{by_row}\n{SEND}\n{MOVE} wait=ring_read_a@r>=1+0"))) == 1

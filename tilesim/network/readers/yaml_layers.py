@@ -1,0 +1,108 @@
+"""What a YAML workload may say: the schema of its input and of every kind of layer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field, field_validator
+
+from tilesim.config import Section
+
+Count: TypeAlias = Annotated[int, Field(ge=1, le=1 << 16)]
+Pair: TypeAlias = tuple[Count, Count]
+Activation: TypeAlias = Literal["none", "relu", "relu6", "relu_n1_to_1"]
+
+
+class InputSection(Section):
+    """The network's one int8 input."""
+
+    shape: list[Count] = Field(min_length=2, max_length=4)
+    scale: float = Field(default=0.05, gt=0, lt=1e6)
+    zero_point: int = Field(default=0, ge=-128, le=127)
+
+
+class LayerSection(Section):
+    """What every layer has; without ``input`` it reads the layer before."""
+
+    name: str
+    input: str | None = None
+
+
+class ActivatedSection(LayerSection):
+    """A layer that an activation may end."""
+
+    activation: Activation = "none"
+
+
+class WindowSection(ActivatedSection):
+    """A layer that moves a window over a map."""
+
+    strides: Pair = (1, 1)
+    padding: Literal["same", "valid"] = "same"
+
+
+class ConvolutionSection(WindowSection):
+    kind: Literal["convolution"]
+    filters: Count
+    kernel: Pair
+    dilations: Pair = (1, 1)
+    groups: Count = 1
+
+
+class DepthwiseSection(WindowSection):
+    kind: Literal["depthwise_convolution"]
+    kernel: Pair
+    dilations: Pair = (1, 1)
+    channel_multiplier: Count = 1
+
+
+class PoolSection(WindowSection):
+    kind: Literal["max_pool", "average_pool"]
+    window: Pair
+
+
+class FullyConnectedSection(ActivatedSection):
+    kind: Literal["fully_connected"]
+    units: Count
+
+
+class AddSection(ActivatedSection):
+    kind: Literal["add"]
+    other: str
+
+
+class SoftmaxSection(LayerSection):
+    kind: Literal["softmax"]
+
+
+class ReshapeSection(LayerSection):
+    kind: Literal["reshape"]
+    shape: list[Count] = Field(min_length=1, max_length=4)
+
+
+AnyLayer: TypeAlias = Annotated[
+    ConvolutionSection
+    | DepthwiseSection
+    | PoolSection
+    | FullyConnectedSection
+    | AddSection
+    | SoftmaxSection
+    | ReshapeSection,
+    Field(discriminator="kind"),
+]
+
+
+class Workload(Section):
+    """The whole file."""
+
+    seed: int = Field(default=0, ge=0)
+    input: InputSection
+    layers: list[AnyLayer] = Field(min_length=1)
+
+    @field_validator("layers")
+    @classmethod
+    def _unique(cls, layers: list[AnyLayer]) -> list[AnyLayer]:
+        names = ["input", *(layer.name for layer in layers)]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"must have different names; {', '.join(repeated)} is there twice")
+        return layers
