@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from tilesim.config import MOST_LEVELS, Bytes, Hertz, Section, load
+from tilesim.config import MOST_LEVELS, Bytes, Hertz, Section, load, peek
 from tilesim.errors import ConfigError
 
 
@@ -191,3 +191,13 @@ def test_no_override_ends_in_a_traceback(tmp_path_factory: pytest.TempPathFactor
     path.write_text("rows: 1\n")
     with pytest.raises(ConfigError):
         load(path, Chip, {key: value, f"tile.{key}": value, "rows": value})
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [("kind: two", "two"), ("kind: tow", "two"), ("kind: 7", "one"), ("other: two", "one"), ("- two", "one")],
+)
+def test_a_choice_is_peeked_at(tmp_path: Path, text: str, choice: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(text)
+    assert peek(path, "kind", ("one", "two")) == choice

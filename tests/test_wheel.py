@@ -1,5 +1,6 @@
 """What a user gets from pip: an ordinary install carries the chips and workloads."""
 
+import os
 import subprocess
 import sys
 import zipfile
@@ -9,12 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("topologies", "workloads")
-LIST = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from tilesim.shipped import shipped
-print(*(path.name for kind in sys.argv[2:] for path in shipped(kind).iterdir()))
-"""
+CALL = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tilesim.cli import main; main()"
 
 
 def pip(*arguments: str | Path) -> None:
@@ -26,12 +22,19 @@ def pip(*arguments: str | Path) -> None:
 def test_the_wheel_has_everything(tmp_path: Path) -> None:
     pip("wheel", "-q", "--no-deps", "-w", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("tilesim-*.whl")
-    assert "tilesim/config.py" in zipfile.ZipFile(wheel).namelist()
+    names = set(zipfile.ZipFile(wheel).namelist())
+    shipped = {f"tilesim/_shipped/{kind}/{path.name}" for kind in KINDS for path in (ROOT / kind).iterdir()}
+    assert names >= shipped | {"tilesim/config.py"}
 
     site = tmp_path / "site"
     pip("install", "-q", "--no-deps", "--no-index", "--target", site, wheel)
-    # -P keeps the working folder, and with it the checkout, off the path; the target comes first.
-    command = [sys.executable, "-P", "-c", LIST, str(site), *KINDS]
-    listed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
-    wanted = {path.name for kind in KINDS for path in (ROOT / kind).iterdir()}
-    assert set(listed) == wanted >= {"digits.onnx", "digits.npz"}
+
+    def tilesim(*words: str) -> str:
+        # -P keeps the working folder, and with it the checkout, off the path; the target comes first.
+        command = [sys.executable, "-P", "-c", CALL, str(site), *words]
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert "edge-4x4" in tilesim("topologies")
+    assert "example-residual" in tilesim("workloads")
+    assert '"schema": "tilesim.run/1"' in tilesim("run", "digits", "--topology", "edge-1x1", "--json")

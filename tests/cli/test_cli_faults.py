@@ -127,7 +127,7 @@ def test_inputs_that_are_no_arrays(tilesim: Any, name: str, junk: bytes) -> None
     assert fault.startswith(f"{name}: must ")
 
 
-def test_a_model_too_large_for_the_chip(tilesim: Any, models: Path) -> None:
+def test_a_model_too_large_for_the_chip(tilesim: Any) -> None:
     (fault,) = faults(tilesim, *DIGITS, "--set", "narrow_memory.size_bytes=1 KiB")
     assert fault.startswith("digits: tensor stem.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: ")
     assert "1 KiB of 1 KiB are free" in fault
@@ -144,7 +144,10 @@ def test_a_folder_that_cannot_be(tilesim: Any) -> None:
         assert result.stderr.startswith(f"error: {out}: {sentence}")
     result = tilesim("compile", "digits", *CHIP, "-o", "file/p.tasm")
     assert (result.exit_code, "cannot be written there" in result.stderr) == (2, True)
-    assert tilesim("compile", "digits", *CHIP, "-o", "p.txt").stderr == "error: p.txt: the file of a program must end in .tasm\n"
+    assert (
+        tilesim("compile", "digits", *CHIP, "-o", "p.txt").stderr
+        == "error: p.txt: the file of a program must end in .tasm\n"
+    )
 
 
 def test_more_memory_than_there_is(tilesim: Any) -> None:

@@ -69,6 +69,7 @@ def test_the_digits_equal_onnx_runtime_on_the_whole_held_out_set() -> None:
         },
         {"grid.rows": 3, "grid.columns": 2},
         {"wide_memory.reserve_bytes": 1024},
+        {"tile.strict_compare": True},
     ],
     ids=str,
 )

@@ -113,6 +113,17 @@ class Classifier(Section):
     cycles_per_element: Count = 1
 
 
+MODELLED: dict[str, object] = {
+    "ring.queue": "split",
+    "ring.no_consumer": "stall",
+    "ring.byte_filter": False,
+    "ring.consumer_queues": 1,
+    "mesh.destination": "narrow",
+    "tile.traversal": "adder",
+}
+"""Keys of which only one choice is modelled so far: another one is refused instead of being ignored."""
+
+
 class Topology(Section):
     """A tiled chip."""
 
@@ -165,6 +176,11 @@ class Topology(Section):
             ("wide_memory.reserve_bytes", wide.reserve_bytes < wide.size_bytes, f"below {wide.size_bytes}, the size"),
         )
         faults = [f"{key} must be {what}, not {self._value(key)}" for key, holds, what in rules if not holds]
+        faults += [
+            f"{key} must be {modelled} so far, not {self._value(key)}"
+            for key, modelled in MODELLED.items()
+            if self._value(key) != modelled
+        ]
         if faults:
             raise ValueError("\n".join(faults))
         return self

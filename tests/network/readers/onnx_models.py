@@ -1,4 +1,4 @@
-"""Small ONNX models for tests, in both quantised forms, and what ONNX Runtime makes of them."""
+"""Small ONNX models for tests, in both quantised forms (``pairs`` or ``integer``), and what ONNX Runtime makes of them."""
 
 from __future__ import annotations
 
@@ -57,3 +57,64 @@ def run_reference(path: Path, x: NDArray[Any]) -> NDArray[Any]:
     options.add_session_config_entry("session.qdqisint8allowed", "1")  # else x86 computes int8 pair graphs in float32
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return np.asarray(session.run(None, {"x": x})[0])
+
+
+class Case:
+    """One model of random numbers from ``x`` to ``y``, both of ``dtype``."""
+
+    def __init__(self, seed: int, dtype: Any, tmp_path: Path) -> None:
+        self.rng, self.dtype, self.path = np.random.default_rng(seed), np.dtype(dtype), tmp_path / "model.onnx"
+        self.model = ModelBuilder()
+
+    def integers(self, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+        limits = np.iinfo(dtype)
+        return self.rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+    def scale(self) -> np.float32:
+        return np.float32(self.rng.uniform(0.001, 0.1))
+
+    def quantisation(self, name: str, scale: Any, dtype: Any = None, zero_point: int | None = None) -> list[str]:
+        dtype = self.dtype if dtype is None else dtype
+        zero_point = int(self.integers(dtype, (1,))[0]) if zero_point is None else zero_point
+        return self.model.quantisation(name, scale, zero_point, dtype)
+
+    def write(self, shape: tuple[int, ...], out_shape: tuple[int, ...]) -> NDArray[Any]:
+        """Save the model; an input for it."""
+        code = TYPES[self.dtype]
+        self.model.save(self.path, list(shape), list(out_shape), code, code)
+        return self.integers(self.dtype, shape)
+
+
+def weighted(case: Case, form: str, kinds: tuple[str, str], w: NDArray[Any], scales: Any, **attributes: Any) -> None:
+    """x, constants and the operator of either form: weights, their scales, a bias and an output of random scale."""
+    x_scale, axis = case.scale(), 0 if w.ndim == 4 or attributes.get("transB") else 1
+    outputs, inner = w.shape[axis], w.size // w.shape[axis]
+    symmetric = 0 if w.dtype == np.int8 else None
+    x, weights = case.quantisation("x", x_scale), case.quantisation("w", scales, w.dtype, symmetric)
+    y = case.quantisation("y", np.float32(np.mean(x_scale * scales) * 40 * np.sqrt(inner)))
+    case.model.constant("w", w)
+    case.model.constant("b", case.rng.integers(-5000, 5000, outputs).astype(np.int32))
+    bias = [] if "MatMul" in kinds[0] else ["b"]
+    domain = "com.microsoft" if kinds[1] == "QGemm" else ""
+    if form == "integer":
+        order = ["x", *x, "w", *weights, *bias, *y] if kinds[1] == "QGemm" else ["x", *x, "w", *weights, *y, *bias]
+        case.model.node(kinds[1], order, "y", domain, **attributes)
+        return
+    case.model.node("DequantizeLinear", ["x", *x], "xr")
+    case.model.node("DequantizeLinear", ["w", *weights], "wr", axis=axis)
+    if bias:
+        own = case.quantisation("b", np.asarray(x_scale * scales, np.float32), np.int32, 0)
+        case.model.node("DequantizeLinear", ["b", *own], "br", axis=0)
+    case.model.node(kinds[0], ["xr", "wr", *(f"{name}r" for name in bias)], "yr", **attributes)
+    case.model.node("QuantizeLinear", ["yr", *y], "y")
+
+
+def unary(case: Case, form: str, kind: str, scales: tuple[Any, Any], **attributes: Any) -> None:
+    x, y = case.quantisation("x", scales[0]), case.quantisation("y", scales[1])
+    if form == "integer":
+        case.model.node(f"QLinear{kind}", ["x", *x, *y], "y", "com.microsoft", **attributes)
+        return
+    case.model.node("DequantizeLinear", ["x", *x], "xr")
+    attributes.pop("opset", None)
+    last = case.model.node(kind, ["xr"], "yr", **attributes) if kind else "xr"
+    case.model.node("QuantizeLinear", [last, *y], "y")

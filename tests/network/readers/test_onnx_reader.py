@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.network.readers import onnx_models
+from tests.network.readers.onnx_models import Case, run_reference, unary, weighted
 from tilesim.errors import ModelError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.readers import read
@@ -20,59 +20,14 @@ DTYPES = (np.int8, np.uint8)
 FORMS = ("pairs", "integer")
 
 
-class Case:
-    """One model of random numbers, its input and what ONNX Runtime makes of it."""
-
-    def __init__(self, seed: int, dtype: Any, tmp_path: Path) -> None:
-        self.rng, self.dtype, self.path = np.random.default_rng(seed), np.dtype(dtype), tmp_path / "model.onnx"
-        self.model = onnx_models.ModelBuilder()
-
-    def integers(self, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-        limits = np.iinfo(dtype)
-        return self.rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
-
-    def scale(self) -> np.float32:
-        return np.float32(self.rng.uniform(0.001, 0.1))
-
-    def quantisation(self, name: str, scale: Any, dtype: Any = None, zero_point: int | None = None) -> list[str]:
-        dtype = self.dtype if dtype is None else dtype
-        zero_point = int(self.integers(dtype, (1,))[0]) if zero_point is None else zero_point
-        return self.model.quantisation(name, scale, zero_point, dtype)
-
-    def compare(self, shape: tuple[int, ...], out_shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """(ours, ONNX Runtime's)"""
-        code = onnx_models.TYPES[self.dtype]
-        self.model.save(self.path, list(shape), list(out_shape), code, code)
-        self.x = x = self.integers(self.dtype, shape)
-        network = read(self.path)
-        source, result = network.tensors[network.inputs[0]], network.tensors[network.outputs[0]]
-        ours = result.to_model(evaluate(network, [source.from_model(x)])[result.index])
-        assert result.model_shape == out_shape
-        return ours, onnx_models.run_reference(self.path, x)
-
-
-def weighted(case: Case, form: str, kinds: tuple[str, str], w: NDArray[Any], scales: Any, **attributes: Any) -> None:
-    """x, constants and the operator of either form: weights, their scales, a bias and an output of random scale."""
-    x_scale, axis = case.scale(), 0 if w.ndim == 4 or attributes.get("transB") else 1
-    outputs, inner = w.shape[axis], w.size // w.shape[axis]
-    symmetric = 0 if w.dtype == np.int8 else None
-    x, weights = case.quantisation("x", x_scale), case.quantisation("w", scales, w.dtype, symmetric)
-    y = case.quantisation("y", np.float32(np.mean(x_scale * scales) * 40 * np.sqrt(inner)))
-    case.model.constant("w", w)
-    case.model.constant("b", case.rng.integers(-5000, 5000, outputs).astype(np.int32))
-    bias = [] if "MatMul" in kinds[0] else ["b"]
-    domain = "com.microsoft" if kinds[1] == "QGemm" else ""
-    if form == "integer":
-        order = ["x", *x, "w", *weights, *bias, *y] if kinds[1] == "QGemm" else ["x", *x, "w", *weights, *y, *bias]
-        case.model.node(kinds[1], order, "y", domain, **attributes)
-        return
-    case.model.node("DequantizeLinear", ["x", *x], "xr")
-    case.model.node("DequantizeLinear", ["w", *weights], "wr", axis=axis)
-    if bias:
-        own = case.quantisation("b", np.asarray(x_scale * scales, np.float32), np.int32, 0)
-        case.model.node("DequantizeLinear", ["b", *own], "br", axis=0)
-    case.model.node(kinds[0], ["xr", "wr", *(f"{name}r" for name in bias)], "yr", **attributes)
-    case.model.node("QuantizeLinear", ["yr", *y], "y")
+def compare(case: Case, shape: tuple[int, ...], out_shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(ours, ONNX Runtime's)"""
+    x = case.write(shape, out_shape)
+    network = read(case.path)
+    source, result = network.tensors[network.inputs[0]], network.tensors[network.outputs[0]]
+    ours = result.to_model(evaluate(network, [source.from_model(x)])[result.index])
+    assert result.model_shape == out_shape
+    return ours, run_reference(case.path, x)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -88,7 +43,7 @@ def test_convolution(form: str, dtype: Any, w_dtype: Any, groups: int, seed: int
     rows, columns = ((9 + pads[k] + pads[k + 2] - 3) // stride + 1 for k in range(2))
     attributes = {"pads": pads, "strides": [stride] * 2, "group": groups, "kernel_shape": [3, 3]}
     weighted(case, form, ("Conv", "QLinearConv"), w, scales, **attributes)
-    np.testing.assert_array_equal(*case.compare((1, 6, 9, 9), (1, 12, rows, columns)))
+    np.testing.assert_array_equal(*compare(case, (1, 6, 9, 9), (1, 12, rows, columns)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -102,18 +57,7 @@ def test_matrix_product(kinds: tuple[str, str], form: str, dtype: Any, w_dtype: 
     per_channel = seed % 2 and w_dtype == np.int8
     scales = case.rng.uniform(0.001, 0.1, 20).astype(np.float32) if per_channel else case.scale()
     weighted(case, form, kinds, w, scales, **({"transB": 1} if transposed else {}))
-    np.testing.assert_array_equal(*case.compare((1, 300), (1, 20)))
-
-
-def unary(case: Case, form: str, kind: str, scales: tuple[Any, Any], **attributes: Any) -> None:
-    x, y = case.quantisation("x", scales[0]), case.quantisation("y", scales[1])
-    if form == "integer":
-        case.model.node(f"QLinear{kind}", ["x", *x, *y], "y", "com.microsoft", **attributes)
-        return
-    case.model.node("DequantizeLinear", ["x", *x], "xr")
-    attributes.pop("opset", None)
-    last = case.model.node(kind, ["xr"], "yr", **attributes) if kind else "xr"
-    case.model.node("QuantizeLinear", [last, *y], "y")
+    np.testing.assert_array_equal(*compare(case, (1, 300), (1, 20)))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -123,7 +67,7 @@ def test_global_average_pool(form: str, dtype: Any, seed: int, tmp_path: Path) -
     case = Case(seed, dtype, tmp_path)
     x_scale = case.scale()
     unary(case, form, "GlobalAveragePool", (x_scale, x_scale if seed % 2 else x_scale / 3))
-    np.testing.assert_array_equal(*case.compare((1, 8, 4, 4), (1, 8, 1, 1)))
+    np.testing.assert_array_equal(*compare(case, (1, 8, 4, 4), (1, 8, 1, 1)))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -138,7 +82,7 @@ def test_average_pool(form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
     rows, columns = ((9 + padding[k] + padding[k + 2] - (2, 3)[k]) // strides[k] + 1 for k in range(2))
     moves = {"kernel_shape": [2, 3], "strides": strides, "pads": padding, "count_include_pad": seed % 2}
     unary(case, form, "AveragePool", scales, **moves)
-    np.testing.assert_array_equal(*case.compare((1, 8, 9, 9), (1, 8, rows, columns)))
+    np.testing.assert_array_equal(*compare(case, (1, 8, 9, 9), (1, 8, rows, columns)))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -149,7 +93,7 @@ def test_softmax(form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
     classes = (10, 100)[seed % 2]
     scales = (case.scale(), np.float32(1 / 256) if seed % 3 else case.scale())
     unary(case, form, "Softmax", scales, axis=1, opset=17)
-    np.testing.assert_array_equal(*case.compare((20, classes), (20, classes)))
+    np.testing.assert_array_equal(*compare(case, (20, classes), (20, classes)))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -159,7 +103,7 @@ def test_rescale(kind: str, dtype: Any, seed: int, tmp_path: Path) -> None:
     case = Case(seed, dtype, tmp_path)
     x_scale = case.scale()
     unary(case, "pairs", kind, (x_scale, x_scale if seed % 2 else x_scale * np.float32(1.3)))
-    np.testing.assert_array_equal(*case.compare((1, 8, 9, 9), (1, 8, 9, 9)))
+    np.testing.assert_array_equal(*compare(case, (1, 8, 9, 9), (1, 8, 9, 9)))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -176,7 +120,7 @@ def test_add_of_a_map_and_its_maxima(form: str, dtype: Any, seed: int, tmp_path:
         case.model.node("DequantizeLinear", ["m", *x], "mr")
         case.model.node("Add", ["xr", "mr"], "yr")
         case.model.node("QuantizeLinear", ["yr", *y], "y")
-    np.testing.assert_array_equal(*case.compare((1, 8, 9, 9), (1, 8, 9, 9)))
+    np.testing.assert_array_equal(*compare(case, (1, 8, 9, 9), (1, 8, 9, 9)))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -189,7 +133,7 @@ def test_flattened_map_permutes_the_weights(mover: str, dtype: Any, tmp_path: Pa
     case.model.constant("shape", np.array([1, -1]))
     case.model.node(mover, ["x", "shape"] if mover == "Reshape" else ["x"], "v")
     case.model.node("QLinearMatMul", ["v", *x, "w", *w, *y], "y")
-    np.testing.assert_array_equal(*case.compare((1, 5, 3, 4), (1, 7)))
+    np.testing.assert_array_equal(*compare(case, (1, 5, 3, 4), (1, 7)))
 
 
 def test_the_shipped_model() -> None:
@@ -219,7 +163,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
     case = Case(0, np.uint8, tmp_path)
     attributes = {"pads": [1] * 4, "group": 2, "kernel_shape": [3, 3]}
     weighted(case, "pairs", ("Conv", "QLinearConv"), case.integers(np.int8, (4, 2, 3, 3)), case.scale(), **attributes)
-    case.compare((1, 4, 9, 9), (1, 4, 9, 9))
+    compare(case, (1, 4, 9, 9), (1, 4, 9, 9))
     source = case.path.read_bytes()
     rng = np.random.default_rng(1)
     count = 0

@@ -175,11 +175,9 @@ class Graph:
         known = self.quantisation(names[0], names[1:], tensor.dtype)
         if known.scale.ndim:
             raise ModelError(f"{tensor.title} must have one scale")
-        before = tensor.quantisation or known
-        if before.zero_point != known.zero_point:
-            raise ModelError(
-                f"{tensor.title} must have zero point {before.zero_point} here too, not {known.zero_point}"
-            )
+        before, zero_point = tensor.quantisation or known, known.zero_point
+        if before.zero_point != zero_point:
+            raise ModelError(f"{tensor.title} must have zero point {before.zero_point} here too, not {zero_point}")
         self.scope.tensors[tensor.index] = replace(tensor, quantisation=before)
         return Operand(names[0], value.index, None, tensor.dtype, known)
 

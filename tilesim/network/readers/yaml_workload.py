@@ -80,7 +80,7 @@ class _WovenWorkload(Workload):
 
     def network(self, name: str) -> Network:
         weaver = self._weaver
-        return weaver.scope.network(name, (0,), (weaver.indices[weaver.last],))
+        return weaver.scope.network(name, (0,), (weaver.tensor(weaver.last).index,))
 
 
 @dataclass
@@ -90,9 +90,8 @@ class _Weaver:
     scope: Scope
     rng: np.random.Generator
     samples: dict[int, NDArray[np.int8]]
-    indices: dict[str, int] = field(default_factory=lambda: {"input": 0})
-    spoiled: set[str] = field(default_factory=set)
-    """Layers that a fault, already reported, has left without an output."""
+    indices: dict[str, int | None] = field(default_factory=lambda: {"input": 0})
+    """Outputs by the layer's name; None where a fault, already reported, has left a layer without."""
     last: str = "input"
 
     @classmethod
@@ -106,23 +105,23 @@ class _Weaver:
 
     def add_all(self, layers: list[AnyLayer], faults: list[str]) -> None:
         for place, layer in enumerate(layers):
+            read = layer.input or self.last, getattr(layer, "other", "input")
             try:
-                if self.spoiled.isdisjoint({layer.input or self.last, getattr(layer, "other", "")}):
+                if None not in {self.indices.get(name, 0) for name in read}:
                     self.add(layer)
             except ModelError as error:
                 collect(faults, f"layers.{place} ({layer.name})", error)
-            if layer.name not in self.indices:
-                self.spoiled.add(layer.name)
+            self.indices.setdefault(layer.name, None)
             self.last = layer.name
 
-    def tensor(self, name: str | None) -> Tensor:
-        if name is not None and name not in self.indices:
-            above = ", ".join({**self.indices, **dict.fromkeys(self.spoiled)})
-            raise ModelError(f"must read a layer above it, one of {above}, not {name}")
-        return self.scope.tensors[self.indices[name or self.last]]
+    def tensor(self, name: str) -> Tensor:
+        index = self.indices.get(name)
+        if index is None:
+            raise ModelError(f"must read a layer above it, one of {', '.join(self.indices)}, not {name}")
+        return self.scope.tensors[index]
 
     def add(self, layer: AnyLayer) -> None:
-        x = self.tensor(layer.input)
+        x = self.tensor(layer.input or self.last)
         if isinstance(layer, ConvolutionSection | DepthwiseSection):
             self.weighted_map(layer, x)
         elif isinstance(layer, FullyConnectedSection):

@@ -54,4 +54,4 @@ def _free_again(draft: Draft, tensor: Tensor, step: int) -> tuple[Watcher, ...]:
     before = draft.placement.predecessors(tensor.index)
     last = max((draft.placement.lifetimes[other].last for other in before), default=0)
     done = draft.tensorops_until[min(last, step - 1)] if last else 0
-    return (Watcher(Flag.AVDATA, done),) if done else ()
+    return (draft.counted(Flag.AVDATA, done),) if done else ()

@@ -43,7 +43,11 @@ class Draft:
 
     def all_of(self, flag: Flag) -> Watcher:
         """Waits for everything that has been written and raises ``flag``."""
-        return Watcher(flag, self.raised[flag])
+        return self.counted(flag, self.raised[flag])
+
+    def counted(self, flag: Flag, count: int) -> Watcher:
+        """Waits until ``flag`` has counted to ``count``, whichever way the chip compares."""
+        return Watcher(flag, count - self.topology.tile.strict_compare)
 
     def map_of(self, tensor: Tensor) -> FeatureMap:
         return self.placement.maps[tensor.index]

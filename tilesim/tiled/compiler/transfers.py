@@ -30,7 +30,7 @@ def feed(draft: Draft, source: Source, staging: Traversal) -> None:
     tensor, label, rows = source.stored, f"input{source.stored.index}", rows_of(staging)
     fill_borders(draft, tensor, 0)
     below, ready = _south(draft.ready.pop(tensor.index, []))
-    arrived = Watcher(Flag.RING_READ_A, draft.raised[Flag.RING_READ_A] + 1)
+    arrived = draft.counted(Flag.RING_READ_A, draft.raised[Flag.RING_READ_A] + 1)
     arriving = each_row(staging) if rows > 1 else staging
     completes = arriving.nest.loops[-1].name
     draft.write(

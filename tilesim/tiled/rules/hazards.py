@@ -68,7 +68,7 @@ def _follows(order: TileOrder, first: _Use, then: _Use) -> bool:
         assert watcher.loop is not None
         starts = ttu.starts(nest, watcher.loop)
         for k, start in enumerate(starts):
-            allowed[start:] = np.maximum(allowed[start:], watcher.expected + k * watcher.stride)
+            allowed[start:] = np.maximum(allowed[start:], watcher.expected + k * watcher.stride + order.strict)
     touched = ttu.addresses(rows[1].nest, rows[1].reference).tolist()
     return all(done.get(address, 0) <= count for address, count in zip(touched, allowed.tolist(), strict=True))
 

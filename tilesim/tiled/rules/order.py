@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tilesim.tiled.isa.fields import Engine, Flag, Nest, Watcher
+from tilesim.tiled.isa.fields import Engine, Flag, Nest
 from tilesim.tiled.isa.instructions import (
     Instruction,
     MeshIn,
@@ -83,6 +83,7 @@ class TileOrder:
 
     def __init__(self, program: Program, tile: int) -> None:
         self.steps: list[Step] = []
+        self.strict = program.topology.tile.strict_compare
         self._fences: list[dict[Engine, int]] = [{}]
         self._queues: dict[Engine, list[Step]] = {engine: [] for engine in Engine}
         self._counts: dict[Flag, int] = {}
@@ -148,17 +149,15 @@ class TileOrder:
             yield self._queues[step.op.engine][step.place - 1]
         for watcher in step.op.wait:
             if watcher.loop is None:
-                yield from self.awaited(step, watcher, watcher.expected)
+                yield from self._awaited(step, watcher.flag, watcher.expected + self.strict)
 
-    def awaited(self, step: Step, watcher: Watcher, expected: int) -> Iterator[Step]:
-        """The instructions that have completed when ``watcher`` finds ``expected``; a count that is never reached
-        orders nothing.
-        """
-        if expected <= 0:
+    def _awaited(self, step: Step, flag: Flag, count: int) -> Iterator[Step]:
+        """What has completed when ``flag`` has counted to ``count``; a count that is never reached orders nothing."""
+        if count <= 0:
             return
-        for raiser in self.raisers(step, watcher.flag):
-            if raiser.raised_to >= expected:
-                if raiser.raised_to == expected:
+        for raiser in self.raisers(step, flag):
+            if raiser.raised_to >= count:
+                if raiser.raised_to == count:
                     yield raiser
                 elif raiser.place:
                     yield self._queues[raiser.op.engine][raiser.place - 1]

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import numpy as np
+
+import tilesim
+from tilesim.report.costs import costs, working
+
+LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}
+
+
+def unit(track: str, busy: int, idle: int, **stalls: int) -> dict[str, object]:
+    return {"track": track, "busy_cycles": busy, "idle_cycles": idle, "stall_cycles": stalls}
+
+
+def test_costs_are_the_run_in_words_the_largest_first() -> None:
+    statistics = {
+        "cycles": 40,
+        "layers": [LAYER, {**LAYER, "kind": "softmax", "mac_busy_cycles": 0, "cycles": 0, "tiles": 0}],
+        "units": [
+            unit("chip.tile0.mac_array", 10, 12, flag=18),
+            unit("chip.tile1.mac_array", 0, 40),
+            unit("chip.controller", 40, 0),
+        ],
+    }
+    assert [(cost.cycles, cost.share, cost.what) for cost in costs(statistics)] == [
+        (18, 0.45, "waiting for data that are still on their way"),
+        (12, 0.3, "without an instruction, before the first layer or after the last"),
+        (10, 0.25, "computing 1 fully connected layer, 50% of the MACs in use"),
+    ]
+    assert len(working(statistics)) == 1
+
+
+def test_they_add_up_to_a_real_run() -> None:
+    program = tilesim.compile(tilesim.load_network("example-conv"), tilesim.load_topology("edge-1x1"))
+    statistics = tilesim.simulate(program, [np.zeros((1, 16, 16, 4), np.int8)]).statistics
+    found = costs(statistics)
+    assert sum(cost.cycles for cost in found) == statistics["cycles"]
+    assert all("waiting for " not in cost.what or cost.what.count(" ") > 2 for cost in found)

@@ -1,0 +1,45 @@
+"""An alarm rings at the cycle that was set last, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import simpy
+
+from tilesim.sim.alarm import Alarm
+from tilesim.sim.clock import Clock
+
+
+@pytest.mark.parametrize(
+    ("settings", "rings"),
+    [
+        ({0: 5}, [5]),
+        ({0: 5, 2: 9}, [9]),
+        ({0: 9, 2: 5}, [5]),
+        ({0: 5, 2: None}, []),
+        ({0: None, 3: 4}, [4]),
+        ({0: 3, 4: 4}, [3, 4]),
+        ({0: 0}, [0]),
+    ],
+)
+def test_the_last_setting_counts(settings: dict[int, int | None], rings: list[int]) -> None:
+    clock = Clock()
+    alarm = Alarm(clock)
+    heard: list[int] = []
+    clock.process(_listen(clock, alarm, heard))
+    clock.process(_set(clock, alarm, settings))
+    clock.run()
+    assert heard == rings
+
+
+def _listen(clock: Clock, alarm: Alarm, heard: list[int]) -> Iterator[simpy.Event]:
+    while True:
+        yield alarm.wait()
+        heard.append(clock.cycle)
+
+
+def _set(clock: Clock, alarm: Alarm, settings: dict[int, int | None]) -> Iterator[simpy.Event]:
+    for at, cycle in settings.items():
+        yield clock.timeout(at - clock.cycle)
+        alarm.set(cycle)

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from tilesim.run import FILES, Run
+from tilesim.sim.recorder import Recorder
+
+
+def test_a_run_is_saved_and_saved_over(tmp_path: Path) -> None:
+    recorder = Recorder()
+    recorder.record("chip.unit", 3, 2, "busy", "op", 4)
+    run = Run([np.arange(3), np.zeros(2)], 7, {"cycles": 7}, trace=recorder.trace())
+    run.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES)
+    assert json.loads((tmp_path / "run.json").read_text()) == {"cycles": 7}
+    assert np.load(tmp_path / "outputs.npz")["out1"].tolist() == [0, 0]
+    assert np.load(tmp_path / "trace.npz")["start_cycle"].tolist() == [3]
+    replace(run, trace=None).save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(FILES) - {"trace.npz"}
