@@ -33,8 +33,8 @@ class Toy:
     def step(self, cycle: int, free: Counter[str]) -> tuple[bool, bool, bool, str]:
         """One cycle: whether it reads, issues, writes, and why it doesn't issue."""
         may_read = self.read < len(self.groups) and self.read - self.written < self.depth and self.read < self.limit
-        reason = self._reason()
         writing = self.written < self.read and free[self.write] > 0
+        reason = self._reason(writing)
         group = self.written
         if writing:
             free[self.write] -= 1
@@ -45,10 +45,12 @@ class Toy:
             self.written, self.spent[2] = group + 1, 0
         return reading, issuing, writing, "" if issuing else reason
 
-    def _reason(self) -> str:
-        if self.limit <= self.read < len(self.groups):
+    def _reason(self, writing: bool) -> str:
+        if self.read == len(self.groups):
+            return "fifo" if writing else "port"
+        if self.read >= self.limit:
             return "flag"
-        return "fifo" if self.read == len(self.groups) or self.read - self.written >= self.depth else "port"
+        return "fifo" if self.read - self.written >= self.depth else "port"
 
     def _read(self, cycle: int, free: Counter[str]) -> tuple[bool, bool]:
         extras, issues, _ = self.groups[self.read]

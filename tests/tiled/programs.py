@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import numpy as np
+
 import tilesim
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.text import read_text, write_text
@@ -13,3 +15,9 @@ def program(run: str, chip: str = "pocket-2x1", load: str = "", head: str = "", 
     empty = Program("test", tilesim.load_topology(chip, keys), (), ())
     first = write_text(empty).removesuffix(".load\n.run\n")
     return read_text(f"{first}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"))
+
+
+def same(a: Program, b: Program) -> bool:
+    """Whether two programs are the same, to the last byte of their data."""
+    pairs = zip(a.data, b.data, strict=True)
+    return write_text(a) == write_text(b) and all(np.array_equal(x.data, y.data) for x, y in pairs)

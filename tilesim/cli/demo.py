@@ -56,4 +56,4 @@ def _caption(label: int, logits: Array) -> str:
     chances = np.exp(logits - logits.max())
     answer = int(logits.argmax())
     verdict = "" if answer == label else f" not {label}"
-    return f"{answer}{verdict} ({chances[answer] / chances.sum():.0%})".center(2 * 8)
+    return f"{answer}{verdict} ({int(100 * chances[answer] / chances.sum())}%)".center(2 * 8)

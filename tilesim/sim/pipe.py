@@ -224,7 +224,9 @@ class Pipe:
         cycles = state.writes if writing else NEVER
         if self.limit <= state.read < self.groups:
             return Activity(False, False, writing, "flag"), cycles
-        if state.read == self.groups or state.read - state.written >= self._depth:
+        if state.read == self.groups:  # what is left to do is writing
+            return Activity(False, False, writing, "fifo" if writing else "port"), cycles
+        if state.read - state.written >= self._depth:
             return Activity(False, False, writing, "fifo"), cycles
         extra = free.extra - (writing and self._writes_extra_port)
         if state.extras >= extra > 0:

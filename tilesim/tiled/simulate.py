@@ -12,7 +12,7 @@ from tilesim.errors import HangError, ProgramError
 from tilesim.run import Run
 from tilesim.sim.recorder import Recorder
 from tilesim.tiled import hang, host_driver, statistics
-from tilesim.tiled.isa.check import faults
+from tilesim.tiled.isa.check import faults, unmodelled
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.hazards import hazards
@@ -37,7 +37,7 @@ def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = Fal
         ArrayError: inputs that do not fit.
         HangError: the run can't go on.
     """
-    found = faults(program) or [*strays(program), *hazards(program)]
+    found = faults(program) or [*unmodelled(program), *strays(program), *hazards(program)]
     if found:
         raise ProgramError(found)
     rows, samples = host_driver.rows_of_inputs(program, inputs)

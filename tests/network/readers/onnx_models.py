@@ -1,4 +1,4 @@
-"""Small ONNX models for tests, in both quantised forms (``pairs`` or ``integer``), and what ONNX Runtime makes of them."""
+"""Small ONNX models for tests, in both quantised forms (``pairs``, ``integer``), and what ONNX Runtime makes of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ModelBuilder:
         self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
         return output
 
-    def save(self, path: Path, shape: list[int], out_shape: list[int], in_type: int, out_type: int) -> Path:
+    def save(self, path: Path, shape: list[int], out_shape: list[Any], in_type: int, out_type: int) -> Path:
         graph = helper.make_graph(
             self.nodes,
             "test",
@@ -78,8 +78,8 @@ class Case:
         zero_point = int(self.integers(dtype, (1,))[0]) if zero_point is None else zero_point
         return self.model.quantisation(name, scale, zero_point, dtype)
 
-    def write(self, shape: tuple[int, ...], out_shape: tuple[int, ...]) -> NDArray[Any]:
-        """Save the model; an input for it."""
+    def write(self, shape: tuple[int, ...], out_shape: tuple[Any, ...]) -> NDArray[Any]:
+        """Save the model; an input for it. Sizes of the output may be given as letters, which stand for any."""
         code = TYPES[self.dtype]
         self.model.save(self.path, list(shape), list(out_shape), code, code)
         return self.integers(self.dtype, shape)

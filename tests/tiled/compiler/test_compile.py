@@ -101,7 +101,7 @@ def test_everything_that_no_place_can_run_is_said_at_once() -> None:
         "net: node a (add) must add tensors of one shape, not (1, 1, 1, 3) and (1, 2, 8, 3)",
         "net: node p (softmax) must work on a vector, not on a map of 4 x 4 x 3",
         (
-            "net: node r (reshape) must flatten a map for a fully connected layer or an output, or leave its shape alone, "
-            "not turn 2 x 8 x 3 into 4 x 4 x 3"
+            "net: node r (reshape) must flatten a map for a fully connected layer or an output, or leave its shape "
+            "alone, not turn 2 x 8 x 3 into 4 x 4 x 3"
         ),
     )

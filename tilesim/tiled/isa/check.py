@@ -10,6 +10,7 @@ from tilesim.tiled.isa.check_nests import nest_faults
 from tilesim.tiled.isa.check_tensorop import tensorop_faults
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import (
+    WORD_BYTES,
     Classify,
     ElementType,
     Infeed,
@@ -46,6 +47,16 @@ def faults(program: Program) -> list[str]:
     return found
 
 
+def unmodelled(program: Program) -> list[str]:
+    """Sound instructions that no unit can run yet, one sentence each."""
+    return [
+        f"{_where(section, place, op)}: words between neighbours are not modelled so far"
+        for section, ops in (("load", program.load), ("run", program.run))
+        for place, op in enumerate(ops)
+        if isinstance(op, MeshOut) or (isinstance(op, MeshIn) and op.fill is None)
+    ]
+
+
 def _where(section: str, place: int, instruction: Instruction) -> str:
     return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"
 
@@ -79,7 +90,7 @@ def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
         most = instruction.rows * program.topology.wide_memory.row_bytes
         if instruction.elements > most:
             yield f"elements must be at most the {most} bytes of its rows, not {instruction.elements}"
-    if isinstance(instruction, MeshIn) and instruction.fill > 255:
+    if isinstance(instruction, MeshIn) and instruction.fill is not None and instruction.fill > 255:
         yield f"fill must be a byte, -128 to 255, not {instruction.fill}"
 
 
@@ -183,6 +194,6 @@ def _row_faults(program: Program) -> Iterator[str]:
 def _size_faults(program: Program) -> Iterator[str]:
     topology = program.topology
     words = sum(instruction.words for instruction in (*program.load, *program.run))
-    need, have = words * topology.instruction_bus.width_bytes, topology.instruction_memory.size_bytes
+    need, have = words * WORD_BYTES, topology.instruction_memory.size_bytes
     if need > have:
         yield f"program: its {words} words must fit in the instruction memory of {have} bytes, not take {need}"

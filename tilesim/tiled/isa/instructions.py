@@ -15,6 +15,9 @@ from typing import ClassVar, TypeAlias
 
 from tilesim.tiled.isa.fields import Engine, Flag, Nest, Reference, Side, Traversal, Watcher
 
+WORD_BYTES = 16
+"""An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
+
 
 class Operation(StrEnum):
     """What a tensorop's MAC array does with its operands; the layer type of 001 [0046]."""
@@ -151,7 +154,10 @@ class WideToNarrow:
 
 @dataclass(frozen=True, kw_only=True)
 class MeshIn:
-    """Take words from the neighbour at ``side`` into the narrow words of ``write``; off the grid, write ``fill``."""
+    """Put words into the narrow words of ``write``: those that the neighbour at ``side`` sends, or all ``fill``.
+
+    A fill stands where nothing comes from: off the grid, or where the neighbour has no part in the layer.
+    """
 
     mnemonic: ClassVar[str] = "mesh_in"
     words: ClassVar[int] = 6
@@ -159,7 +165,7 @@ class MeshIn:
     tiles: int
     side: Side
     write: Traversal
-    fill: int = 0
+    fill: int | None = None
     wait: tuple[Watcher, ...] = ()
     produce: str | None = None
     layer: int = -1

@@ -12,10 +12,7 @@ import simpy
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
-
-WORD_BYTES = 16
-"""An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
+from tilesim.tiled.isa.instructions import WORD_BYTES, Classify, Instruction, TileFence
 
 Work = Generator[simpy.Event, Any, None]
 

@@ -1,4 +1,4 @@
-"""A mesh-in DMA engine: words from one neighbour, or a fill off the grid, into narrow memory."""
+"""A mesh-in DMA engine: words from one side, or a fill, into narrow memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tilesim.tiled.units.memories import NarrowWriteRank
 
 
 class MeshInEngine(Engine[MeshIn]):
-    """On the edge of the grid, writes the fill byte (the zero point of what is filled) a word a cycle.
+    """Writes the fill byte (the zero point of what is filled), a word a cycle.
 
     Timing: unloaded, n words take n + 1 cycles from start to retirement; peak rate one word a cycle.
     Source: 001 [0055]; the fill is from the Edge TPU as reported by others.
@@ -22,10 +22,12 @@ class MeshInEngine(Engine[MeshIn]):
         yield from self.watch(op.wait)
         memories = self.tile.memories
         words = ttu.addresses(op.write.nest, op.write.reference)
+        assert op.fill is not None
+        fill_byte = op.fill % 256
         samples = memories.narrow.bytes.shape[0]
 
         def move(first: int, end: int) -> None:
-            fill = np.full((samples, end - first, memories.word_bytes), op.fill % 256, np.uint8)
+            fill = np.full((samples, end - first, memories.word_bytes), fill_byte, np.uint8)
             memories.narrow.write_words(words[first:end], fill)
 
         ones = np.ones(len(words), np.int64)

@@ -21,9 +21,10 @@ class TensorControl(Engine[TensorOp]):
     """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
 
     Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
-    G * s + 3 * p + w cycles from start to retirement if s >= w; peak rate one step (lanes × inputs MACs) a cycle. An
-    issue cycle has its narrow and its wide read or waits for both. A partial-sum row is one more wide read a group;
-    two ports hide it. Source: 001 [0046]-[0051], [0064]; the output FIFO's depth is an assumption.
+    G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1; peak rate
+    one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
+    partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
+    waits a cycle; two ports hide both. Source: 001 [0046]-[0051], [0064]; the output FIFO's depth is an assumption.
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, mac_unit: Unit, order: int, shape: Tile) -> None:
@@ -57,7 +58,7 @@ class TensorControl(Engine[TensorOp]):
             every_span=self.unit.recording,
         )
         nest = operands.group_nest
-        every_group = op.produce in op.reduce
+        every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
         yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
         self._note_layer(op.layer, start, operands.count * operands.steps * cycles_per_step(op))
