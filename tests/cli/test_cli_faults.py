@@ -138,7 +138,10 @@ def test_a_model_too_large_for_the_chip(tilesim: Any) -> None:
 
 def test_a_folder_that_cannot_be(tilesim: Any) -> None:
     Path("file").touch()
-    for out, sentence in (("file", "must be a folder"), ("file/inside", "cannot be read or written: Not a directory")):
+    for out, sentence in (
+        ("file", "must be a folder"),
+        ("file/inside", "the results cannot be written there: Not a directory"),
+    ):
         result = tilesim(*DIGITS, "--out", out)
         assert result.exit_code == 2
         assert result.stderr.startswith(f"error: {out}: {sentence}")

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEVELS = 256
+HEADROOM = 5.0
+"""Natural logarithm of how far the aligned table's sum stays below float32's limit."""
 
 
 def softmax(
@@ -43,11 +45,16 @@ def softmax_aligned(
 
     Arguments and result as for :func:`softmax`.
     """
-    headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - 5) / float(np.float32(input_scale))
+    headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - HEADROOM) / float(np.float32(input_scale))
     distances = headroom - np.arange(LEVELS, dtype=np.float64)
     values, total = _exponentials(x, _exp(distances * float(np.float32(input_scale))))
     steps = np.floor(np.float32(1) / np.float32(output_scale))
     return _clamped(np.rint(values * steps / total) + output_zero_point, clamp, x)
+
+
+def smallest_output_scale(classes: int) -> float:
+    """The output scale down to which :func:`softmax_aligned` overflows on ``classes`` elements, this one included."""
+    return 1 / (classes * math.floor(math.exp(HEADROOM)))
 
 
 def _exp(exponents: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -19,7 +19,9 @@ def compile_model(
         str, typer.Argument(metavar="MODEL", help="A .tflite, .onnx or .yaml file, or a workload's name.")
     ],
     topology: TopologyOption,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE.tasm", help="Where the program goes.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE.tasm", help="Where the program goes.", readable=False)
+    ],
     set_: SetOption = None,
 ) -> None:
     """Compile a model for a chip.

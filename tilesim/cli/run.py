@@ -25,10 +25,14 @@ def run(
     topology: TopologyOption = "",
     set_: SetOption = None,
     inputs: Annotated[
-        Path | None, typer.Option(metavar="FILE.npz|.npy", help="Arrays in0, in1, ...; random ones if not given.")
+        Path | None,
+        typer.Option(metavar="FILE.npz|.npy", help="Arrays in0, in1, ...; random ones if not given.", readable=False),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where outputs, statistics and program go; nowhere if not given.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where outputs, statistics and program go; nowhere if not given.", readable=False
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the statistics as JSON and nothing else.")] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Record what every unit does when (DIR/trace.npz).")] = False,
@@ -86,9 +90,12 @@ def _result(program: Program, inputs: Path | None, trace: bool) -> Run:
 
 
 def _save(program: Program, result: Run, folder: Path) -> None:
-    with all_or_nothing(folder, FILES) as made:
-        api.save_program(program, made / "program.tasm")
-        result.save(made)
+    try:
+        with all_or_nothing(folder, FILES) as made:
+            api.save_program(program, made / "program.tasm")
+            result.save(made)
+    except OSError as error:
+        raise InputError(f"{folder}: the results cannot be written there: {error.strerror}") from None
 
 
 def _show(program: Program, result: Run, out: Path | None) -> None:

@@ -24,7 +24,7 @@ WAITS = {
     "host": "waiting for the host",
     "port": "waiting for a memory port that another unit has",
 }
-IDLE = "without an instruction, before the first layer or after the last"
+IDLE = "idle before the first layer and after the last"
 
 
 @dataclass(frozen=True)

@@ -118,3 +118,43 @@ def unary(case: Case, form: str, kind: str, scales: tuple[Any, Any], **attribute
     attributes.pop("opset", None)
     last = case.model.node(kind, ["xr"], "yr", **attributes) if kind else "xr"
     case.model.node("QuantizeLinear", [last, *y], "y")
+
+
+class Pairs(Case):
+    """A graph of pairs, layer by layer; integer values are ``x``, then those that layers are called."""
+
+    def __init__(self, seed: int, dtype: Any, tmp_path: Path) -> None:
+        super().__init__(seed, dtype, tmp_path)
+        scale = self.scale()
+        self.known = {"x": (scale, self.quantisation("x", scale))}
+
+    def layer(self, name: str, kind: str, *sources: str, activation: str = "", scale: float = 0.0, **more: Any) -> str:
+        """A node with an activation, if any; ``weights`` among its attributes come with a bias; scale 0 keeps its own."""
+        weights, reals = more.pop("weights", None), [self._reals(name, source) for source in sources]
+        if weights is not None:
+            reals += self._weights(name, self.known[sources[0]][0], weights)
+        last = self.model.node(kind, reals, f"{name}_r", **more)
+        if activation:
+            last = self.model.node(activation, [last, *self._bounds(name, activation)], f"{name}_a")
+        own = (np.float32(scale), self.quantisation(name, np.float32(scale))) if scale else self.known[sources[0]]
+        self.known[name] = own
+        return self.model.node("QuantizeLinear", [last, *own[1]], name)
+
+    def _reals(self, name: str, source: str) -> str:
+        return self.model.node("DequantizeLinear", [source, *self.known[source][1]], f"{source}_for_{name}")
+
+    def _weights(self, name: str, x_scale: np.float32, shape: tuple[int, ...]) -> list[str]:
+        scales = self.rng.uniform(0.005, 0.02, shape[0]).astype(np.float32)
+        integers = self.rng.integers(-127, 128, shape).astype(np.int8), self.rng.integers(-3000, 3000, shape[0])
+        found = []
+        for part, data, scale in zip("wb", integers, (scales, x_scale * scales), strict=True):
+            dtype = np.int8 if part == "w" else np.int32
+            value = self.model.constant(f"{name}_{part}", data.astype(dtype))
+            own = self.quantisation(value, scale, dtype, 0)
+            found.append(self.model.node("DequantizeLinear", [value, *own], f"{value}_r", axis=0))
+        return found
+
+    def _bounds(self, name: str, activation: str) -> list[str]:
+        if activation != "Clip":
+            return []
+        return [self.model.constant(f"{name}_{k}", np.float32(6 * k)) for k in range(2)]

@@ -83,7 +83,7 @@ OUT = MeshOut(tiles=0b0011, side=Side.SOUTH, read=stream(0, 4, 4))
 IN = MeshIn(tiles=0xF, side=Side.NORTH, write=stream(0, 4, 4), fill=-128)
 FEED = Infeed(source="data", rows=2, address=0, to=1)
 FENCE = TileFence(tiles=0xF)
-CLASSIFY = Classify(rows=1, elements=10, function="softmax")
+CLASSIFY = Classify(rows=1, elements=10, function="softmax", scaling=(1, 1, 0, -128, 127))
 
 
 def program(*run: Instruction, **changes: Any) -> Program:
@@ -231,6 +231,7 @@ def test_a_piece_stands_after_an_instruction_of_the_run() -> None:
     assert faults(sound) == []
     wrong = replace(piece, after="F2", index=8, tile=4, address=1000, element="i9")
     assert faults(replace(sound, pieces=(wrong,))) == [
+        "tensor 7: its pieces must be 48 elements in all, not 0",
         "piece[0] of tensor 8: after must be the label of an instruction of the run, not 'F2' (one of F1)",
         "piece[0] of tensor 8: index must be that of a tensor, not 8",
         "piece[0] of tensor 8: tile must be below the number of tiles 4, not 4",

@@ -21,6 +21,7 @@ import onnx
 
 from tilesim.arithmetic.add import add_scaling_float
 from tilesim.arithmetic.requantise import float_bits
+from tilesim.arithmetic.softmax import smallest_output_scale
 from tilesim.errors import ModelError
 from tilesim.network.operators import Add, FullyConnected, Rescale, Reshape, Softmax
 from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
@@ -139,6 +140,8 @@ def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
+        if target.scale <= smallest_output_scale(source.shape[-1]):
+            raise ModelError(f"its output's scale {target.scale:g} is too small: ONNX Runtime would overflow")
         scales = float(x.scale), float(target.scale)
         return Built(Softmax(*scales, target.zero_point, target.clamp, "aligned"), (x.index,), source.shape)
 

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from tilesim.tiled.isa.accesses import access_faults, accesses, transfer_faults
 from tilesim.tiled.isa.check_nests import nest_faults
 from tilesim.tiled.isa.check_tensorop import tensorop_faults
+from tilesim.tiled.isa.check_tensors import tensor_faults
+from tilesim.tiled.isa.check_values import host_faults, value_faults
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import (
     WORD_BYTES,
     Classify,
-    ElementType,
     Infeed,
     Instruction,
     MeshIn,
@@ -21,7 +22,7 @@ from tilesim.tiled.isa.instructions import (
     RingProduce,
     TensorOp,
 )
-from tilesim.tiled.isa.program import Program, TensorPiece
+from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import shown, unknown
 from tilesim.tiled.topology import Grid
 
@@ -42,7 +43,7 @@ def faults(program: Program) -> list[str]:
         for place, instruction in enumerate(instructions)
         for sentence in _instruction_faults(instruction, program)
     ]
-    for check in (_label_faults, _piece_faults, _data_faults, _row_faults, _size_faults):
+    for check in (_host_tensor_faults, _label_faults, tensor_faults, _data_faults, _row_faults, _size_faults):
         found += check(program)
     return found
 
@@ -74,6 +75,7 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
     loops = list(nest_faults(instruction, topology))
     yield from loops
     if not loops:  # addresses mean nothing in an unsound nest
+        yield from value_faults(instruction)
         for access in accesses(instruction, topology):
             yield from access_faults(access, topology)
         yield from transfer_faults(instruction, topology)
@@ -136,30 +138,6 @@ def _label_faults(program: Program) -> Iterator[str]:
             yield f"{label}: a label must belong to one instruction, not to {count}"
 
 
-def _piece_faults(program: Program) -> Iterator[str]:
-    labels = {instruction.label for instruction in program.run if instruction.label}
-    tensors = {tensor.index for tensor in program.tensors}
-    for place, piece in enumerate(program.pieces):
-        where = f"piece[{place}] of tensor {piece.index}"
-        if piece.after not in labels:
-            yield f"{where}: after {unknown(piece.after, labels, 'the label of an instruction of the run')}"
-        if piece.index not in tensors:
-            yield f"{where}: index must be that of a tensor, not {piece.index}"
-        if not 0 <= piece.tile < program.topology.tiles:
-            yield f"{where}: tile must be below the number of tiles {program.topology.tiles}, not {piece.tile}"
-        if piece.element not in frozenset(ElementType):
-            yield f"{where}: element {unknown(piece.element, ElementType, 'a type')}"
-        yield from (f"{where}: {sentence}" for sentence in _extent_faults(piece, program))
-
-
-def _extent_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
-    size_bytes = program.topology.narrow_memory.size_bytes
-    height, width, channels = piece.extent
-    end = piece.address + (height - 1) * piece.row_bytes + (width - 1) * piece.pixel_bytes + channels
-    if piece.address < 0 or end > size_bytes:
-        yield f"address must keep it inside the narrow memory of {size_bytes} bytes, not {piece.address:#x} to {end:#x}"
-
-
 def _data_faults(program: Program) -> Iterator[str]:
     size_bytes = program.topology.data_memory.size_bytes
     names = Counter(segment.name for segment in program.data)
@@ -177,6 +155,13 @@ def _data_faults(program: Program) -> Iterator[str]:
         if before and segment.address < end:
             yield f"data {shown(segment.name)}: address must not lie in {shown(before)}, which ends at {end:#x}"
         end, before = max((end, before), (last, segment.name))
+
+
+def _host_tensor_faults(program: Program) -> Iterator[str]:
+    for way, tensors in (("input", program.inputs), ("output", program.outputs)):
+        for tensor in tensors:
+            for sentence in host_faults(tensor, program.topology.wide_memory.row_bytes):
+                yield f"{way} {shown(tensor.name)}: {sentence}"
 
 
 def _row_faults(program: Program) -> Iterator[str]:

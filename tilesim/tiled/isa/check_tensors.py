@@ -1,0 +1,64 @@
+"""Static checks of where model tensors are said to stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from tilesim.tiled.isa.instructions import ElementType
+from tilesim.tiled.isa.program import Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.scanner import unknown
+
+
+def tensor_faults(program: Program) -> Iterator[str]:
+    """What is wrong with the tensors of a program and their pieces."""
+    layouts = {layout.index: layout for layout in program.tensors}
+    for layout in program.tensors:
+        pieces = [piece for piece in program.pieces if piece.index == layout.index]
+        yield from (f"tensor {layout.index}: {sentence}" for sentence in _layout_faults(layout, pieces))
+    labels = {instruction.label for instruction in program.run if instruction.label}
+    for place, piece in enumerate(program.pieces):
+        where = f"piece[{place}] of tensor {piece.index}"
+        if piece.after not in labels:
+            yield f"{where}: after {unknown(piece.after, labels, 'the label of an instruction of the run')}"
+        if piece.index not in layouts:
+            yield f"{where}: index must be that of a tensor, not {piece.index}"
+        yield from (f"{where}: {sentence}" for sentence in _piece_faults(piece, program))
+        if piece.index in layouts:
+            yield from (f"{where}: {sentence}" for sentence in _place_faults(piece, layouts[piece.index]))
+
+
+def map_shape(layout: TensorLayout) -> tuple[int, ...]:
+    """Height, width and channels; a vector is one pixel."""
+    return layout.shape[1:] if len(layout.shape) == 4 else (1, 1, layout.shape[-1])
+
+
+def _layout_faults(layout: TensorLayout, pieces: list[TensorPiece]) -> Iterator[str]:
+    if not layout.shape or min(layout.shape) < 1 or sorted(layout.axes) != list(range(len(layout.shape))):
+        yield f"shape must be sizes of at least 1 and axes their order, not {layout.shape} and {layout.axes}"
+    elif prod(layout.shape) != sum(prod(piece.extent) for piece in pieces):
+        yield f"its pieces must be {prod(layout.shape)} elements in all, not {sum(prod(p.extent) for p in pieces)}"
+
+
+def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
+    if not 0 <= piece.tile < program.topology.tiles:
+        yield f"tile must be below the number of tiles {program.topology.tiles}, not {piece.tile}"
+    if piece.element not in frozenset(ElementType):
+        yield f"element {unknown(piece.element, ElementType, 'a type')}"
+    if min(piece.extent) < 1 or min(piece.row_bytes, piece.pixel_bytes) < 0:
+        yield f"extent must be at least 1 each way and row_bytes and pixel_bytes at least 0, not {piece.extent}"
+        return
+    size_bytes = program.topology.narrow_memory.size_bytes
+    height, width, channels = piece.extent
+    end = piece.address + (height - 1) * piece.row_bytes + (width - 1) * piece.pixel_bytes + channels
+    if piece.address < 0 or end > size_bytes:
+        yield f"address must keep it inside the narrow memory of {size_bytes} bytes, not {piece.address:#x} to {end:#x}"
+
+
+def _place_faults(piece: TensorPiece, layout: TensorLayout) -> Iterator[str]:
+    if not layout.shape:
+        return
+    ends = [start + size for start, size in zip(piece.origin, piece.extent, strict=True)]
+    if min(piece.origin) < 0 or any(end > whole for end, whole in zip(ends, map_shape(layout), strict=True)):
+        inside = map_shape(layout)
+        yield f"origin and extent must lie in the tensor's {inside}, not be {piece.origin} and {piece.extent}"

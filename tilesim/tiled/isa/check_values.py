@@ -1,0 +1,113 @@
+"""Static checks of what numbers and names mean to the arithmetic: rules, scalings, ranges, host tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from math import prod
+from typing import Any
+
+from tilesim.tiled.isa.fields import Nest
+from tilesim.tiled.isa.instructions import Classify, ElementType, Instruction, Operation, TensorOp
+from tilesim.tiled.isa.nests import iterations
+from tilesim.tiled.isa.program import HostTensor
+from tilesim.tiled.isa.scanner import unknown
+
+SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
+MOST_ITERATIONS = 1 << 26
+"""How often a nest may run: more is no layer, and would only fill the simulator's own memory."""
+
+RULES: dict[Operation, dict[str, int]] = {
+    Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0},
+    Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0},
+    Operation.SUM: {"double": 2, "single": 2, "float": 2, "divide": 2},
+    Operation.AVERAGE: {"real": 5},
+    Operation.ADD: {"double": 9, "float": 4},
+}
+"""The rules of each operation that rounds, and how many numbers ``scaling`` holds if there are no parameter rows."""
+
+COUNT_PLACES = {"divide": 0, "real": 2}
+"""Where in ``scaling`` stands the number that a rule divides by."""
+
+FUNCTIONS = {"softmax": 5, "softmax_aligned": 5}
+"""The classifier's functions, and how many numbers ``scaling`` holds."""
+
+RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
+HOST_DTYPES = {ElementType.I8: ("int8", "float32"), ElementType.U8: ("uint8", "float32")}
+ROUNDINGS = ("even", "away")
+
+
+def value_faults(op: Instruction) -> Iterator[str]:
+    """What is wrong with the numbers and names of an instruction whose loops are sound."""
+    for name, number in _numbers(op, ""):
+        if name not in ("tiles", "to") and not SMALLEST <= number <= LARGEST:
+            yield f"{name} must be a number of 32 bits, not {number}"
+    for field in fields(op):
+        value = getattr(op, field.name)
+        nest = getattr(value, "nest", value)
+        if isinstance(nest, Nest) and iterations(nest) > MOST_ITERATIONS:
+            yield f"{field.name} must run at most {MOST_ITERATIONS} times, not {iterations(nest)}"
+    if isinstance(op, TensorOp):
+        yield from _rule_faults(op)
+    if isinstance(op, Classify):
+        yield from _function_faults(op)
+
+
+def host_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    """What is wrong with a network input or output as the host sees it."""
+    if tensor.element not in HOST_DTYPES:
+        yield f"element {unknown(tensor.element, ElementType, 'a type')}"
+        return
+    dtypes = HOST_DTYPES[ElementType(tensor.element)]
+    if tensor.dtype not in dtypes or (tensor.dtype == "float32") != (tensor.scale != 0):
+        yield f"dtype must be {dtypes[0]}, or float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
+    if tensor.rounding not in ROUNDINGS:
+        yield f"rounding {unknown(tensor.rounding, ROUNDINGS, 'a way to round')}"
+    low, high = RANGES[ElementType(tensor.element)]
+    for name, value in (("pad", tensor.pad), ("zero_point", tensor.zero_point)):
+        if not low <= value <= high:
+            yield f"{name} must be {low} to {high}, not {value}"
+    if not tensor.shape or min(tensor.shape) < 1 or sorted(tensor.axes) != list(range(len(tensor.shape))):
+        yield f"shape must be sizes of at least 1 and axes their order, not {tensor.shape} and {tensor.axes}"
+        return
+    channels = tensor.shape[tensor.axes.index(len(tensor.shape) - 1)]
+    if tensor.pixel_bytes < channels:
+        yield f"pixel_bytes must hold the {channels} channels, not {tensor.pixel_bytes}"
+    elif prod(tensor.shape) // channels * tensor.pixel_bytes > tensor.rows * row_bytes:
+        yield f"rows must hold all {prod(tensor.shape) // channels} pixels, not {tensor.rows} of {row_bytes} bytes"
+
+
+def _numbers(value: Any, name: str) -> Iterator[tuple[str, int]]:
+    """Every whole number in an instruction, by the field that holds it."""
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int):
+        yield name, value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _numbers(item, name)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _numbers(getattr(value, field.name), name or field.name)
+
+
+def _rule_faults(op: TensorOp) -> Iterator[str]:
+    low, high = RANGES[op.output_type]
+    if len(op.clamp) == 2 and not low <= op.clamp[0] <= op.clamp[1] <= high:
+        yield f"clamp must lie in {low} to {high}, the range of {op.output_type}, not be {op.clamp[0]}, {op.clamp[1]}"
+    rules = RULES.get(op.operation)
+    if rules is None or op.output is None or not op.rule:
+        return
+    if op.rule not in rules:
+        yield f"rule {unknown(op.rule, rules, f'a rule of {op.operation}')}"
+    elif op.parameters is None and len(op.scaling) != rules[op.rule]:
+        yield f"scaling must hold {rules[op.rule]} numbers for the rule {op.rule}, not {len(op.scaling)}"
+    elif op.parameters is None and op.rule in COUNT_PLACES and op.scaling[COUNT_PLACES[op.rule]] < 1:
+        yield f"scaling must divide by at least 1, not by {op.scaling[COUNT_PLACES[op.rule]]}"
+
+
+def _function_faults(op: Classify) -> Iterator[str]:
+    if op.function not in FUNCTIONS:
+        yield f"function {unknown(op.function, FUNCTIONS, 'a function of the classifier')}"
+    elif len(op.scaling) != FUNCTIONS[op.function]:
+        yield f"scaling must hold {FUNCTIONS[op.function]} numbers for {op.function}, not {len(op.scaling)}"
