@@ -43,5 +43,6 @@ def average(taps: Iterable[NDArray[Any]], scaling: AverageScaling | tuple[int, .
     total = next(reals)
     for real in reals:
         total += real
-    steps = total / np.float32(count) / divisor + np.float32(zero_out)
+    with np.errstate(over="ignore"):  # what leaves float32 saturates
+        steps = total / np.float32(count) / divisor + np.float32(zero_out)
     return np.asarray(np.clip(np.rint(steps), -LARGEST, LARGEST), np.int32)

@@ -45,9 +45,10 @@ def softmax_aligned(
 
     Arguments and result as for :func:`softmax`.
     """
-    headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - HEADROOM) / float(np.float32(input_scale))
+    step = float(np.float32(input_scale))
+    headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - HEADROOM) / step
     distances = headroom - np.arange(LEVELS, dtype=np.float64)
-    values, total = _exponentials(x, _exp(distances * float(np.float32(input_scale))))
+    values, total = _exponentials(x, _exp(distances * step))
     steps = np.floor(np.float32(1) / np.float32(output_scale))
     return _clamped(np.rint(values * steps / total) + output_zero_point, clamp, x)
 

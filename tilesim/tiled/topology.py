@@ -23,8 +23,8 @@ def _power_of_two(value: int) -> int:
 class Grid(Section):
     """Tiles in rows and columns, numbered row by row."""
 
-    rows: Count = 4
-    columns: Count = 4
+    rows: Annotated[int, Field(ge=1, le=64)] = 4
+    columns: Annotated[int, Field(ge=1, le=64)] = 4
 
 
 class Host(Section):

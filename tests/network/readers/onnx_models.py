@@ -1,4 +1,4 @@
-"""Small ONNX models for tests, in both quantised forms (``pairs``, ``integer``), and what ONNX Runtime makes of them."""
+"""Small ONNX models for tests, in both quantised forms (``pairs``, ``integer``), and what ONNX Runtime says."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ModelBuilder:
         self.nodes.append(helper.make_node(kind, inputs, [output], domain=domain, **attributes))
         return output
 
-    def save(self, path: Path, shape: list[int], out_shape: list[Any], in_type: int, out_type: int) -> Path:
+    def save(self, path: Path, shape: list[Any], out_shape: list[Any], in_type: int, out_type: int) -> Path:
         graph = helper.make_graph(
             self.nodes,
             "test",
@@ -129,7 +129,7 @@ class Pairs(Case):
         self.known = {"x": (scale, self.quantisation("x", scale))}
 
     def layer(self, name: str, kind: str, *sources: str, activation: str = "", scale: float = 0.0, **more: Any) -> str:
-        """A node with an activation, if any; ``weights`` among its attributes come with a bias; scale 0 keeps its own."""
+        """A node with an activation, if any; ``weights`` of a shape come with a bias; scale 0 keeps the source's."""
         weights, reals = more.pop("weights", None), [self._reals(name, source) for source in sources]
         if weights is not None:
             reals += self._weights(name, self.known[sources[0]][0], weights)

@@ -184,3 +184,58 @@ def test_unsupported_operators_are_named(tmp_path: Path) -> None:
         "node 0 (Tanh): the operator is not supported",
         "node 1 (Erf): the operator is not supported",
     ]
+
+
+def faults(path: Path) -> list[str]:
+    with pytest.raises(ModelError) as caught:
+        read(path)
+    assert all(fault.startswith(f"{path}: ") for fault in caught.value.faults)
+    return [fault.removeprefix(f"{path}: ") for fault in caught.value.faults]
+
+
+def test_all_faults_at_once_but_none_that_follows_from_another(tmp_path: Path) -> None:
+    case = Case(0, np.int8, tmp_path)
+    x, w = case.quantisation("x", 0.1, zero_point=0), case.quantisation("w", 0.1, zero_point=0)
+    case.model.constant("w", case.integers(np.int8, (4, 3, 3, 3)))
+    conv = ["x", *x, "w", *w, *x]
+    case.model.node("QLinearConv", conv, "a", group=3, name="first;second")
+    case.model.node("Tanh", ["a"], "b")
+    case.model.node("MaxPool", ["a"], "c", kernel_shape=[3, 3])
+    case.model.node("MaxPool", ["x"], "d", kernel_shape=[2, 2], pads=[2, 0, 0, 0])
+    case.model.node("QLinearConv", conv, "e", kernel_shape=[2, 2])
+    case.model.node("QLinearAdd", ["c", *x, "e", *x, *x], "y", "com.microsoft")
+    case.write((1, 4, 8, 8), (1, 4, 6, 6))
+    assert faults(case.path) == [
+        "node 0 (QLinearConv first;...): weights of shape [4, 3, 3, 3] must suit 4 channels in 3 groups",
+        "node 1 (Tanh): the operator is not supported",
+        "node 3 (MaxPool): padding [2, 0, 0, 0] must be smaller than its window [2, 2]",
+        "node 4 (QLinearConv): weights of shape [4, 3, 3, 3] must suit 4 channels in 1 groups",
+    ]
+
+
+def test_faulty_ends_and_operators_that_onnx_does_not_know(tmp_path: Path) -> None:
+    case = Case(0, np.int8, tmp_path)
+    case.model.node("Unheard", ["x"], "a")
+    case.model.node("Unknown", ["a"], "y")
+    case.write((1, 4), (1, 4))
+    assert [fault.split(": ")[0] for fault in faults(case.path)] == ["node 0 (Unheard)", "node 1 (Unknown)"]
+    case.model.nodes.clear()
+    case.model.node("Flatten", ["x"], "y")
+    case.model.save(case.path, ["n", "free"], ["n", "m"], 11, 11)
+    assert faults(case.path) == ["input x: must have a fixed shape, not [1, 0]"]
+
+
+def test_a_value_has_one_zero_point(tmp_path: Path) -> None:
+    """The border around a padded map can hold only one."""
+    case = Case(0, np.int8, tmp_path)
+    x, z = case.quantisation("x", 0.1, zero_point=0), case.quantisation("z", 0.1, zero_point=1)
+    case.model.node("QLinearAdd", ["x", *x, "x", *z, *x], "y", "com.microsoft")
+    case.write((1, 4), (1, 4))
+    assert faults(case.path) == ["node 0 (QLinearAdd): x must have zero point 0 here too, not 1"]
+
+
+def test_a_softmax_that_overflows_is_refused(tmp_path: Path) -> None:
+    case = Case(0, np.int8, tmp_path)
+    unary(case, "pairs", "Softmax", (0.1, 0.003), axis=1)
+    case.write((1, 2), (1, 2))
+    assert "ONNX Runtime would overflow" in faults(case.path)[0]

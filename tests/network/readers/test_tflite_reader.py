@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 
 from tilesim.errors import InputError, ModelError
 from tilesim.network.evaluate import evaluate
-from tilesim.network.readers import read, tflite_operators
+from tilesim.network.readers import read, tflite, tflite_file, tflite_operators
 
 
 def test_damaged_files_are_read_or_refused(models: Path, tmp_path: Path) -> None:
@@ -38,6 +39,23 @@ def test_unsupported_operators_are_all_named(models: Path, monkeypatch: pytest.M
         read(models / "mlperf_kws_dscnn" / "model.tflite")
     assert len(caught.value.faults) == 4
     assert "node 1 (DEPTHWISE_CONV_2D): the operator is not supported" in caught.value.faults[0]
+
+
+def test_all_faults_at_once_but_none_that_follows_from_another(models: Path) -> None:
+    graph = tflite_file.parse((models / "mlperf_kws_dscnn" / "model.tflite").read_bytes())
+    ops, tensors = list(graph.operators), list(graph.tensors)
+    ops[1] = replace(ops[1], kind="HARD_SWISH")
+    ops[2] = replace(ops[2], options={**ops[2].options, "FusedActivationFunction": 9})
+    ops[4] = replace(ops[4], inputs=(999, *ops[4].inputs[1:]))
+    tensors[ops[6].inputs[1]] = replace(tensors[ops[6].inputs[1]], type_code=1, name="weights;fused")
+    with pytest.raises(ModelError) as caught:
+        tflite._network("kws", replace(graph, operators=tuple(ops), tensors=tuple(tensors)))
+    assert [fault.split(", not ")[0] for fault in caught.value.faults] == [
+        f"tensor {ops[6].inputs[1]} (weights;...): its type must be one of float32, int32, uint8, int64, int8",
+        "node 1 (HARD_SWISH): the operator is not supported",
+        "node 2 (CONV_2D): its fused activation must be one of none, relu, relu_n1_to_1, relu6",
+        "node 4 (CONV_2D): must read a tensor that is ready",
+    ]
 
 
 def test_files_that_are_no_models(tmp_path: Path) -> None:

@@ -60,8 +60,10 @@ class Bench:
 
     def deliver(self, op: Instruction, tile: int = 0, after: int = 0) -> None:
         """Put ``op`` into its engine's buffer ``after`` cycles from now."""
-        arrival = self.clock.timeout(after)
-        arrival.callbacks.append(lambda _: self._put(op, tile))
+        if after:
+            self.clock.timeout(after).callbacks.append(lambda _: self._put(op, tile))
+        else:
+            self._put(op, tile)
 
     def _put(self, op: Instruction, tile: int) -> None:
         assert self.chip.tiles[tile].buffer(op).room().triggered

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tilesim.errors import ProgramError
+from tilesim.errors import CapacityError, ProgramError
 from tilesim.network.graph import Network, Node, macs
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.average_pool import AveragePool
@@ -55,6 +55,12 @@ def compile_network(network: Network, topology: Topology) -> Program:
         CapacityError: the network does not fit, or has layers that this machine can't run.
         ProgramError: the chip is too small for an instruction that the network needs.
     """
+    vector_bytes, word_bytes = topology.tile.vector_bytes, topology.narrow_memory.word_bytes
+    if vector_bytes != word_bytes:
+        raise CapacityError(
+            f"{topology.name}: tile.vector_bytes must be narrow_memory.word_bytes {word_bytes} for compiled programs, "
+            f"whose vector layers write whole words, not {vector_bytes}"
+        )
     plan = outline(network, topology.narrow_memory.word_bytes)
     draft = Draft(topology, plan, place(plan, topology), FIRST_TILE)
     wide = WideLayout(network.name, topology, FIRST_TILE)
