@@ -1,4 +1,4 @@
-"""The engines of a tile under one arbiter, against toys that are granted ports cycle by cycle in the order of the ranks."""
+"""The engines of a tile under one arbiter, against toys that get ports cycle by cycle in the order of the ranks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ EXTRA_RANK = 5
 
 @dataclass(frozen=True)
 class Op:
-    """An instruction: cycles before it starts, its groups, and a flag that holds groups from ``held`` on for a while."""
+    """An instruction: cycles before it starts, its groups, and a flag that holds those from ``held`` on for a while."""
 
     pause: int
     groups: list[Group]
@@ -71,8 +71,8 @@ def toy_run(scene: Scene) -> set[Finish]:
     engines = {name: _toy_engine(ENGINES[name], ops) for name, ops in scene.work.items()}
     found: set[Finish] = set()
     totals: Counter[str] = Counter()
-    for name in engines:
-        next(engines[name])
+    for engine in engines.values():
+        next(engine)
     cycle, groups = 0, sum(len(op.groups) for ops in scene.work.values() for op in ops)
     while len(found) < groups:
         free = Counter({NARROW_READ: 1, NARROW_WRITE: 1, WIDE: scene.wide_ports})

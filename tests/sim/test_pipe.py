@@ -91,7 +91,7 @@ RIGS = st.builds(
     capacity=st.integers(1, 2),
     shared_write=st.booleans(),
     issue=st.sampled_from([("narrow", "wide"), ("narrow",), ()]),
-    taken=st.fixed_dictionaries({name: BUSY for name in RANKS}),
+    taken=st.fixed_dictionaries(dict.fromkeys(RANKS, BUSY)),
     every_span=st.booleans(),
 )
 

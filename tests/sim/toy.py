@@ -12,7 +12,7 @@ Group: TypeAlias = tuple[int, int, int]
 
 @dataclass
 class Toy:
-    """``issue``, ``extra`` and ``write`` are names of ports; ``step`` takes what it uses from the accesses left there."""
+    """``issue``, ``extra`` and ``write`` name ports; ``step`` takes what it uses from the accesses left there."""
 
     groups: list[Group]
     depth: int

@@ -1,4 +1,4 @@
-"""The same inputs give the same trace: again, in another process, and in whatever order SimPy takes events of one phase."""
+"""The same inputs give the same trace: again, in another process, and in whatever order SimPy takes events."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(of: Program) -> Run:
 
 def shuffled(seed: int) -> Iterator[int]:
     """Sequence numbers for events, none twice, in no order: SimPy takes events of one time and priority by theirs."""
-    generator, number = random.Random(seed), 0
+    generator, number = random.Random(seed), 0  # noqa: S311
     while True:
         number += 1
         yield generator.getrandbits(30) << 40 | number

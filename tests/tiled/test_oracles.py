@@ -1,8 +1,8 @@
 """Worked examples with known results, on one tile.
 
-Others stand beside the unit that they are about: 1 to 4 in ``units/test_ttu``, 5 and 28 in ``units/test_mac_array``, 9 and
-10 in ``units/test_ring``, 15 in ``sim/test_fifo``, 16 and the data widths of 36 in ``units/test_tensor_control``, 17 and 18
-in ``units/test_instruction_bus``.
+Others stand beside the unit that they are about: 1 to 4 in ``units/test_ttu``, 5 and 28 in ``units/test_mac_array``,
+9 and 10 in ``units/test_ring``, 15 in ``sim/test_fifo``, 16 and the data widths of 36 in ``units/test_tensor_control``,
+17 and 18 in ``units/test_instruction_bus``.
 """
 
 from __future__ import annotations
@@ -33,9 +33,6 @@ CONVOLUTION = TensorOp(
     weights=at(0, zi=9 * OUTPUTS, ky=3 * OUTPUTS, kx=OUTPUTS),
     sums_in=at(0x1000, y=SIDE * ROW, x=ROW),
     output=at(0x400, y=SIDE * OUTPUTS, x=OUTPUTS),
-    rule="single",
-    scaling=(1 << 30, -8),
-    clamp=(-128, 127),
     label="convolution",
 )
 
@@ -62,7 +59,8 @@ def test_oracle_6_a_convolution_with_partial_sums_on_16_macs(ports: int, cycles:
 def test_oracle_7_a_nest_of_nine_loops_is_refused_and_one_of_eight_is_not() -> None:
     def found(depth: int) -> list[str]:
         loops = [*(Loop(f"l{k}", 1) for k in range(depth - 6)), *CONVOLUTION.nest.loops]
-        op = replace(CONVOLUTION, nest=replace(CONVOLUTION.nest, loops=tuple(loops)))
+        sums_out = at(0x2000, y=SIDE * ROW, x=ROW)
+        op = replace(CONVOLUTION, nest=replace(CONVOLUTION.nest, loops=tuple(loops)), output=None, sums_out=sums_out)
         chip = chip_of(tile={"lanes": OUTPUTS, "inputs_per_cycle": 1}, wide_memory={"row_bytes": ROW})
         return faults(replace(program(""), topology=chip, run=(op,)))
 

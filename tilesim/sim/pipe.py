@@ -222,12 +222,9 @@ class Pipe:
         """What happens in the present cycle, and for how many cycles it stays like that."""
         writing = state.written < state.read and free.write > 0
         cycles = state.writes if writing else NEVER
-        if self.limit <= state.read < self.groups:
-            return Activity(False, False, writing, "flag"), cycles
-        if state.read == self.groups:  # what is left to do is writing
-            return Activity(False, False, writing, "fifo" if writing else "port"), cycles
-        if state.read - state.written >= self._depth:
-            return Activity(False, False, writing, "fifo"), cycles
+        reason = self._holds_reads(state, writing)
+        if reason:
+            return Activity(False, False, writing, reason), cycles
         extra = free.extra - (writing and self._writes_extra_port)
         if state.extras >= extra > 0:
             return Activity(True, False, writing, "port"), min(cycles, state.extras // extra)
@@ -239,6 +236,14 @@ class Pipe:
         if state.extras and extra > 0:
             return Activity(True, False, writing, "port"), 1
         return Activity(False, False, writing, "port"), cycles
+
+    def _holds_reads(self, state: _State, writing: bool) -> str:
+        """Why the read stage may not go on, whatever the ports; nothing if it may."""
+        if state.read == self.groups:  # what is left to do is writing
+            return "fifo" if writing else "port"
+        if state.read >= self.limit:
+            return "flag"
+        return "fifo" if state.read - state.written >= self._depth else ""
 
     def _step(self, state: _State, activity: Activity, cycles: int, extra: int) -> bool:
         """Carry ``cycles`` cycles of ``activity`` out; True when a group has been read."""

@@ -55,7 +55,7 @@ def test_short_groups_are_limited_by_the_output_words(groups: int) -> None:
 
 @pytest.mark.parametrize(("depth", "expected"), [(1, 5 * (10 + WORDS)), (2, 10 + 5 * WORDS), (3, 10 + 5 * WORDS)])
 def test_the_output_fifo_lets_the_next_group_start_before_this_one_is_written(depth: int, expected: int) -> None:
-    op = convolution(5, 10, parameters=None, scaling=(1 << 30, 0))
+    op = convolution(5, 10, parameters=None)
     assert cycles(op, tile={"output_fifo_groups": depth}) == expected
 
 
@@ -80,7 +80,7 @@ def test_two_operands_are_read_one_after_the_other() -> None:
 
 @pytest.mark.parametrize(("ports", "extra"), [(1, 1), (2, 0)])
 def test_a_row_of_partial_sums_in_costs_a_wide_read_a_group(ports: int, extra: int) -> None:
-    op = convolution(sums_in=at(SUMS, x=ROW), parameters=None, scaling=(1 << 30, 0))
+    op = convolution(sums_in=at(SUMS, x=ROW), parameters=None)
     assert cycles(op, wide_memory={"ports": ports}) == 5 * (20 + extra) + WORDS
 
 
@@ -130,7 +130,7 @@ def test_the_mac_array_is_busy_in_issue_cycles_alone() -> None:
 
 def test_a_watcher_holds_each_iteration_of_its_loop() -> None:
     """Oracle 16: initial count 3, stride 2: iteration k starts once the flag has counted to 3 + 2 * k."""
-    op = convolution(3, 20, parameters=None, scaling=(1 << 30, 0))
+    op = convolution(3, 20, parameters=None)
     op = replace(op, wait=(Watcher(Flag.RING_READ_A, 3, "x", 2),))
     bench = Bench()
     flags = bench.chip.tiles[0].flags

@@ -27,13 +27,17 @@ def nests(draw: st.DrawFn, alternates: bool = True) -> Nest:
 def references(over: Nest) -> st.SearchStrategy[Reference]:
     strides = st.lists(st.integers(-9, 9), min_size=len(over.loops), max_size=len(over.loops))
     names = [loop.name for loop in over.loops]
-    return st.builds(lambda base, found: Reference(base, tuple(zip(names, found, strict=True))), st.integers(0, 99), strides)
+    return st.builds(
+        lambda base, found: Reference(base, tuple(zip(names, found, strict=True))), st.integers(0, 99), strides
+    )
 
 
 def points(over: Nest) -> list[dict[str, int]]:
     """Counters of every iteration, in order."""
     names = [loop.name for loop in over.loops]
-    every = [dict(zip(names, counters, strict=True)) for counters in product(*(range(loop.bound) for loop in over.loops))]
+    every = [
+        dict(zip(names, counters, strict=True)) for counters in product(*(range(loop.bound) for loop in over.loops))
+    ]
     alternate = over.alternate
     if alternate is None:
         return every

@@ -75,12 +75,12 @@ def _program(draft: Draft, wide: WideLayout, steps: list[list[TensorOp]]) -> Pro
     network, plan, row_bytes = draft.plan.network, draft.plan, draft.topology.wide_memory.row_bytes
     draft.write(TileFence(tiles=draft.tiles, reset=tuple(Flag), label="start"))
     for source in plan.sources:
-        feed(draft, source, wide.stage(source.stored.name, rows_for(draft.map_of(source.stored), row_bytes)))
+        feed(draft, source, wide.stage(source.stored.title, rows_for(draft.map_of(source.stored), row_bytes)))
     for step, ((_, node), ops) in enumerate(zip(plan.steps, steps, strict=True), 1):
         fill_borders(draft, network.tensors[node.output], step)
         draft.compute(plan.activations(node), network.tensors[node.output], ops)
     for number, sink in enumerate(plan.sinks):
-        drain(draft, number, sink, wide.stage(sink.stored.name, rows_for(draft.map_of(sink.stored), row_bytes)))
+        drain(draft, number, sink, wide.stage(sink.stored.title, rows_for(draft.map_of(sink.stored), row_bytes)))
     return Program(
         name=network.name,
         topology=draft.topology,
@@ -117,7 +117,7 @@ def _task(draft: Draft, wide: WideLayout, layer: int, node: Node) -> Task:
         constants=tuple(constant for constant in constants if constant is not None),
         input_type=element_type(tensors[0].dtype),
         output_type=element_type(output.dtype),
-        keep=partial(wide.keep, node.name),
+        keep=partial(wide.keep, node.title),
     )
 
 

@@ -145,14 +145,14 @@ def _sink(plan: Outline, index: int) -> Sink:
 
 
 def _faults(network: Network, node: Node) -> list[str]:
-    where = f"{network.name}: node {node.name} ({node.kind})"
+    where = f"{network.name}: node {node.title} ({node.kind})"
     if isinstance(node.operator, Quantise | Dequantise | Softmax):
         return [f"{where} must stand at an input or an output of the network, not between layers"]
     shapes = {network.tensors[i].shape for i in node.inputs}
     if isinstance(node.operator, Add) and len(shapes) > 1:
         return [f"{where} must add tensors of one shape, not {' and '.join(map(str, sorted(shapes)))}"]
     return [
-        f"{where} must work on activations, not on the constant {network.tensors[i].name}"
+        f"{where} must work on activations, not on the constant {network.tensors[i].title}"
         for i in _fixed(network, node)
     ]
 
@@ -161,7 +161,7 @@ def _softmax_faults(network: Network, node: Node) -> list[str]:
     shape = Shape.of(network.tensors[node.inputs[0]].shape)
     if not isinstance(node.operator, Softmax) or shape.pixels == 1:
         return []
-    return [f"{network.name}: node {node.name} (softmax) must work on a vector, not on a map of {shape}"]
+    return [f"{network.name}: node {node.title} (softmax) must work on a vector, not on a map of {shape}"]
 
 
 def _fixed(network: Network, node: Node) -> list[int]:
@@ -181,7 +181,7 @@ def _reshape_faults(plan: Outline, word_bytes: int) -> list[str]:
         flattens = after.pixels == 1 and readers <= ({*LEAVING, *FLATTENING} if whole_words else FLATTENING)
         if before != after and not flattens:
             faults.append(
-                f"{network.name}: node {node.name} (reshape) must flatten a map for a fully connected layer or an "
+                f"{network.name}: node {node.title} (reshape) must flatten a map for a fully connected layer or an "
                 f"output, or leave its shape alone, not turn {before} into {after}"
             )
     return faults

@@ -100,4 +100,4 @@ def _lifetime(plan: Outline, tensor: Tensor, size: int) -> Lifetime:
     made = [step for step, (_, node) in enumerate(plan.steps, 1) if node.output == tensor.index]
     leaves = [len(plan.steps) + 1] if any(sink.stored is tensor for sink in plan.sinks) else []
     first = made[0] if made else 0
-    return Lifetime(tensor.name, size, first, max([first, *uses, *leaves]))
+    return Lifetime(tensor.title, size, first, max([first, *uses, *leaves]))
