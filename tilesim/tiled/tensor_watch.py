@@ -49,11 +49,8 @@ class TensorWatch:
 
     def _assemble(self, layout: TensorLayout) -> Array:
         pieces = self._found[layout.index]
-        shape = layout.shape if len(layout.shape) == 4 else (1, 1, 1, layout.shape[-1])
-        whole = np.zeros((self._samples, *shape[1:]), pieces[0][1].dtype)
+        whole = np.zeros((self._samples, *layout.extent), pieces[0][1].dtype)
         for piece, data in pieces:
             place = tuple(slice(start, start + size) for start, size in zip(piece.origin, piece.extent, strict=True))
             whole[(slice(None), *place)] = data
-        return np.ascontiguousarray(
-            whole.reshape(self._samples * layout.shape[0], *layout.shape[1:]).transpose(layout.axes)
-        )
+        return whole.transpose(layout.axes).reshape(self._samples * layout.shape[0], *layout.shape[1:])

@@ -226,7 +226,9 @@ def test_instructions_are_named_by_their_label_and_labels_are_unique() -> None:
 def test_a_piece_stands_after_an_instruction_of_the_run() -> None:
     piece = TensorPiece(7, "F1", 0, 0, 64, 4, (0, 0, 0), (4, 4, 3), "i8")
     sound = program(
-        replace(FENCE, label="F1"), tensors=(TensorLayout(7, "t", (1, 4, 4, 3), (0, 1, 2, 3)),), pieces=(piece,)
+        replace(FENCE, label="F1"),
+        tensors=(TensorLayout(7, "t", (4, 4, 3), (0, 1, 2, 3), (1, 4, 4, 3)),),
+        pieces=(piece,),
     )
     assert faults(sound) == []
     wrong = replace(piece, after="F2", index=8, tile=4, address=1000, element="i9")

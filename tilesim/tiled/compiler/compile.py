@@ -122,8 +122,15 @@ def _task(draft: Draft, wide: WideLayout, layer: int, node: Node) -> Task:
 
 
 def _layouts(draft: Draft) -> tuple[TensorLayout, ...]:
-    tensors = [draft.plan.network.tensors[index] for index in sorted({piece.index for piece in draft.pieces})]
-    return tuple(TensorLayout(tensor.index, tensor.name, tensor.shape, axes_of(tensor)) for tensor in tensors)
+    return tuple(_layout(draft, index) for index in sorted({piece.index for piece in draft.pieces}))
+
+
+def _layout(draft: Draft, index: int) -> TensorLayout:
+    """A reshaped tensor is that whose bytes it shares, folded otherwise: in the model's order of axes, not in ours."""
+    tensor, stored = draft.plan.network.tensors[index], draft.plan.stored(index)
+    shape = draft.map_of(stored).shape
+    axes = axes_of(stored) if len(stored.shape) == 4 else (0, 1, 2, 3)
+    return TensorLayout(index, tensor.name, (shape.height, shape.width, shape.channels), axes, tensor.model_shape)
 
 
 def _narrow_regions(draft: Draft) -> list[Region]:

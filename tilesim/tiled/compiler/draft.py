@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from tilesim.network.graph import Tensor
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape
+from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.outline import Outline
 from tilesim.tiled.compiler.placement import Placement
 from tilesim.tiled.compiler.task import element_type
@@ -63,8 +63,8 @@ class Draft:
     def note(self, tensor: Tensor, after: str) -> None:
         """Remember that a tensor, and whatever shares its bytes, stands in its map after an instruction."""
         map_ = self.map_of(tensor)
-        for index, other in self.plan.network.tensors.items():
-            if self.plan.stored(index) is tensor and Shape.of(other.shape) == map_.shape:
+        for index in self.plan.network.tensors:
+            if self.plan.stored(index) is tensor:
                 self.pieces.append(_piece(index, tensor, map_, after))
 
 

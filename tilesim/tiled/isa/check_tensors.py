@@ -9,6 +9,8 @@ from tilesim.tiled.isa.instructions import ElementType
 from tilesim.tiled.isa.program import Program, TensorLayout, TensorPiece
 from tilesim.tiled.isa.scanner import unknown
 
+MAP_AXES = (0, 1, 2, 3)
+
 
 def tensor_faults(program: Program) -> Iterator[str]:
     """What is wrong with the tensors of a program and their pieces."""
@@ -28,16 +30,15 @@ def tensor_faults(program: Program) -> Iterator[str]:
             yield from (f"{where}: {sentence}" for sentence in _place_faults(piece, layouts[piece.index]))
 
 
-def map_shape(layout: TensorLayout) -> tuple[int, ...]:
-    """Height, width and channels; a vector is one pixel."""
-    return layout.shape[1:] if len(layout.shape) == 4 else (1, 1, layout.shape[-1])
-
-
 def _layout_faults(layout: TensorLayout, pieces: list[TensorPiece]) -> Iterator[str]:
-    if not layout.shape or min(layout.shape) < 1 or sorted(layout.axes) != list(range(len(layout.shape))):
-        yield f"shape must be sizes of at least 1 and axes their order, not {layout.shape} and {layout.axes}"
-    elif prod(layout.shape) != sum(prod(piece.extent) for piece in pieces):
-        yield f"its pieces must be {prod(layout.shape)} elements in all, not {sum(prod(p.extent) for p in pieces)}"
+    elements = prod(layout.extent)
+    if min(layout.extent) < 1 or sorted(layout.axes) != list(MAP_AXES):
+        given = f"{layout.extent} and {layout.axes}"
+        yield f"extent must be at least 1 each way and axes an order of {MAP_AXES}, not {given}"
+    elif not layout.shape or min(layout.shape) < 1 or prod(layout.shape) != elements:
+        yield f"shape must be that of {elements} elements, not {layout.shape}"
+    elif sum(prod(piece.extent) for piece in pieces) != elements:
+        yield f"its pieces must be {elements} elements in all, not {sum(prod(piece.extent) for piece in pieces)}"
 
 
 def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
@@ -56,9 +57,6 @@ def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
 
 
 def _place_faults(piece: TensorPiece, layout: TensorLayout) -> Iterator[str]:
-    if not layout.shape:
-        return
-    ends = [start + size for start, size in zip(piece.origin, piece.extent, strict=True)]
-    if min(piece.origin) < 0 or any(end > whole for end, whole in zip(ends, map_shape(layout), strict=True)):
-        inside = map_shape(layout)
-        yield f"origin and extent must lie in the tensor's {inside}, not be {piece.origin} and {piece.extent}"
+    places = zip(piece.origin, piece.extent, layout.extent, strict=True)
+    if any(start < 0 or start + size > whole for start, size, whole in places):
+        yield f"origin and extent must lie in the map {layout.extent}, not be {piece.origin} and {piece.extent}"

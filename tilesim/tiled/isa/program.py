@@ -59,7 +59,7 @@ class TensorPiece:
     """Where a part of a model tensor stands once the instruction ``after`` has retired.
 
     Element (y, x, c) of the piece is the byte at ``address + y * row_bytes + x * pixel_bytes + c`` of the tile's narrow
-    memory. ``origin`` is its place in the canonical tensor of ``shape`` (height, width, channels), ``extent`` its size.
+    memory. ``origin`` is its place in the tensor's map (height, width, channels), ``extent`` its size.
     """
 
     index: int
@@ -75,12 +75,17 @@ class TensorPiece:
 
 @dataclass(frozen=True)
 class TensorLayout:
-    """A model tensor that can be read out of the tiles: its canonical and model shapes and its pieces."""
+    """A model tensor that can be read out of the tiles.
+
+    Its pieces make up a map of ``extent`` (height, width, channels). ``axes`` is the order in which the model has the
+    axes of (1, height, width, channels), and ``shape`` the model's shape, into which that is folded at last.
+    """
 
     index: int
     name: str
-    shape: tuple[int, ...]
+    extent: tuple[int, int, int]
     axes: tuple[int, ...]
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
