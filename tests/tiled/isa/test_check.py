@@ -151,9 +151,12 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (ADD, {"input_b": None}, "input_b must be given for add"),
         (ADD, {"weights": at(0)}, "weights must not be given for add"),
         (CONV, {"rule": ""}, "rule must say how the results of convolution are requantised"),
-        (CONV, {"parameters": None}, "parameters or scaling must be given"),
+        (CONV, {"parameters": None}, "parameters must be given"),
         (CONV, {"sums_out": at(256)}, "output or sums_out must be given, not both"),
         (CONV, {"output": None}, "output or sums_out must be given, not neither"),
+        (CONV, {"wait": (Watcher(Flag.AVDATA, 1, "zi", 1),)}, "wait must watch at a loop around the result groups"),
+        (CONV, {"wait": (Watcher(Flag.AVDATA, 1, "lane", 1),)}, "wait must watch at a loop around the result groups"),
+        (CONV, {"nest": nest(Alternate("zi", 8), y=4, zi=2, lane=16)}, "nest must have its alternate limit in a loop"),
         (CONV, {"widths": (8, 4)}, "widths must be two of 8, 16, for activations and weights, not 8, 4"),
         (CONV, {"clamp": (5, -5)}, "clamp must be the smallest and the largest result, not 5, -5"),
         # stops

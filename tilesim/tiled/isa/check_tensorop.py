@@ -19,6 +19,9 @@ NEEDS: dict[Operation, tuple[str, ...]] = {
 """The operands that an operation needs, beside its input; operations that do not need them do not take them."""
 
 REQUANTISED = frozenset(Operation) - {Operation.MAXIMUM}
+BY_CHANNEL = frozenset({Operation.CONVOLUTION, Operation.DEPTHWISE})
+"""Operations whose results are requantised channel by channel, by parameter rows; others carry one scaling."""
+
 WIDTHS = (8, 16)
 
 
@@ -54,8 +57,10 @@ def _result_faults(op: TensorOp) -> Iterator[str]:
         return
     if not op.rule:
         yield f"rule must say how the results of {op.operation} are requantised"
-    if op.parameters is None and not op.scaling:
-        yield f"parameters or scaling must be given, to requantise the results of {op.operation}"
+    if op.operation in BY_CHANNEL and op.parameters is None:
+        yield f"parameters must be given, to requantise the results of {op.operation}"
+    if op.operation not in BY_CHANNEL and not op.scaling:
+        yield f"scaling must be given, to requantise the results of {op.operation}"
 
 
 def _lane_faults(op: TensorOp, topology: Topology) -> Iterator[str]:
@@ -76,6 +81,12 @@ def _reduce_faults(op: TensorOp) -> Iterator[str]:
     if sorted(op.reduce) != sorted(inside):
         there = ", ".join(inside) or "none"
         yield f"reduce must be the {count} loops just around the lanes ({there}), not {', '.join(op.reduce)}"
+    inner = {*op.reduce, *names[-1:]}
+    for watcher in op.wait:
+        if watcher.loop in inner:
+            yield f"wait must watch at a loop around the result groups, not at {watcher.loop}"
+    if op.nest.alternate is not None and op.nest.alternate.loop in inner:
+        yield f"nest must have its alternate limit in a loop around the result groups, not in {op.nest.alternate.loop}"
     for field, operand in OPERANDS.items():
         reference = getattr(op, field)
         for loop, stride in reference.strides if reference and operand.once_a_group else ():
