@@ -10,6 +10,8 @@
     └── RunError        the run cannot go on; exit status 3; who waits for what, and why
         ├── HangError
         └── AccessError     an address outside its memory, found while running
+
+Each knows the exit status of a command that it ends.
 """
 
 from __future__ import annotations
