@@ -46,11 +46,10 @@ class Toy:
         return reading, issuing, writing, "" if issuing else reason
 
     def _reason(self, writing: bool) -> str:
-        if self.read == len(self.groups):
-            return "fifo" if writing else "port"
-        if self.read >= self.limit:
+        if self.limit <= self.read < len(self.groups):
             return "flag"
-        return "fifo" if self.read - self.written >= self.depth else "port"
+        full = self.read == len(self.groups) or self.read - self.written >= self.depth
+        return "fifo" if full and writing else "port"
 
     def _read(self, cycle: int, free: Counter[str]) -> tuple[bool, bool]:
         extras, issues, _ = self.groups[self.read]

@@ -238,12 +238,16 @@ class Pipe:
         return Activity(False, False, writing, "port"), cycles
 
     def _holds_reads(self, state: _State, writing: bool) -> str:
-        """Why the read stage may not go on, whatever the ports; nothing if it may."""
-        if state.read == self.groups:  # what is left to do is writing
-            return "fifo" if writing else "port"
-        if state.read >= self.limit:
+        """Why the read stage may not go on, whatever its ports; nothing if it may.
+
+        A queue that is full because the writes are denied their port is the port's doing.
+        """
+        through = state.read == self.groups
+        if not through and state.read >= self.limit:
             return "flag"
-        return "fifo" if state.read - state.written >= self._depth else ""
+        if through or state.read - state.written >= self._depth:
+            return "fifo" if writing else "port"
+        return ""
 
     def _step(self, state: _State, activity: Activity, cycles: int, extra: int) -> bool:
         """Carry ``cycles`` cycles of ``activity`` out; True when a group has been read."""

@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
-from tilesim.sim.unit import Reason, Unit
-from tilesim.tiled.isa.program import Program
+from collections.abc import Iterator
+
+from tilesim.errors import HangError
+from tilesim.sim.unit import Reason
+from tilesim.tiled.isa.program import HostTensor
 from tilesim.tiled.units.chip import Chip
 
 
-def stuck(chip: Chip, program: Program) -> list[str]:
-    """One sentence for each unit that is in the middle of something; empty when all is quiet."""
-    found = [_unit(unit) for unit in chip.units if _is_stuck(unit)]
-    found += [
-        f"{stop.link.track.replace('link', 'stop')}: {stop.stuck}" for stop in chip.stops if stop.stuck is not None
-    ]
+def refuse(chip: Chip, section: str, start: int, outputs: tuple[HostTensor, ...] = ()) -> None:
+    """See to it that a section (``load`` or ``run``), begun in cycle ``start``, has come to its end.
+
+    Raises:
+        HangError: it has not; a line for each unit that is in the middle of something, cycles counted from ``start``.
+    """
+    found = [*_stuck(chip, start), *_missing(chip, outputs)]
+    if found:
+        raise HangError("\n".join([f"the {section} program hangs after {chip.clock.cycle - start:,} cycles:", *found]))
+
+
+def _stuck(chip: Chip, start: int) -> Iterator[str]:
+    for unit in chip.units:
+        wait = unit.waiting
+        if wait is not None and wait.reason is not Reason.INSTRUCTION:
+            where = f"{unit.track} in {unit.instruction}" if unit.instruction else unit.track
+            yield f"{where} has waited since cycle {wait.since - start:,} for {wait.describe()}"
+    for stop in chip.stops:
+        if stop.stuck is not None:
+            yield f"{stop.link.track.replace('link', 'stop')}: {stop.stuck}"
     if chip.sequencer.current is not None:
-        found.append(f"chip.controller has not issued everything; it is at {chip.sequencer.current.label}")
-    missing = [
-        f"the host has not received all of output {output.name}"
-        for k, output in enumerate(program.outputs)
-        if sum(1 for _ in chip.host_outfeed.received.get(k, ())) < output.rows
-    ]
-    return found + missing
+        yield f"chip.controller has not issued everything; it is at {chip.sequencer.current.label}"
 
 
-def _is_stuck(unit: Unit) -> bool:
-    return unit.waiting is not None and unit.waiting.reason is not Reason.INSTRUCTION
-
-
-def _unit(unit: Unit) -> str:
-    assert unit.waiting is not None
-    where, wait = unit.instruction or "its work", unit.waiting
-    return f"{unit.track} in {where} has waited since cycle {wait.since} for {wait.describe()}"
+def _missing(chip: Chip, outputs: tuple[HostTensor, ...]) -> Iterator[str]:
+    for k, output in enumerate(outputs):
+        rows = len(chip.host_outfeed.received.get(k, ()))
+        if rows < output.rows:
+            yield f"the host has received {rows} of the {output.rows} rows of output {output.name}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tilesim.errors import HangError, ProgramError
+from tilesim.errors import ProgramError
 from tilesim.run import Run
 from tilesim.sim.recorder import Recorder
 from tilesim.tiled import hang, host_driver, statistics
@@ -46,10 +46,10 @@ def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = Fal
     chip = Chip(program.topology, samples, recorder, watch.retired if keep_tensors else _forget)
     watch.attach([tile.memories.narrow for tile in chip.tiles])
     chip.fill(program.data)
-    _, load_cycles = chip.run(_named(program.load, "load"), [])
-    _refuse_hang(chip, replace(program, outputs=()))
+    start, load_cycles = chip.run(_named(program.load, "load"), [])
+    hang.refuse(chip, "load", start)
     start, end = chip.run(_named(program.run, "run"), rows)
-    _refuse_hang(chip, program)
+    hang.refuse(chip, "run", start, program.outputs)
     for unit in chip.units:
         unit.close(end)
     outputs = [
@@ -70,9 +70,3 @@ def _forget(_tile: int, _label: str) -> None:
 
 def _named(instructions: tuple[Instruction, ...], section: str) -> tuple[Instruction, ...]:
     return tuple(op if op.label else replace(op, label=f"{section}[{k}]") for k, op in enumerate(instructions))
-
-
-def _refuse_hang(chip: Chip, program: Program) -> None:
-    found = hang.stuck(chip, program)
-    if found:
-        raise HangError("\n".join([f"the run hangs after cycle {chip.clock.cycle}:", *found]))

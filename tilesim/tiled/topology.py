@@ -20,75 +20,88 @@ def _power_of_two(value: int) -> int:
     return value
 
 
+def _spelt(value: object) -> str:
+    """As YAML spells it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class Grid(Section):
     """Tiles in rows and columns, numbered row by row."""
 
-    rows: Annotated[int, Field(ge=1, le=64)] = 4
-    columns: Annotated[int, Field(ge=1, le=64)] = 4
+    rows: Annotated[int, Field(ge=1, le=64, description="rows of tiles")] = 4
+    columns: Annotated[int, Field(ge=1, le=64, description="columns of tiles")] = 4
 
 
 class Host(Section):
-    """The host's link to the chip: bandwidth each way, and the flight time of a word."""
+    """The host's link to the chip, each way."""
 
-    bytes_per_cycle: Count = 8
-    latency_cycles: Cycles = 0
+    bytes_per_cycle: Annotated[Count, Field(description="bytes of activations or results a cycle")] = 8
+    latency_cycles: Annotated[Cycles, Field(description="cycles from one end to the other")] = 0
 
 
 class DataMemory(Section):
     """The controller's memory for parameters."""
 
-    size_bytes: Bytes = 32 * 1024 * 1024
-    bytes_per_cycle: Count = 2
+    size_bytes: Annotated[Bytes, Field(description="its size")] = 32 * 1024 * 1024
+    bytes_per_cycle: Annotated[Count, Field(description="bytes that it delivers a cycle")] = 2
 
 
 class InstructionMemory(Section):
     """The controller's memory for programs."""
 
-    size_bytes: Bytes = 1024 * 1024
+    size_bytes: Annotated[Bytes, Field(description="its size; an instruction is 1 to 17 words of 16 bytes")] = (
+        1024 * 1024
+    )
 
 
 class InstructionBus(Section):
     """The ring that carries instructions from the controller past all tiles."""
 
-    width_bytes: Count = 16
-    hop_cycles: Count = 1
-    buffer_depth: Count = 8
+    width_bytes: Annotated[Count, Field(description="bytes of an instruction that pass a cycle")] = 16
+    hop_cycles: Annotated[Count, Field(description="cycles from a stop to the next")] = 1
+    buffer_depth: Annotated[Count, Field(description="instructions that each engine's buffer holds")] = 8
 
 
 class Ring(Section):
     """The data ring: one wide row and a header a packet."""
 
-    hop_cycles: Count = 1
-    queue: Literal["split", "shared"] = "split"
-    no_consumer: Literal["stall", "circulate"] = "stall"
-    byte_filter: bool = False
-    consumer_queues: Annotated[int, Field(ge=1, le=2)] = 1
+    hop_cycles: Annotated[Count, Field(description="cycles from a stop to the next")] = 1
+    queue: Annotated[
+        Literal["split", "shared"], Field(description="one buffer for both ring roles of a tile, or one each")
+    ] = "split"
+    no_consumer: Annotated[
+        Literal["stall", "circulate"], Field(description="what a row does that finds no consumer posted")
+    ] = "stall"
+    byte_filter: Annotated[bool, Field(description="whether consumers can pick bytes of a stream")] = False
+    consumer_queues: Annotated[int, Field(ge=1, le=2, description="queues of ring consumers a tile")] = 1
 
 
 class Mesh(Section):
     """Links between neighbouring tiles: one narrow word a cycle."""
 
-    hop_cycles: Count = 1
-    credits: Count = 4
-    destination: Literal["narrow", "wide"] = "narrow"
+    hop_cycles: Annotated[Count, Field(description="cycles from a tile to its neighbour")] = 1
+    credits: Annotated[Count, Field(description="words that a link may hold")] = 4
+    destination: Annotated[Literal["narrow", "wide"], Field(description="memory into which arriving words go")] = (
+        "narrow"
+    )
 
 
 class NarrowMemory(Section):
     """A tile's memory for activations: one read port and one write port."""
 
-    size_bytes: Bytes = 192 * 1024
-    word_bytes: Count = 4
+    size_bytes: Annotated[Bytes, Field(description="its size")] = 192 * 1024
+    word_bytes: Annotated[Count, Field(description="bytes of one access")] = 4
 
     _word = field_validator("word_bytes")(_power_of_two)
 
 
 class WideMemory(Section):
-    """A tile's memory for parameters and partial sums; ``ports`` accesses a cycle. Source: 003 [0034] for one port."""
+    """A tile's memory for parameters and partial sums. Source: 003 [0034] for its one port."""
 
-    size_bytes: Bytes = 512 * 1024
-    row_bytes: Count = 256
-    ports: Annotated[int, Field(ge=1, le=2)] = 1
-    reserve_bytes: Annotated[Bytes, Field(ge=0)] = 0
+    size_bytes: Annotated[Bytes, Field(description="its size")] = 512 * 1024
+    row_bytes: Annotated[Count, Field(description="bytes of one access, and of a packet on the ring")] = 256
+    ports: Annotated[int, Field(ge=1, le=2, description="accesses a cycle")] = 1
+    reserve_bytes: Annotated[Bytes, Field(ge=0, description="bytes at the bottom that programs leave alone")] = 0
 
     _row = field_validator("row_bytes")(_power_of_two)
 
@@ -96,21 +109,27 @@ class WideMemory(Section):
 class Tile(Section):
     """A tile's MAC array and tensor control."""
 
-    lanes: Count = 64
-    inputs_per_cycle: Count = 4
-    vector_bytes: Count = 4
-    output_fifo_groups: Annotated[int, Field(ge=1)] = 2
-    loop_depth: Annotated[int, Field(ge=2, le=8)] = 8
-    traversal: Literal["adder", "multiplier"] = "adder"
-    strict_compare: bool = False
+    lanes: Annotated[Count, Field(description="outputs that are computed at once")] = 64
+    inputs_per_cycle: Annotated[Count, Field(description="activations that each lane multiplies a cycle")] = 4
+    vector_bytes: Annotated[
+        Count, Field(description="activations a cycle of layers that work byte by byte, such as depthwise and pooling")
+    ] = 4
+    output_fifo_groups: Annotated[int, Field(ge=1, description="groups of results, being made or waiting")] = 2
+    loop_depth: Annotated[int, Field(ge=2, le=8, description="loops of a tensorop")] = 8
+    traversal: Annotated[Literal["adder", "multiplier"], Field(description="how addresses come from loop counters")] = (
+        "adder"
+    )
+    strict_compare: Annotated[
+        bool, Field(description="whether a watched flag must exceed the expected count, not just reach it")
+    ] = False
 
     _powers = field_validator("lanes", "inputs_per_cycle", "vector_bytes")(_power_of_two)
 
 
 class Classifier(Section):
-    """The classifier tile: cycles that one output of its function takes."""
+    """The classifier tile."""
 
-    cycles_per_element: Count = 1
+    cycles_per_element: Annotated[Count, Field(description="cycles that its function takes for an output")] = 1
 
 
 MODELLED: dict[str, object] = {
@@ -166,9 +185,17 @@ class Topology(Section):
                 tile.inputs_per_cycle <= narrow.word_bytes,
                 f"at most a word, {narrow.word_bytes}",
             ),
-            ("tile.vector_bytes", tile.vector_bytes <= narrow.word_bytes, f"at most a word, {narrow.word_bytes}"),
-            ("tile.vector_bytes", tile.vector_bytes <= tile.lanes, f"at most {tile.lanes}, the lanes"),
-            ("wide_memory.row_bytes", wide.row_bytes >= lane_row_bytes, f"at least {lane_row_bytes}, for all lanes"),
+            (
+                "tile.vector_bytes",
+                tile.vector_bytes <= narrow.word_bytes,
+                f"at most narrow_memory.word_bytes {narrow.word_bytes}",
+            ),
+            ("tile.vector_bytes", tile.vector_bytes <= tile.lanes, f"at most tile.lanes {tile.lanes}"),
+            (
+                "wide_memory.row_bytes",
+                wide.row_bytes >= lane_row_bytes,
+                f"at least {lane_row_bytes}, for all of tile.lanes {tile.lanes}",
+            ),
             ("wide_memory.row_bytes", wide.row_bytes % narrow.word_bytes == 0, word),
             ("wide_memory.size_bytes", wide.size_bytes % wide.row_bytes == 0, row),
             ("narrow_memory.size_bytes", narrow.size_bytes % narrow.word_bytes == 0, word),
@@ -177,7 +204,7 @@ class Topology(Section):
         )
         faults = [f"{key} must be {what}, not {self._value(key)}" for key, holds, what in rules if not holds]
         faults += [
-            f"{key} must be {modelled} so far, not {self._value(key)}"
+            f"{key} must be {_spelt(modelled)} so far, not {_spelt(self._value(key))}"
             for key, modelled in MODELLED.items()
             if self._value(key) != modelled
         ]

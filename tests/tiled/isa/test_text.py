@@ -179,7 +179,7 @@ def test_any_name_survives(name: str) -> None:
         ("grid rows=4", "grid rows=0", "grid.rows must be greater than or equal to 1, not '0'"),
         ("grid rows", "grid rws", "grid.rws must be a key that a chip has, not 'rws'; did you mean 'rows'?"),
         ("row_bytes=256", "row_bytes=384", "wide_memory.row_bytes must be a power of two, not 384"),
-        ("lanes=64", "lanes=4096", "wide_memory.row_bytes must be at least 16384, for all lanes, not 256"),
+        ("lanes=64", "lanes=4096", "wide_memory.row_bytes must be at least 16384, for all of tile.lanes 4096"),
         ("machine=tiled", "grid=4", "grid must be a value or a section, not both"),
         (".program name=resnet8\n", "", "there must be one .program line"),
         (".load\n", "", "an instruction must stand below .load or .run"),

@@ -92,6 +92,10 @@ def _numbers(value: Any, name: str) -> Iterator[tuple[str, int]]:
 
 
 def _rule_faults(op: TensorOp) -> Iterator[str]:
+    for name in ("input", "weight", "output"):
+        zero_point, (low, high) = getattr(op, f"{name}_zero_point"), RANGES[getattr(op, f"{name}_type")]
+        if not low <= zero_point <= high:
+            yield f"{name}_zero_point must be {low} to {high}, not {zero_point}"
     low, high = RANGES[op.output_type]
     if len(op.clamp) == 2 and not low <= op.clamp[0] <= op.clamp[1] <= high:
         yield f"clamp must lie in {low} to {high}, the range of {op.output_type}, not be {op.clamp[0]}, {op.clamp[1]}"

@@ -32,7 +32,8 @@ class _Use:
 
 def _tile_hazards(program: Program, tile: int) -> Iterator[str]:
     order = TileOrder(program, tile)
-    uses = [_Use(step, print_) for step in order.steps for print_ in footprints(step.op, program.topology)]
+    started = [step for step in order.steps if order.starts(step)]
+    uses = [_Use(step, footprint) for step in started for footprint in footprints(step.op, program.topology)]
     for a, b in _overlapping(uses):
         if a.step.op.engine != b.step.op.engine and not order.ordered(a.step, b.step) and not _gated(order, a, b):
             yield _sentence(tile, a, b)

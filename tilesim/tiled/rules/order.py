@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import prod
 
-from tilesim.tiled.isa.fields import Engine, Flag, Nest
+from tilesim.tiled.isa.fields import Engine, Flag, Nest, Watcher
 from tilesim.tiled.isa.instructions import (
     Instruction,
     MeshIn,
@@ -56,12 +57,13 @@ def increments(op: Work) -> int:
     if op.produce is None:
         return 0
     nest = produced_nest(op)
-    names = [loop.name for loop in nest.loops]
-    depth = names.index(op.produce)
-    total = 1
-    for loop in nest.loops[:depth]:
-        total *= loop.bound
-    return total
+    return rounds_of(nest, op.produce) // next(loop.bound for loop in nest.loops if loop.name == op.produce)
+
+
+def rounds_of(nest: Nest, name: str) -> int:
+    """How many rounds a loop of a nest makes in all."""
+    depth = [loop.name for loop in nest.loops].index(name)
+    return prod(loop.bound for loop in nest.loops[: depth + 1])
 
 
 @dataclass(eq=False)
@@ -96,6 +98,13 @@ class TileOrder:
                     self._add(op)
             self._fence(tuple(Engine))
         self._settle()
+        self._started: set[int] = set()
+        self._finished: set[int] = set()
+        self._play()
+
+    def starts(self, step: Step) -> bool:
+        """Whether the instruction ever starts: one that waits for what never comes touches nothing."""
+        return id(step) in self._started
 
     def ordered(self, first: Step, second: Step) -> bool:
         """Whether one of the two completes before the other starts."""
@@ -143,6 +152,36 @@ class TileOrder:
                     _join(found, {earlier.op.engine: earlier.place + 1})
                 if found != step.before:
                     step.before, changed = found, True
+
+    def _play(self) -> None:
+        """Let start and finish whatever can, again and again, until nothing more can."""
+        before = -1
+        while before != len(self._started) + len(self._finished):
+            before = len(self._started) + len(self._finished)
+            for step in self.steps:
+                if self._can_start(step):
+                    self._started.add(id(step))
+                    if all(self._reach(step, w.flag, self._started) >= self._last(step, w) for w in step.op.wait):
+                        self._finished.add(id(step))
+
+    def _can_start(self, step: Step) -> bool:
+        ahead = [self._queues[engine][count - 1] for engine, count in self._fences[step.epoch].items() if count]
+        if step.place:
+            ahead.append(self._queues[step.op.engine][step.place - 1])
+        return all(id(earlier) in self._finished for earlier in ahead) and all(
+            self._reach(step, watcher.flag, self._finished) >= self._last(step, watcher)
+            for watcher in step.op.wait
+            if watcher.loop is None
+        )
+
+    def _reach(self, step: Step, flag: Flag, of: set[int]) -> int:
+        """How far the instructions ``of`` raise ``flag`` where ``step`` watches it."""
+        return max((raiser.raised_to for raiser in self.raisers(step, flag) if id(raiser) in of), default=0)
+
+    def _last(self, step: Step, watcher: Watcher) -> int:
+        """The highest count that a watcher waits for."""
+        rounds = rounds_of(produced_nest(step.op), watcher.loop) if watcher.loop else 1
+        return watcher.expected + max(0, (rounds - 1) * watcher.stride) + self.strict
 
     def _directly_before(self, step: Step) -> Iterator[Step]:
         if step.place:
