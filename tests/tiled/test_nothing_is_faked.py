@@ -1,6 +1,5 @@
 """Take an instruction away, or change one of its numbers by one, and the answer changes or the run is refused."""
 
-import warnings
 from collections import Counter
 from dataclasses import replace
 
@@ -36,9 +35,7 @@ def answer(program: Program, images: np.ndarray) -> np.ndarray:
 
 def outcome(program: Program, images: np.ndarray, answer: np.ndarray) -> str:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # garbage may be multiplied
-            outputs = tilesim.simulate(program, [images]).outputs
+        outputs = tilesim.simulate(program, [images]).outputs
     except tilesim.TilesimError as error:
         return f"exit {error.exit_status}"
     return "benign" if np.array_equal(outputs[0], answer) else "changed"

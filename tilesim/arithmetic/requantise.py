@@ -79,8 +79,11 @@ def _single(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shif
 
 
 def _float(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], _shift: NDArray[np.int32]) -> NDArray[Any]:
-    scaled = accumulators.astype(np.float32)
-    scaled *= multiplier.view(np.float32)
+    scale = multiplier.view(np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = accumulators.astype(np.float32) * scale
+    if not np.isfinite(scale).all():  # no real scale, but bits that a program may hold
+        scaled = np.nan_to_num(scaled, nan=0.0)
     np.rint(scaled, out=scaled)
     np.clip(scaled, np.float32(-(1 << 31)), np.float32((1 << 31) - 128), out=scaled)  # the float32 below 2**31
     return scaled.astype(np.int32)
