@@ -28,11 +28,11 @@ class Run:
     ``run.json``: plain numbers, strings, lists and dicts, no times of day and no paths.
     """
 
-    outputs: list[NDArray[Any]]
+    outputs: list[NDArray[Any]] = field(repr=False)
     cycles: int
-    statistics: dict[str, Any]
-    tensors: dict[int, NDArray[Any]] = field(default_factory=dict)
-    trace: Trace | None = None
+    statistics: dict[str, Any] = field(repr=False)
+    tensors: dict[int, NDArray[Any]] = field(default_factory=dict, repr=False)
+    trace: Trace | None = field(default=None, repr=False)
 
     def json(self) -> str:
         """The statistics as the text of ``run.json``."""

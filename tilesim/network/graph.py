@@ -6,7 +6,7 @@ convert at the edge. A network is immutable and knows nothing of any machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -48,7 +48,7 @@ class Tensor:
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
     quantisation: Quantisation | None = None
-    data: Array | None = None
+    data: Array | None = field(default=None, repr=False)
     model_axes: tuple[int, ...] | None = None
     """Model axis k is canonical axis ``model_axes[k]`` (NCHW: ``(0, 3, 1, 2)``); None where they agree."""
 
@@ -100,8 +100,8 @@ class Network:
     """A quantised network: nodes in an order in which each input is ready before it is used."""
 
     name: str
-    tensors: dict[int, Tensor]
-    nodes: tuple[Node, ...]
+    tensors: dict[int, Tensor] = field(repr=False)
+    nodes: tuple[Node, ...] = field(repr=False)
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 

@@ -1,4 +1,4 @@
-"""Who still waits when nothing can happen any more, for what, and which instruction could have helped."""
+"""Who still waits when nothing can happen any more, and for what."""
 
 from __future__ import annotations
 

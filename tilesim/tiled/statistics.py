@@ -22,6 +22,7 @@ def document(program: Program, chip: Chip, load_cycles: int, cycles: int, record
         "machine": topology.machine,
         "network": program.name,
         "topology": topology.name,
+        "chip": topology.model_dump(mode="json"),
         "cycles": cycles,
         "load_cycles": load_cycles,
         "clock_hz": topology.clock_hz,

@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 import tilesim
+from tilesim.arithmetic.requantise import float_bits
 from tilesim.network.graph import Network, Node, Quantisation, Tensor
 from tilesim.network.operators.add import Add
+from tilesim.network.operators.max_pool import MaxPool
+from tilesim.network.operators.padding import Padding
+from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.isa.instructions import TensorOp
@@ -106,3 +110,41 @@ def test_everything_that_no_place_can_run_is_said_at_once() -> None:
             "alone, not turn 2 x 8 x 3 into 4 x 4 x 3"
         ),
     )
+
+
+POOL = MaxPool((1, 1), (1, 1), Padding(), (-128, 127))
+
+
+@pytest.mark.parametrize("channels", [3, 4])
+def test_a_flattened_output_needs_whole_words(channels: int) -> None:
+    net = network(
+        Node("p", POOL, (0,), 1),
+        Node("r", Reshape((1, 16 * channels)), (1,), 2),
+        shapes={0: (1, 4, 4, channels), 1: (1, 4, 4, channels), 2: (1, 16 * channels)},
+        output=2,
+    )
+    if channels % 4:
+        with pytest.raises(tilesim.CapacityError, match="must flatten a map for a fully connected layer or an output"):
+            tilesim.compile(net, tilesim.load_topology("edge-1x1"))
+        return
+    x = np.arange(64, dtype=np.int8).reshape(1, 4, 4, 4)
+    program = tilesim.compile(net, tilesim.load_topology("edge-1x1"))
+    np.testing.assert_array_equal(tilesim.simulate(program, [x]).outputs[0], x.reshape(1, 64))
+
+
+def test_a_tensor_of_several_vectors_is_refused_by_the_node_that_makes_it() -> None:
+    net = network(Node("p", POOL, (0,), 1), shapes={0: (2, 4, 4, 4), 1: (2, 4, 4, 4)}, output=1)
+    with pytest.raises(tilesim.CapacityError) as caught:
+        tilesim.compile(net, tilesim.load_topology("edge-1x1"))
+    assert [fault.split(" must ")[0] for fault in caught.value.faults] == ["net: input t0", "net: node p (maxpool)"]
+
+
+def test_an_input_that_nobody_reads_and_two_outputs_through_one_softmax() -> None:
+    same = Rescale(0, 0, "float", int(float_bits(1.0)[0]), 0, (-128, 127), np.dtype(np.int8))
+    nodes = (Node("p", same, (0,), 2), Node("s", SOFTMAX, (2,), 3))
+    net = Network("net", {k: tensor(k, (1, 8)) for k in range(4)}, nodes, (0, 1), (3, 3))
+    x = np.arange(8, dtype=np.int8)[None]
+    run = tilesim.simulate(tilesim.compile(net, tilesim.load_topology("edge-1x1")), [x, x])
+    expected = SOFTMAX.evaluate([x])
+    np.testing.assert_array_equal(run.outputs[0], expected)
+    np.testing.assert_array_equal(run.outputs[1], expected)

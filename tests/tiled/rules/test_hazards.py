@@ -76,3 +76,29 @@ def test_a_loop_watcher_lets_rows_follow_rows(expected: int, safe: bool) -> None
 def test_a_loop_watcher_without_a_stride_lets_the_second_row_go_early() -> None:
     by_row = RECEIVE.replace("r:2", "r:2,b:1").replace("produce=r", "produce=b")
     assert len(hazards(program(f"{by_row}\n{SEND}\n{MOVE} wait=ring_read_a@r>=1+0"))) == 1
+
+
+def test_an_instruction_must_not_read_what_its_earlier_groups_wrote() -> None:
+    sums = "t: tensorop tiles=0x1 operation=convolution nest=[k:3,x:2,lane:4] input=@0x0 weights=@0x80 "
+    assert hazards(program(f"{sums} sums_in=@0x0+x*16 sums_out=@0x0+x*16")) == [
+        "tile 0: t must not write bytes that its own sums_in reads"
+    ]
+    once = sums.replace("k:3,", "")
+    assert hazards(program(f"{once} sums_in=@0x0+x*16 sums_out=@0x0+x*16")) == []
+    assert len(hazards(program(f"{once} sums_in=@0x0+x*16 sums_out=@0x10+x*16"))) == 1
+
+
+def test_a_fence_must_wait_for_the_engines_whose_flags_it_resets() -> None:
+    rest = f"{RECEIVE}\n{SEND}\nf: tile_fence tiles=0x1 idle=tensor reset=ring_read_a"
+    assert hazards(program(rest)) == [
+        "tile 0: f resets ring_read_a, which in may still raise: its idle must name ring_consumer"
+    ]
+    assert hazards(program(rest.replace("idle=tensor", "idle=ring_consumer"))) == []
+
+
+def test_words_are_counted_in_the_rows_that_watchers_count() -> None:
+    """A row is gathered from four words: that the first of them has come is not enough."""
+    fill = "a: mesh_in tiles=0x1 side=north write=[w:4,b:1 @0x0+w*4] fill=0 produce=b"
+    gather = "narrow_to_wide tiles=0x1 read=[w:4 @0x0+w*4] write=[r:1 @0x0]"
+    assert len(hazards(program(f"{fill}\n{gather} wait=mesh_north_in@r>=1+1"))) == 1
+    assert hazards(program(f"{fill}\n{gather} wait=mesh_north_in@r>=4+1")) == []

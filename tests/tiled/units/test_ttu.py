@@ -110,3 +110,8 @@ def test_without_leaves_loops_out(names: tuple[str, ...]) -> None:
     left = ttu.without(nest(Alternate("a", 1), a=2, b=3, c=4), names)
     assert [loop.name for loop in left.loops] == [name for name in "abc" if name not in names]
     assert left.alternate is None
+
+
+def test_the_innermost_loop_starts_once_an_iteration_that_runs() -> None:
+    over = Nest((Loop("y", 2), Loop("w", 4)), Alternate("y", 2))
+    assert ttu.starts(over, "w").tolist() == [0, 1, 2, 3, 4, 5]

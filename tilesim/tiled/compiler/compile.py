@@ -33,6 +33,8 @@ from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp, TileFence
 from tilesim.tiled.isa.program import Layer, Program, Region, TensorLayout
+from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.rules.regions import strays
 from tilesim.tiled.topology import Topology
 
 LOWERINGS: dict[type[Any], Callable[..., list[TensorOp]]] = {
@@ -65,7 +67,7 @@ def compile_network(network: Network, topology: Topology) -> Program:
     draft = Draft(topology, plan, place(plan, topology), FIRST_TILE)
     wide = WideLayout(network.name, topology, FIRST_TILE)
     program = _program(draft, wide, [_lowered(draft, wide, layer, node) for layer, node in plan.steps])
-    found = faults(program)
+    found = faults(program) or [*strays(program), *hazards(program)]
     if found:
         raise ProgramError(found)
     return program

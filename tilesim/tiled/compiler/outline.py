@@ -16,8 +16,8 @@ from tilesim.tiled.compiler.feature_map import Shape
 
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
-LEAVING = {"softmax", "dequantise"}
-"""Layers that get a vector as whole rows."""
+LEAVING = {"softmax", "dequantise", "output"}
+"""What gets a vector as whole rows."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,6 @@ class Outline:
         """The stored tensors that a node reads."""
         return [self.stored(i) for i in node.inputs if self.network.tensors[i].data is None]
 
-    def shape(self, tensor: Tensor) -> Shape:
-        return Shape.of(tensor.shape)
-
 
 def outline(network: Network, word_bytes: int) -> Outline:
     """Sort the nodes by place.
@@ -86,6 +83,7 @@ def outline(network: Network, word_bytes: int) -> Outline:
         plan.sources.append(_source(network, index, quantised.get(index)))
     at_host = {id(quantised[i]) for i in network.inputs if i in quantised}
     finishing = _finishing(network)
+    faults += _shape_faults(network)
     for layer, node in enumerate(network.nodes):
         if isinstance(node.operator, Reshape):
             plan.root[node.output] = node.inputs[0]
@@ -169,6 +167,19 @@ def _fixed(network: Network, node: Node) -> list[int]:
     return [i for i in node.inputs[:activations] if network.tensors[i].data is not None]
 
 
+def _shape_faults(network: Network) -> list[str]:
+    """A map is (1, height, width, channels), a vector (1, n)."""
+    fixed = {index for index, tensor in network.tensors.items() if tensor.data is not None}
+    made = [(network.tensors[node.output], f"node {node.title} ({node.kind})") for node in network.nodes]
+    given = [(network.tensors[index], f"input {network.tensors[index].title}") for index in network.inputs]
+    return [
+        f"{network.name}: {who} must make one map (1, height, width, channels) or one vector (1, n), not {tensor.shape}"
+        for tensor, who in (*given, *made)
+        if tensor.index not in fixed
+        and (len(tensor.shape) not in (1, 2, 4) or prod(tensor.shape[: -3 if len(tensor.shape) == 4 else -1]) != 1)
+    ]
+
+
 def _reshape_faults(plan: Outline, word_bytes: int) -> list[str]:
     """A reshape moves nothing, so its readers must be able to use the bytes where they lie."""
     network, faults = plan.network, []
@@ -177,6 +188,7 @@ def _reshape_faults(plan: Outline, word_bytes: int) -> list[str]:
             continue
         before, after = Shape.of(plan.stored(node.output).shape), Shape.of(network.tensors[node.output].shape)
         readers = {reader.kind for reader in network.nodes if node.output in reader.inputs}
+        readers |= {"output"} if node.output in network.outputs else set()
         whole_words = before.channels % word_bytes == 0 or before.pixels == 1
         flattens = after.pixels == 1 and readers <= ({*LEAVING, *FLATTENING} if whole_words else FLATTENING)
         if before != after and not flattens:

@@ -98,6 +98,7 @@ def _read_padding(plan: Outline, node: Node, op: Convolution | DepthwiseConvolut
 def _lifetime(plan: Outline, tensor: Tensor, size: int) -> Lifetime:
     uses = [step for step, (_, node) in enumerate(plan.steps, 1) if tensor in plan.activations(node)]
     made = [step for step, (_, node) in enumerate(plan.steps, 1) if node.output == tensor.index]
-    leaves = [len(plan.steps) + 1] if any(sink.stored is tensor for sink in plan.sinks) else []
+    # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
+    leaves = [len(plan.steps) + 1] if not uses or any(sink.stored is tensor for sink in plan.sinks) else []
     first = made[0] if made else 0
     return Lifetime(tensor.title, size, first, max([first, *uses, *leaves]))

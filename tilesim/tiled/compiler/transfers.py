@@ -68,7 +68,7 @@ def drain(draft: Draft, number: int, sink: Sink, staging: Traversal) -> None:
     draft.write(op, Flag.NARROW_TO_WIDE)
     draft.write(Outfeed(output=number, rows=rows_of(staging), label=f"{label}.receive"))
     if sink.softmax is not None:
-        draft.write(_classify(sink, sink.softmax, rows_of(staging)))
+        draft.write(_classify(sink, sink.softmax, rows_of(staging), f"{label}.softmax"))
     to = 1 << (tiles if sink.softmax is not None else tiles + 1)
     wait = (draft.all_of(Flag.NARROW_TO_WIDE),)
     draft.write(RingProduce(tiles=draft.tiles, read=staging, to=to, wait=wait, label=f"{label}.send"))
@@ -85,7 +85,7 @@ def _south(watchers: list[Watcher]) -> tuple[list[Watcher], list[Watcher]]:
     return below, [watcher for watcher in watchers if watcher not in below]
 
 
-def _classify(sink: Sink, softmax: Softmax, rows: int) -> Classify:
+def _classify(sink: Sink, softmax: Softmax, rows: int, label: str) -> Classify:
     scales = (int(float_bits(scale)[0]) for scale in (softmax.input_scale, softmax.output_scale))
     kind = element_type(sink.stored.dtype)
     return Classify(
@@ -96,5 +96,5 @@ def _classify(sink: Sink, softmax: Softmax, rows: int) -> Classify:
         input_type=kind,
         output_type=kind,
         layer=sink.softmax_layer,
-        label=f"softmax{sink.softmax_layer}",
+        label=label,
     )

@@ -166,6 +166,9 @@ def _host_tensor_faults(program: Program) -> Iterator[str]:
 
 def _row_faults(program: Program) -> Iterator[str]:
     """Rows that nobody takes; more rows taken than there are is a wait without an end, which the run explains."""
+    for place, op in enumerate(program.load):
+        if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "host"):
+            yield f"{_where('load', place, op)}: rows of the host must pass in the run, not while parameters are loaded"
     given = sum(tensor.rows for tensor in program.inputs)
     taken = sum(each.rows for each in program.run if isinstance(each, Infeed) and each.source == "host")
     if taken < given:

@@ -6,21 +6,20 @@ from collections.abc import Iterable, Iterator
 
 from tilesim.tiled.isa.accesses import OPERANDS, PORTS
 from tilesim.tiled.isa.fields import Nest, Reference, Watcher
-from tilesim.tiled.isa.instructions import Instruction, TensorOp
+from tilesim.tiled.isa.instructions import Instruction, TensorOp, Work, counted_nest
 from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.topology import Topology
 
 
 def nest_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
     """Nests too deep or with unsound loops, and loop names that no nest has."""
-    names: set[str] = set()
     for field, nest, deepest, references in _nests(instruction, topology):
         inside = [loop.name for loop in nest.loops]
-        names.update(inside)
         yield from (f"{field} {sentence}" for sentence in _loop_faults(nest, inside, deepest))
         for name, reference in references:
             yield from _stride_faults(name, reference, inside)
-    yield from _sync_faults(instruction, names)
+    counted = counted_nest(instruction) if isinstance(instruction, Work) else Nest(())
+    yield from _sync_faults(instruction, {loop.name for loop in counted.loops})
 
 
 def _nests(

@@ -85,6 +85,8 @@ def _reduce_faults(op: TensorOp) -> Iterator[str]:
     for watcher in op.wait:
         if watcher.loop in inner:
             yield f"wait must watch at a loop around the result groups, not at {watcher.loop}"
+    if op.produce in inner and [op.produce] != [name for name in names if name in op.reduce][:1]:
+        yield f"produce must name a loop around the result groups, or the outermost of the reduction, not {op.produce}"
     if op.nest.alternate is not None and op.nest.alternate.loop in inner:
         yield f"nest must have its alternate limit in a loop around the result groups, not in {op.nest.alternate.loop}"
     for field, operand in OPERANDS.items():

@@ -51,7 +51,7 @@ class TensorOp:
     ``input`` and ``input_b`` are narrow, ``output`` narrow; ``weights``, ``parameters`` (three rows: bias, multiplier
     and shift of the lanes), ``sums_in`` and ``sums_out`` (one row of int32 a lane) wide. With ``sums_out`` the int32
     sums leave and no output is written. ``widths``: bits of activations and weights; 8 and 16 halve, 16 and 16 quarter
-    the rate.
+    the rate (so far that is all they do: operands are bytes).
     """
 
     mnemonic: ClassVar[str] = "tensorop"
@@ -270,7 +270,7 @@ class Outfeed:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarFence:
-    """Controller: issue nothing until the fence counter has reached ``count``; then set it back to 0."""
+    """Controller: issue nothing until the fence counter has reached ``count``; then take ``count`` off it."""
 
     mnemonic: ClassVar[str] = "scalar_fence"
     words: ClassVar[int] = 0
@@ -280,9 +280,9 @@ class ScalarFence:
     label: str = ""
 
 
-TileInstruction: TypeAlias = (
-    TensorOp | RingConsume | RingProduce | NarrowToWide | WideToNarrow | MeshIn | MeshOut | TileFence
-)
+Work: TypeAlias = TensorOp | RingConsume | RingProduce | NarrowToWide | WideToNarrow | MeshIn | MeshOut
+"""What the engines of a tile take from their buffers."""
+TileInstruction: TypeAlias = Work | TileFence
 ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
 Instruction: TypeAlias = TileInstruction | Classify | ControllerInstruction
 
@@ -300,3 +300,12 @@ INSTRUCTIONS: tuple[type[Instruction], ...] = (
     Outfeed,
     ScalarFence,
 )
+
+
+def counted_nest(op: Work) -> Nest:
+    """The nest whose loops the instruction's ``produce`` and loop watchers name: that of the wide rows, if there are
+    any.
+    """
+    if isinstance(op, TensorOp):
+        return op.nest
+    return op.write.nest if isinstance(op, RingConsume | NarrowToWide | MeshIn) else op.read.nest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,13 +110,13 @@ class Program:
     """
 
     name: str
-    topology: Topology
-    load: tuple[Instruction, ...]
-    run: tuple[Instruction, ...]
-    data: tuple[DataSegment, ...] = ()
+    topology: Topology = field(repr=False)
+    load: tuple[Instruction, ...] = field(repr=False)
+    run: tuple[Instruction, ...] = field(repr=False)
+    data: tuple[DataSegment, ...] = field(default=(), repr=False)
     inputs: tuple[HostTensor, ...] = ()
     outputs: tuple[HostTensor, ...] = ()
-    layers: tuple[Layer, ...] = ()
-    tensors: tuple[TensorLayout, ...] = ()
-    pieces: tuple[TensorPiece, ...] = ()
-    regions: tuple[Region, ...] = ()
+    layers: tuple[Layer, ...] = field(default=(), repr=False)
+    tensors: tuple[TensorLayout, ...] = field(default=(), repr=False)
+    pieces: tuple[TensorPiece, ...] = field(default=(), repr=False)
+    regions: tuple[Region, ...] = field(default=(), repr=False)

@@ -6,14 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
 from tilesim.tiled.isa.fields import Traversal
+from tilesim.tiled.isa.instructions import TensorOp, counted_nest
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.footprint import Footprint, footprints
-from tilesim.tiled.rules.order import Step, TileOrder, increments, produced_nest, raised_flag
+from tilesim.tiled.rules.order import Step, TileOrder, increments, raised_flag
 from tilesim.tiled.units import ttu
 
 
@@ -32,8 +33,11 @@ class _Use:
 
 def _tile_hazards(program: Program, tile: int) -> Iterator[str]:
     order = TileOrder(program, tile)
+    yield from (f"tile {tile}: {sentence}" for sentence in order.fence_faults)
     started = [step for step in order.steps if order.starts(step)]
     uses = [_Use(step, footprint) for step in started for footprint in footprints(step.op, program.topology)]
+    for step in started:
+        yield from _own_hazards(tile, step, [use.footprint for use in uses if use.step is step])
     for a, b in _overlapping(uses):
         if a.step.op.engine != b.step.op.engine and not order.ordered(a.step, b.step) and not _gated(order, a, b):
             yield _sentence(tile, a, b)
@@ -63,26 +67,48 @@ def _follows(order: TileOrder, first: _Use, then: _Use) -> bool:
     if first.step not in order.raisers(then.step, flag):
         return False
     done = _done_at(first, rows[0])
-    allowed = np.full(ttu.iterations(rows[1].nest), -1, np.int64)
-    nest = produced_nest(then.step.op)
+    nest = counted_nest(then.step.op)
+    allowed = np.full(ttu.iterations(nest), -1, np.int64)
     for watcher in watchers:
         assert watcher.loop is not None
-        starts = ttu.starts(nest, watcher.loop)
-        for k, start in enumerate(starts):
-            allowed[start:] = np.maximum(allowed[start:], watcher.expected + k * watcher.stride + order.strict)
-    touched = ttu.addresses(rows[1].nest, rows[1].reference).tolist()
-    return all(done.get(address, 0) <= count for address, count in zip(touched, allowed.tolist(), strict=True))
+        for k, start in enumerate(ttu.starts(nest, watcher.loop)):
+            count = watcher.expected + k * watcher.stride + order.strict
+            allowed[start:] = np.maximum(allowed[start:], count)
+    touched = ttu.addresses(rows[1].nest, rows[1].reference)
+    by_access = np.repeat(allowed, len(touched) // len(allowed))  # several words a row
+    return all(
+        done.get(address, 0) <= count for address, count in zip(touched.tolist(), by_access.tolist(), strict=True)
+    )
 
 
 def _done_at(use: _Use, rows: Traversal) -> dict[int, int]:
-    """What the flag has counted to when the instruction is through with each row that it touches."""
+    """What the flag has counted to when the instruction is through with each row, or word, that it touches."""
     op = use.step.op
     assert op.produce is not None
     base = use.step.raised_to - increments(op)
-    completions = ttu.completions(produced_nest(op), op.produce)
+    nest = counted_nest(op)
     addresses = ttu.addresses(rows.nest, rows.reference)
-    counts = base + 1 + np.searchsorted(completions, np.arange(len(addresses)), side="right")
+    round_of_access = np.arange(len(addresses)) // (len(addresses) // ttu.iterations(nest))
+    counts = base + 1 + np.searchsorted(ttu.completions(nest, op.produce), round_of_access, side="right")
     return dict(zip(addresses.tolist(), counts.tolist(), strict=True))
+
+
+def _own_hazards(tile: int, step: Step, own: list[Footprint]) -> Iterator[str]:
+    """An instruction may read what it writes only if each group reads just the bytes that it then writes."""
+    op = step.op
+    for read, write in product(own, own):
+        if read.writes or not write.writes or read.memory != write.memory or not read.touched & write.touched:
+            continue
+        in_place = isinstance(op, TensorOp) and _same_bytes(op, read.operand, write.operand)
+        if not in_place:
+            yield f"tile {tile}: {op.label or op.mnemonic} must not write bytes that its own {read.operand} reads"
+
+
+def _same_bytes(op: TensorOp, read: str, write: str) -> bool:
+    reference = getattr(op, read)
+    groups = ttu.addresses(ttu.without(op.nest, (*op.reduce, op.nest.loops[-1].name)), reference)
+    moved = any(name in op.reduce for name, _ in reference.strides)
+    return reference == getattr(op, write) and not moved and len(np.unique(groups)) == len(groups)
 
 
 def _sentence(tile: int, a: _Use, b: _Use) -> str:

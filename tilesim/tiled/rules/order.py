@@ -22,10 +22,10 @@ from tilesim.tiled.isa.instructions import (
     TensorOp,
     TileFence,
     WideToNarrow,
+    Work,
+    counted_nest,
 )
 from tilesim.tiled.isa.program import Program
-
-Work = TensorOp | RingConsume | RingProduce | NarrowToWide | WideToNarrow | MeshIn | MeshOut
 
 RAISES: dict[type, Flag] = {
     TensorOp: Flag.AVDATA,
@@ -45,18 +45,11 @@ def raised_flag(op: Work) -> Flag:
     return RAISES[type(op)]
 
 
-def produced_nest(op: Work) -> Nest:
-    """The nest whose loops the instruction's ``produce`` and loop watchers name."""
-    if isinstance(op, TensorOp):
-        return op.nest
-    return op.write.nest if isinstance(op, RingConsume | NarrowToWide | MeshIn) else op.read.nest
-
-
 def increments(op: Work) -> int:
     """How often the instruction raises its flag."""
     if op.produce is None:
         return 0
-    nest = produced_nest(op)
+    nest = counted_nest(op)
     return rounds_of(nest, op.produce) // next(loop.bound for loop in nest.loops if loop.name == op.produce)
 
 
@@ -86,6 +79,7 @@ class TileOrder:
     def __init__(self, program: Program, tile: int) -> None:
         self.steps: list[Step] = []
         self.strict = program.topology.tile.strict_compare
+        self.fence_faults: list[str] = []
         self._fences: list[dict[Engine, int]] = [{}]
         self._queues: dict[Engine, list[Step]] = {engine: [] for engine in Engine}
         self._counts: dict[Flag, int] = {}
@@ -121,6 +115,7 @@ class TileOrder:
         if isinstance(op, TileFence):
             self._fence(op.idle)
             for flag in op.reset:
+                self._check_reset(op, flag)
                 self._counts[flag] = 0
                 self._generation[flag] = self._generation.get(flag, 0) + 1
         elif isinstance(op, Work):
@@ -132,6 +127,15 @@ class TileOrder:
             flag = raised_flag(op)
             self._counts[flag] = step.raised_to = self._counts.get(flag, 0) + increments(op)
             self._raisers.setdefault((flag, self._generation.get(flag, 0)), []).append(step)
+
+    def _check_reset(self, op: TileFence, flag: Flag) -> None:
+        """An engine that is not waited for may raise the flag after the reset."""
+        for raiser in self._raisers.get((flag, self._generation.get(flag, 0)), [])[-1:]:
+            if increments(raiser.op) and self._fences[-1].get(raiser.op.engine, 0) <= raiser.place:
+                self.fence_faults.append(
+                    f"{op.label or op.mnemonic} resets {flag}, which {raiser.op.label or raiser.op.mnemonic} may still "
+                    f"raise: its idle must name {raiser.op.engine}"
+                )
 
     def _fence(self, idle: tuple[Engine, ...]) -> None:
         drained = dict(self._fences[-1])
@@ -180,7 +184,7 @@ class TileOrder:
 
     def _last(self, step: Step, watcher: Watcher) -> int:
         """The highest count that a watcher waits for."""
-        rounds = rounds_of(produced_nest(step.op), watcher.loop) if watcher.loop else 1
+        rounds = rounds_of(counted_nest(step.op), watcher.loop) if watcher.loop else 1
         return watcher.expected + max(0, (rounds - 1) * watcher.stride) + self.strict
 
     def _directly_before(self, step: Step) -> Iterator[Step]:

@@ -21,9 +21,13 @@ def strays(program: Program) -> list[str]:
 
 def _strays(program: Program, op: Instruction, footprint: Footprint) -> Iterator[str]:
     tiles = getattr(op, "tiles", 0)
-    regions = [r for r in program.regions if r.memory == footprint.memory and r.tiles & tiles]
-    if regions and not any(_holds(region, footprint) for region in regions):
-        nearest = min(regions, key=lambda region: abs(region.address - footprint.first))
+    there = [region for region in program.regions if region.memory == footprint.memory and region.tiles & tiles]
+    held = 0
+    for region in there:
+        held |= region.tiles if _holds(region, footprint) else 0
+    outside = tiles & ~held
+    if any(region.tiles & outside for region in there):
+        nearest = min(there, key=lambda region: abs(region.address - footprint.first))
         yield (
             f"{op.label or 'an unnamed instruction'} {op.mnemonic}: {footprint.operand} must stay within one region of "
             f"the {footprint.memory} memory, such as {nearest.name} from {nearest.address:#x} to "

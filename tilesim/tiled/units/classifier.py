@@ -36,7 +36,6 @@ class ClassifierTile:
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop) -> None:
         self.buffer: Fifo[Classify] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.unit = unit
-        self.current: Classify | None = None
         self._clock = clock
         self._cycles_per_element = topology.classifier.cycles_per_element
         self._sink = 1 << (topology.tiles + 1)
@@ -47,10 +46,8 @@ class ClassifierTile:
 
     def _work(self) -> Work:
         while True:
-            self.current = None
             self.unit.instruction = ""
             op: Classify = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
-            self.current = op
             self.unit.instruction = op.label
             rows = []
             for _ in range(op.rows):

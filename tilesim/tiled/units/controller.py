@@ -80,7 +80,7 @@ class Sequencer:
     def _await_fences(self, op: ScalarFence) -> Work:
         met = self.counters.reached(FENCES, op.count)
         yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
-        self.counters.reset(FENCES)
+        self.counters.raise_by(FENCES, -op.count)
         yield self._clock.timeout(1)
         self.unit.spend(BUSY)
 

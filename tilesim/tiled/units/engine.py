@@ -43,7 +43,6 @@ class Surroundings:
     flags: FlagFile
     arbiter: Arbiter
     buffer_depth: int
-    mesh_credits: int
     retired: Callable[[str], None]
 
 

@@ -16,7 +16,7 @@ from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.topology import Topology
 
 QUEUED_ROWS = 8
-"""Rows that may wait at the controller for an infeed. Assumption."""
+"""Rows that may wait at the controller for an infeed, beside those on their way. Assumption."""
 
 Work = Generator[simpy.Event, Any, None]
 
@@ -30,7 +30,8 @@ class HostInfeed:
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
-        self.rows: Fifo[Bytes] = Fifo(clock, QUEUED_ROWS)
+        row_cycles = ceil(topology.wide_memory.row_bytes / topology.host.bytes_per_cycle)
+        self.rows: Fifo[Bytes] = Fifo(clock, QUEUED_ROWS + topology.host.latency_cycles // row_cycles)
         self.unit = unit
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles

@@ -33,7 +33,6 @@ class InfeedEngine:
     ) -> None:
         self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.unit = unit
-        self.current: Infeed | None = None
         self._clock = clock
         self._row_bytes = topology.wide_memory.row_bytes
         self._read_cycles = ceil(self._row_bytes / topology.data_memory.bytes_per_cycle)
@@ -44,10 +43,8 @@ class InfeedEngine:
 
     def _work(self) -> Work:
         while True:
-            self.current = None
             self.unit.instruction = ""
             op: Infeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
-            self.current = op
             self.unit.instruction = op.label
             for row in range(op.rows):
                 data = yield from (self._from_host() if op.source == "host" else self._from_memory(op, row))

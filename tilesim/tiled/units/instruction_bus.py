@@ -57,7 +57,6 @@ class BusStop:
         self.inbox: Fifo[Delivery] = Fifo(clock, hop_cycles + 1)
         self.following: BusStop | None = None
         self.unit = unit
-        self.busy = False
         self._clock = clock
         self._mask = 1 << bit
         self._hop_cycles = hop_cycles
@@ -67,9 +66,7 @@ class BusStop:
 
     def _work(self) -> Work:
         while True:
-            self.busy = False
             delivery: Delivery = yield from self.unit.wait(self.inbox.get(), Reason.INSTRUCTION)
-            self.busy = True
             mine = delivery.header & self._mask
             if mine:
                 yield from self._admit(delivery)

@@ -10,6 +10,9 @@ from tilesim.tiled.units import ttu
 from tilesim.tiled.units.engine import Engine, Work, completions, gates
 from tilesim.tiled.units.memories import NarrowWriteRank
 
+FILL_WORDS = 2
+"""Words of a fill that are made or wait to be written: enough for one a cycle."""
+
 
 class MeshInEngine(Engine[MeshIn]):
     """Writes the fill byte (the zero point of what is filled), a word a cycle.
@@ -34,7 +37,7 @@ class MeshInEngine(Engine[MeshIn]):
         pipe = Pipe(
             self.tile.clock.cycle,
             Costs(0 * ones, ones, ones),
-            self.tile.mesh_credits,
+            FILL_WORDS,
             issue=[],
             extra=None,
             write=memories.writing(NarrowWriteRank[f"MESH_IN_{op.side.name}"]),

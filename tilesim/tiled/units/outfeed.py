@@ -27,7 +27,6 @@ class OutfeedEngine:
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, host: HostOutfeed, stop: RingStop) -> None:
         self.buffer: Fifo[Outfeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.unit = unit
-        self.current: Outfeed | None = None
         self._clock = clock
         self._host = host
         self._stop = stop
@@ -37,10 +36,8 @@ class OutfeedEngine:
 
     def _work(self) -> Work:
         while True:
-            self.current = None
             self.unit.instruction = ""
             op: Outfeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
-            self.current = op
             self.unit.instruction = op.label
             for _ in range(op.rows):
                 self._row = self._clock.event()

@@ -8,7 +8,7 @@ from typing import Any
 import simpy
 
 from tilesim.sim.arbiter import Arbiter
-from tilesim.sim.clock import Clock
+from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
 from tilesim.sim.unit import Unit
@@ -62,7 +62,6 @@ class Tile:
             self.flags,
             Arbiter(clock),
             topology.instruction_bus.buffer_depth,
-            topology.mesh.credits,
             lambda label: retired(index, label),
         )
 
@@ -96,7 +95,8 @@ class Tile:
     def fence(self, op: TileFence) -> simpy.Event:
         """Wait until the engines named have drained, then reset flags and bump the controller's counter.
 
-        Timing: through in the cycle in which the last of them has. Source: 001 [0059].
+        Timing: through in the cycle in which the last of them has; what is raised in that cycle is reset with the rest.
+        Source: 001 [0059]; that the controller hears of it at once is an assumption.
         """
         return self._clock.process(self._fence(op))
 
@@ -104,6 +104,7 @@ class Tile:
         for name in op.idle:
             if name in self.engines:
                 yield self.engines[name].drained()
+        yield self._clock.phase(Phase.ARBITRATE)
         for flag in op.reset:
             self.flags.reset(flag)
         if op.increment:

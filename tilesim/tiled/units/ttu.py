@@ -105,6 +105,8 @@ def _runs(nest: Nest) -> NDArray[np.bool_]:
 
 def _iterations_by(nest: Nest, depth: int) -> Indices:
     """Innermost iterations in each combined iteration of the ``depth`` outermost loops."""
+    if depth == len(nest.loops):
+        return np.ones(iterations(nest), np.int64)
     outer = [loop.bound for loop in nest.loops[:depth]]
     inner = prod(loop.bound for loop in nest.loops[depth:])
     counts = np.full(outer, inner, np.int64)
