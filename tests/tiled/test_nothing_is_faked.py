@@ -42,7 +42,8 @@ def outcome(program: Program, images: np.ndarray, answer: np.ndarray) -> str:
 
 
 def test_no_instruction_can_be_left_out(program: Program, images: np.ndarray, answer: np.ndarray) -> None:
-    bare = replace(program, pieces=())  # so that no label is missed, and only the machine can notice
+    bare = replace(program, tensors=(), pieces=())  # so that no label is missed, and only the machine can notice
+    assert outcome(bare, images, answer) == "benign"
     found = {op.label: outcome(without(bare, section, k), images, answer) for section, k, op in instructions(bare)}
     assert "exit 1" not in found.values()
     assert [label for label, result in found.items() if result == "benign"] == []
@@ -59,3 +60,14 @@ def test_hardly_any_number_can_be_changed_by_one(program: Program, images: np.nd
                     assert (path[-1], by) in BENIGN, (op.label, path, by)
     assert found.total() >= 300
     assert found["benign"] <= 0.05 * found.total(), found
+
+
+def test_a_hang_says_who_waits_for_what_and_who_could_help(program: Program, images: np.ndarray) -> None:
+    place = next(k for k, op in enumerate(program.run) if op.label == "add5")
+    with pytest.raises(tilesim.HangError) as caught:
+        tilesim.simulate(replace(without(program, "run", place), tensors=(), pieces=()), [images])
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith("the run program hangs after ")
+    end = "for flag avdata to reach 7; it stands at 6, and no instruction in the tile can still raise it"
+    assert any(line.startswith("chip.tile0.narrow_to_wide in output0") and line.endswith(end) for line in lines), lines
+    assert any("only output0 can still raise it" in line for line in lines)

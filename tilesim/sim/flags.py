@@ -25,7 +25,7 @@ class FlagFile:
 
     def __init__(self, clock: Clock, strict: bool = False) -> None:
         self._clock = clock
-        self._strict = strict
+        self.strict = strict
         self.counts: dict[str, int] = {}
         self._watches: list[_Watch] = []
 
@@ -33,7 +33,7 @@ class FlagFile:
         return self.counts.get(flag, 0)
 
     def met(self, flag: str, expected: int) -> bool:
-        return self.count(flag) >= expected + self._strict
+        return self.count(flag) >= expected + self.strict
 
     def raise_by(self, flag: str, increment: int = 1) -> None:
         self.counts[flag] = self.count(flag) + increment

@@ -17,12 +17,16 @@ from tilesim.sim.flags import FlagFile
 from tilesim.sim.pipe import Activity, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Nest, Watcher
-from tilesim.tiled.isa.instructions import TileInstruction
+from tilesim.tiled.isa.instructions import Work as EngineInstruction
 from tilesim.tiled.units import ttu
 from tilesim.tiled.units.memories import TileMemories
 
-Op = TypeVar("Op", bound=TileInstruction)
+Op = TypeVar("Op", bound=EngineInstruction)
 Work = Generator[simpy.Event, Any, None]
+
+
+NAMED = 3
+"""Instructions that a hang report names for a flag; of more it gives the number."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,10 @@ class Gate:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the engines of one tile share. ``retired(label)`` hears of every instruction that has."""
+    """What the engines of one tile share.
+
+    ``retired(label)`` hears of every instruction that has; ``raisers(flag)`` names those here that will still raise it.
+    """
 
     clock: Clock
     memories: TileMemories
@@ -44,6 +51,7 @@ class Surroundings:
     arbiter: Arbiter
     buffer_depth: int
     retired: Callable[[str], None]
+    raisers: Callable[[Flag], list[str]]
 
 
 class Engine(ABC, Generic[Op]):
@@ -130,8 +138,18 @@ class Engine(ABC, Generic[Op]):
         pipe.hold(self.tile.clock.cycle, pipe.groups)
         self.tile.arbiter.change()
 
+    def raising(self, flag: Flag) -> list[str]:
+        """The instructions in hand and in the buffer that will still raise ``flag``."""
+        return [op.label for op in self.unfinished if op.produce is not None] if flag == self.flag else []
+
     def _describe(self, gate: Gate) -> str:
-        return f"flag {gate.flag} to reach {gate.expected}; it stands at {self.tile.flags.count(gate.flag)}"
+        left = self.tile.raisers(gate.flag)
+        what = "reach" if not self.tile.flags.strict else "exceed"
+        shown = ", ".join(left[:NAMED]) + (f" and {len(left) - NAMED} more" if len(left) > NAMED else "")
+        return (
+            f"flag {gate.flag} to {what} {gate.expected}; it stands at {self.tile.flags.count(gate.flag)}, and "
+            f"{'only ' + shown if left else 'no instruction in the tile'} can still raise it"
+        )
 
     def _work(self) -> Work:
         while True:

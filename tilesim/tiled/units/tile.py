@@ -63,6 +63,7 @@ class Tile:
             Arbiter(clock),
             topology.instruction_bus.buffer_depth,
             lambda label: retired(index, label),
+            self._raisers,
         )
 
         def track(name: str) -> Unit:
@@ -85,6 +86,9 @@ class Tile:
         for side in Side:
             name = EngineName(f"mesh_in_{side}")
             self.engines[name] = MeshInEngine(around, track(name), order[name], Flag(f"mesh_{side}_in"))
+
+    def _raisers(self, flag: Flag) -> list[str]:
+        return [label for engine in self.engines.values() for label in engine.raising(flag)]
 
     def buffer(self, op: Instruction) -> Fifo[Any]:
         return self.engines[op.engine].buffer  # type: ignore[union-attr]
