@@ -63,3 +63,17 @@ def test_after_an_error_all_is_as_before(tmp_path: Path, error: type[BaseExcepti
         with pytest.raises(error):
             write_and_fail(folder, error)
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_folder_in_the_way_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(IsADirectoryError, match="b is a folder"):
+        write_two(tmp_path)
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def write_two(folder: Path) -> None:
+    with all_or_nothing(folder) as made:
+        for name in ("a", "b"):
+            (made / name).write_text("new")

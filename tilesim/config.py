@@ -207,7 +207,7 @@ class _Reading:
             if kind in {"int", "float", "bool", "null"}:
                 return yaml.SafeLoader("").construct_object(node)
             self._fault(place, f"the tag {node.tag!r} means nothing here")
-        except (ValueError, KeyError):
+        except (ValueError, KeyError, IndexError):
             self._fault(place, f"{node.value[:60]!r} is not of the type {kind!r}")
         return None
 

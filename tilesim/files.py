@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import lzma
 import struct
+import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -20,7 +24,10 @@ from tilesim.errors import ArrayError
 Array = NDArray[Any]
 
 _MEMBER = ".npy"
-_DAMAGE = (OSError, EOFError, ValueError, RuntimeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error)
+_DAMAGE = (
+    *(OSError, EOFError, ValueError, TypeError, IndexError, OverflowError, RuntimeError, MemoryError),
+    *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 """What zipfile and NumPy raise for a file that is not what it says."""
 
 
@@ -40,6 +47,9 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
         with TemporaryDirectory(dir=folder, prefix=".saving-") as inside:
             yield Path(inside)
             written = {path.name for path in Path(inside).iterdir()}
+            for name in sorted({*written, *replaced}):
+                if (folder / name).is_dir():
+                    raise IsADirectoryError(errno.EISDIR, f"{name} is a folder")
             for name in written:
                 Path(inside, name).replace(folder / name)
             for name in set(replaced) - written:
@@ -106,7 +116,9 @@ def _read_members(path: Path, archive: zipfile.ZipFile, members: Mapping[str, st
 
 
 def _parsed(data: bytes) -> Array:
-    return np.asarray(np.lib.format.read_array(io.BytesIO(data), allow_pickle=False))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # an old header says nothing about the array
+        return np.asarray(np.lib.format.read_array(io.BytesIO(data), allow_pickle=False))
 
 
 def _reason(error: BaseException) -> str:

@@ -8,8 +8,9 @@ from pydantic import Field, field_validator, model_validator
 
 from tilesim.config import Bytes, Hertz, Section
 
-Count = Annotated[int, Field(ge=1)]
-Cycles = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=1 << 24)]
+Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
+Size = Annotated[Bytes, Field(ge=1, le=1 << 32)]
 LANE_BYTES = 4
 """Bytes of a lane's bias, multiplier, shift or sum in a wide row."""
 
@@ -42,14 +43,14 @@ class Host(Section):
 class DataMemory(Section):
     """The controller's memory for parameters."""
 
-    size_bytes: Annotated[Bytes, Field(description="its size")] = 32 * 1024 * 1024
+    size_bytes: Annotated[Size, Field(description="its size")] = 32 * 1024 * 1024
     bytes_per_cycle: Annotated[Count, Field(description="bytes that it delivers a cycle")] = 2
 
 
 class InstructionMemory(Section):
     """The controller's memory for programs."""
 
-    size_bytes: Annotated[Bytes, Field(description="its size; an instruction is 1 to 17 words of 16 bytes")] = (
+    size_bytes: Annotated[Size, Field(description="its size; an instruction is 1 to 17 words of 16 bytes")] = (
         1024 * 1024
     )
 
@@ -89,7 +90,7 @@ class Mesh(Section):
 class NarrowMemory(Section):
     """A tile's memory for activations: one read port and one write port."""
 
-    size_bytes: Annotated[Bytes, Field(description="its size")] = 192 * 1024
+    size_bytes: Annotated[Size, Field(description="its size")] = 192 * 1024
     word_bytes: Annotated[Count, Field(description="bytes of one access")] = 4
 
     _word = field_validator("word_bytes")(_power_of_two)
@@ -98,10 +99,12 @@ class NarrowMemory(Section):
 class WideMemory(Section):
     """A tile's memory for parameters and partial sums. Source: 003 [0034] for its one port."""
 
-    size_bytes: Annotated[Bytes, Field(description="its size")] = 512 * 1024
+    size_bytes: Annotated[Size, Field(description="its size")] = 512 * 1024
     row_bytes: Annotated[Count, Field(description="bytes of one access, and of a packet on the ring")] = 256
     ports: Annotated[int, Field(ge=1, le=2, description="accesses a cycle")] = 1
-    reserve_bytes: Annotated[Bytes, Field(ge=0, description="bytes at the bottom that programs leave alone")] = 0
+    reserve_bytes: Annotated[
+        Bytes, Field(ge=0, le=1 << 32, description="bytes at the bottom that programs leave alone")
+    ] = 0
 
     _row = field_validator("row_bytes")(_power_of_two)
 
@@ -149,7 +152,7 @@ class Topology(Section):
     machine: Literal["tiled"]
     name: str
     description: str = ""
-    clock_hz: Hertz = 500_000_000
+    clock_hz: Annotated[Hertz, Field(ge=1, le=10**12)] = 500_000_000
     grid: Grid = Grid()
     host: Host = Host()
     data_memory: DataMemory = DataMemory()

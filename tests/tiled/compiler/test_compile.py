@@ -106,8 +106,8 @@ def test_everything_that_no_place_can_run_is_said_at_once() -> None:
         "net: node a (add) must add tensors of one shape, not (1, 1, 1, 3) and (1, 2, 8, 3)",
         "net: node p (softmax) must work on a vector, not on a map of 4 x 4 x 3",
         (
-            "net: node r (reshape) must flatten a map for a fully connected layer or an output, or leave its shape "
-            "alone, not turn 2 x 8 x 3 into 4 x 4 x 3"
+            "net: node r (reshape) must leave its shape alone, flatten a map for fully connected layers, or flatten "
+            "one whose channels fill words of 4 bytes for an output, not turn 2 x 8 x 3 into 4 x 4 x 3"
         ),
     )
 
@@ -124,7 +124,7 @@ def test_a_flattened_output_needs_whole_words(channels: int) -> None:
         output=2,
     )
     if channels % 4:
-        with pytest.raises(tilesim.CapacityError, match="must flatten a map for a fully connected layer or an output"):
+        with pytest.raises(tilesim.CapacityError, match="whose channels fill words of 4 bytes for an output"):
             tilesim.compile(net, tilesim.load_topology("edge-1x1"))
         return
     x = np.arange(64, dtype=np.int8).reshape(1, 4, 4, 4)

@@ -94,3 +94,10 @@ def test_any_damaged_byte_of_the_arrays_is_found_or_harmless(tmp_path: Path) -> 
         path.with_suffix(".npz").write_bytes(damaged)
         with suppress(ProgramError):
             assert same(load(path), PROGRAM)
+
+
+def test_data_that_belongs_to_no_program_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "program.npz").write_bytes(b"mine")
+    with pytest.raises(ProgramError, match="belongs to no program"):
+        save(PROGRAM, tmp_path)
+    assert (tmp_path / "program.npz").read_bytes() == b"mine"

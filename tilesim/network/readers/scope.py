@@ -84,7 +84,8 @@ class Scope:
 
 def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtype[Any]) -> Quantisation:
     """A checked quantisation: scales above 0 and sensible, one zero point for all, in the range of ``dtype``."""
-    scales = np.asarray(scales, np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN, which is refused below
+        scales = np.asarray(scales, np.float64)
     if not ((scales > 0) & (scales < LARGEST_SCALE)).all():
         found = f"{scales.min():g}" if scales.size == 1 else f"{scales.min():g} to {scales.max():g}"
         raise ModelError(f"its scales must be above 0 and below {LARGEST_SCALE:g}, not {found}")

@@ -17,7 +17,7 @@ class InputSection(Section):
     """The network's one int8 input."""
 
     shape: list[Count] = Field(min_length=2, max_length=4)
-    scale: float = Field(default=0.05, gt=0, lt=1e6)
+    scale: float = Field(default=0.05, gt=1e-12, lt=1e6)
     zero_point: int = Field(default=0, ge=-128, le=127)
 
 

@@ -193,7 +193,8 @@ def _reshape_faults(plan: Outline, word_bytes: int) -> list[str]:
         flattens = after.pixels == 1 and readers <= ({*LEAVING, *FLATTENING} if whole_words else FLATTENING)
         if before != after and not flattens:
             faults.append(
-                f"{network.name}: node {node.title} (reshape) must flatten a map for a fully connected layer or an "
-                f"output, or leave its shape alone, not turn {before} into {after}"
+                f"{network.name}: node {node.title} (reshape) must leave its shape alone, flatten a map for fully "
+                f"connected layers, or flatten one whose channels fill words of {word_bytes} bytes for an output, not "
+                f"turn {before} into {after}"
             )
     return faults

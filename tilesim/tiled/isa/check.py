@@ -26,6 +26,8 @@ from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import shown, unknown
 from tilesim.tiled.topology import Grid
 
+MOST_MACS = 1 << 50
+"""Multiply-accumulates of a layer."""
 SOURCES = ("host", "data")
 SMALLEST = {"rows": 1, "elements": 1, "output": 0, "increment": 0, "count": 0, "fill": -128, "layer": -1}
 STEPS = {Side.NORTH: (-1, 0), Side.EAST: (0, 1), Side.SOUTH: (1, 0), Side.WEST: (0, -1)}
@@ -43,7 +45,16 @@ def faults(program: Program) -> list[str]:
         for place, instruction in enumerate(instructions)
         for sentence in _instruction_faults(instruction, program)
     ]
-    for check in (_host_tensor_faults, _label_faults, tensor_faults, _data_faults, _row_faults, _size_faults):
+    for check in (
+        _host_tensor_faults,
+        _layer_faults,
+        _region_faults,
+        _label_faults,
+        tensor_faults,
+        _data_faults,
+        _row_faults,
+        _size_faults,
+    ):
         found += check(program)
     return found
 
@@ -177,6 +188,25 @@ def _row_faults(program: Program) -> Iterator[str]:
         rows = sum(each.rows for each in program.run if isinstance(each, Outfeed) and each.output == place)
         if rows != tensor.rows:
             yield f"run: the outfeeds of output {place} must pass on its {tensor.rows} rows, not {rows}"
+
+
+def _layer_faults(program: Program) -> Iterator[str]:
+    for place, layer in enumerate(program.layers):
+        if not 0 <= layer.macs < MOST_MACS:
+            yield f"layer {place} ({shown(layer.name)}): macs must be 0 to {MOST_MACS - 1}, not {layer.macs}"
+
+
+def _region_faults(program: Program) -> Iterator[str]:
+    topology = program.topology
+    sizes = {"narrow": topology.narrow_memory.size_bytes, "wide": topology.wide_memory.size_bytes}
+    for region in program.regions:
+        where, end = f"region {shown(region.name)}", region.address + region.bytes
+        if region.memory not in sizes:
+            yield f"{where}: memory {unknown(region.memory, sizes, 'a memory of a tile')}"
+        elif region.address < 0 or region.bytes < 1 or end > sizes[region.memory]:
+            yield f"{where}: must lie in the {sizes[region.memory]} bytes of its memory, not {region.address} to {end}"
+        if not 0 < region.tiles < 1 << topology.tiles:
+            yield f"{where}: tiles must name some of the {topology.tiles} tiles, not {region.tiles:#x}"
 
 
 def _size_faults(program: Program) -> Iterator[str]:

@@ -14,8 +14,11 @@ from tilesim.tiled.isa.program import HostTensor
 from tilesim.tiled.isa.scanner import unknown
 
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
-MOST_ITERATIONS = 1 << 26
-"""How often a nest may run: more is no layer, and would only fill the simulator's own memory."""
+MOST_ITERATIONS, MOST_WORDS, MOST_HOST_BYTES = 1 << 28, 1 << 18, 1 << 28
+"""How often a tensorop's nest may run, how many words a DMA may move, and the bytes of a host tensor: more is no layer,
+and would only fill the simulator's own memory.
+"""
+SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
 
 RULES: dict[Operation, dict[str, int]] = {
     Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0},
@@ -45,8 +48,9 @@ def value_faults(op: Instruction) -> Iterator[str]:
     for field in fields(op):
         value = getattr(op, field.name)
         nest = getattr(value, "nest", value)
-        if isinstance(nest, Nest) and iterations(nest) > MOST_ITERATIONS:
-            yield f"{field.name} must run at most {MOST_ITERATIONS} times, not {iterations(nest)}"
+        most = MOST_ITERATIONS if isinstance(op, TensorOp) else MOST_WORDS
+        if isinstance(nest, Nest) and iterations(nest) > most:
+            yield f"{field.name} must run at most {most} times, not {iterations(nest)}"
     if isinstance(op, TensorOp):
         yield from _rule_faults(op)
     if isinstance(op, Classify):
@@ -61,12 +65,20 @@ def host_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     dtypes = HOST_DTYPES[ElementType(tensor.element)]
     if tensor.dtype not in dtypes or (tensor.dtype == "float32") != (tensor.scale != 0):
         yield f"dtype must be {dtypes[0]}, or float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
+    if tensor.scale and not SMALLEST_SCALE <= tensor.scale <= LARGEST_SCALE:
+        yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
+    if tensor.rows * row_bytes > MOST_HOST_BYTES:
+        yield f"rows must be at most {MOST_HOST_BYTES // row_bytes}, not {tensor.rows}"
     if tensor.rounding not in ROUNDINGS:
         yield f"rounding {unknown(tensor.rounding, ROUNDINGS, 'a way to round')}"
     low, high = RANGES[ElementType(tensor.element)]
     for name, value in (("pad", tensor.pad), ("zero_point", tensor.zero_point)):
         if not low <= value <= high:
             yield f"{name} must be {low} to {high}, not {value}"
+    yield from _shape_faults(tensor, row_bytes)
+
+
+def _shape_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     if not tensor.shape or min(tensor.shape) < 1 or sorted(tensor.axes) != list(range(len(tensor.shape))):
         yield f"shape must be sizes of at least 1 and axes their order, not {tensor.shape} and {tensor.axes}"
         return

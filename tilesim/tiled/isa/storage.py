@@ -30,6 +30,9 @@ def save(program: Program, folder: Path, name: str = _TEXT) -> Path:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ProgramError(f"data: the name {shown(name)} must belong to one segment" for name in twice)
+    data = (folder / name).with_suffix(_BYTES)
+    if data.exists() and not (folder / name).exists():
+        raise ProgramError(f"{data}: the program's data goes there, but the file is there and belongs to no program")
     try:
         with all_or_nothing(folder) as made:
             write_npz((made / name).with_suffix(_BYTES), {write_name(each.name): each.data for each in program.data})
@@ -55,6 +58,8 @@ def load(path: Path) -> Program:
 
 
 def _read_bytes(path: Path) -> bytes:
+    if path.exists() and not path.is_file():
+        raise ProgramError(f"{path}: a program must be a file")
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
@@ -63,7 +68,7 @@ def _read_bytes(path: Path) -> bytes:
 
 def _read_arrays(path: Path) -> dict[str, NDArray[np.uint8]]:
     """The arrays by name; none if there is no file, for a program without data needs none."""
-    if not path.exists():
+    if not path.is_file():
         return {}
     try:
         return {NAME.read_all(name): array for name, array in read_npz(path).items()}
