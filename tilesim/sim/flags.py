@@ -20,7 +20,7 @@ class FlagFile:
     """A register file of sync flags: one counter a name.
 
     A flag rises at the cycle at which the write that it stands for can be seen. A watcher is released as soon as the
-    count has reached what it expects (with ``strict``: exceeds it). Source: 001 [0049]-[0051].
+    count has reached what it expects (with ``strict``: exceeds it). Source: US 19/025,090 [0049]-[0051].
     """
 
     def __init__(self, clock: Clock, strict: bool = False) -> None:

@@ -22,7 +22,6 @@ def document(program: Program, chip: Chip, load_cycles: int, cycles: int, record
         "machine": topology.machine,
         "network": program.name,
         "topology": topology.name,
-        "chip": topology.model_dump(mode="json"),
         "cycles": cycles,
         "load_cycles": load_cycles,
         "clock_hz": topology.clock_hz,
@@ -35,6 +34,7 @@ def document(program: Program, chip: Chip, load_cycles: int, cycles: int, record
         "findings": [],
         "inferences": 1,
         "trace_sha256": recorder.trace().sha256 if recorder else None,
+        "chip": topology.model_dump(mode="json"),
     }
 
 

@@ -97,7 +97,7 @@ class NarrowMemory(Section):
 
 
 class WideMemory(Section):
-    """A tile's memory for parameters and partial sums. Source: 003 [0034] for its one port."""
+    """A tile's memory for parameters and partial sums. Source: US 2025/0265455 [0034] for its one port."""
 
     size_bytes: Annotated[Size, Field(description="its size")] = 512 * 1024
     row_bytes: Annotated[Count, Field(description="bytes of one access, and of a packet on the ring")] = 256

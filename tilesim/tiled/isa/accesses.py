@@ -166,7 +166,7 @@ def _outside(access: Access, topology: Topology) -> Iterator[str]:
 
 
 def transfer_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
-    """A DMA between the memories must move whole rows, as many bytes as it reads. Source: 001 [0052]."""
+    """A DMA between the memories must move whole rows, as many bytes as it reads. Source: US 19/025,090 [0052]."""
     size = sizes_bytes(topology)
     moved_bytes = {
         port.unit: iterations(getattr(instruction, side).nest) * size[port.unit]

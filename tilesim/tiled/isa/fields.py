@@ -7,7 +7,9 @@ from enum import StrEnum
 
 
 class Flag(StrEnum):
-    """A tile's sync flags: one counter per virtual write port. Source: libedgetpu's register names; 001 [0049]."""
+    """A tile's sync flags: one counter per virtual write port. Source: libedgetpu's register names; US 19/025,090
+    [0049].
+    """
 
     AVDATA = "avdata"
     PARAMETERS = "parameters"
@@ -31,7 +33,9 @@ class Flag(StrEnum):
 
 
 class Engine(StrEnum):
-    """A tile's engines; each has an instruction buffer of its own. Source: 001 [0054], 003 [0031]."""
+    """A tile's engines; each has an instruction buffer of its own. Source: US 19/025,090 [0054], US 2025/0265455
+    [0031].
+    """
 
     TENSOR = "tensor"
     RING_CONSUMER = "ring_consumer"
@@ -85,7 +89,8 @@ class Nest:
 class Reference:
     """An operand in a memory: ``base`` plus, for each named loop, its counter times a stride, all in bytes.
 
-    A loop that is not named does not move the address (its bit in the loop mask is clear). Source: 001 [0041], [0047].
+    A loop that is not named does not move the address (its bit in the loop mask is clear). Source: US 19/025,090
+    [0041], [0047].
     """
 
     base: int
@@ -104,7 +109,8 @@ class Traversal:
 class Watcher:
     """Stall until ``flag`` has counted enough; ``loop`` None means once, before the nest starts.
 
-    Iteration k of ``loop`` (counted over the whole nest) waits for ``expected + k * stride``. Source: 001 [0051].
+    Iteration k of ``loop`` (counted over the whole nest) waits for ``expected + k * stride``. Source: US 19/025,090
+    [0051].
     """
 
     flag: Flag

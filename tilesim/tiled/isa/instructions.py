@@ -4,7 +4,7 @@ Every instruction for tiles names them in ``tiles``, a bitmap (bit k is tile k, 
 ``produce`` names the loop whose completion increments the flag of the engine's write port (None: it never does); an
 instruction without loops of its own completes them all at once when it retires. ``layer`` only labels statistics.
 
-Source: 001 Fig. 3 and [0046]-[0059] for what there is; the record fields are an assumption.
+Source: US 19/025,090 Fig. 3 and [0046]-[0059] for what there is; the record fields are an assumption.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WORD_BYTES = 16
 
 
 class Operation(StrEnum):
-    """What a tensorop's MAC array does with its operands; the layer type of 001 [0046]."""
+    """What a tensorop's MAC array does with its operands; the layer type of US 19/025,090 [0046]."""
 
     CONVOLUTION = "convolution"
     """A narrow word goes to all lanes; also fully connected layers."""
@@ -201,7 +201,7 @@ class TileFence:
     """Hold this tile's later instructions, and the bus behind them, until the engines in ``idle`` have drained.
 
     Then the flags in ``reset`` return to 0 and the controller's fence counter grows by ``increment``.
-    Source: 001 [0059]; the reset is from the Edge TPU's fences as reported by others.
+    Source: US 19/025,090 [0059]; the reset is from the Edge TPU's fences as reported by others.
     """
 
     mnemonic: ClassVar[str] = "tile_fence"
@@ -220,7 +220,7 @@ class Classify:
     """The classifier tile: ``rows`` from the ring, ``function`` over their first ``elements`` bytes, rows to the sink.
 
     ``scaling`` holds what the function needs as integers (floats as float32 bit patterns).
-    Source: 001 [0057].
+    Source: US 19/025,090 [0057].
     """
 
     mnemonic: ClassVar[str] = "classify"

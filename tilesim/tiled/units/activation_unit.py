@@ -3,8 +3,8 @@
 Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes;
 element-wise and pooling layers carry theirs in the instruction.
 
-Timing: none of its own; the three rows cost three wide reads when they change. Source: 001 [0028], [0050]; the rows
-are an assumption.
+Timing: none of its own; the three rows cost three wide reads when they change. Source: US 19/025,090 [0028], [0050];
+the rows are an assumption.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class ClassifierTile:
     """Collects rows from the ring, applies its function to their first elements, and sends rows to the sink.
 
     Timing: elements * cycles_per_element cycles after the last row has come, then a row a cycle.
-    Source: 001 [0057]; the rate is an assumption.
+    Source: US 19/025,090 [0057]; the rate is an assumption.
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop) -> None:

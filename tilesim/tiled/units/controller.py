@@ -25,8 +25,8 @@ class Sequencer:
     """Sends tile instructions over the instruction bus, its own to the infeed and the outfeed, and waits at scalar
     fences.
 
-    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. Source: 001 [0045], [0059];
-    003 [0030].
+    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. Source: US 19/025,090 [0045],
+    [0059]; US 2025/0265455 [0030].
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class Engine(ABC, Generic[Op]):
     ``flag``.
 
     Timing: an instruction that arrives at cycle t in an idle engine starts at t; the next one starts in the cycle in
-    which the one before retires. Source: 001 [0048]-[0054]; 003 [0031].
+    which the one before retires. Source: US 19/025,090 [0048]-[0054]; US 2025/0265455 [0031].
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, order: int, flag: Flag) -> None:

@@ -26,7 +26,7 @@ class HostInfeed:
     inference on.
 
     Timing: row k of r bytes is at the controller at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles, if there is
-    a place in the queue. Source: 001 [0058]; bandwidth, latency and queue are assumptions.
+    a place in the queue. Source: US 19/025,090 [0058]; bandwidth, latency and queue are assumptions.
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:

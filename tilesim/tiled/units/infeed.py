@@ -24,8 +24,8 @@ class InfeedEngine:
     """Puts rows of the host or of data memory on the ring, one instruction after the other.
 
     Timing: a row of r bytes from data memory takes ceil(r / bytes_per_cycle) cycles to read and one to enter the
-    ring; a row from the host one cycle once it has arrived. Source: 001 [0058]; 003 [0038]; the data memory's
-    bandwidth is an assumption.
+    ring; a row from the host one cycle once it has arrived. Source: US 19/025,090 [0058]; US 2025/0265455 [0038]; the
+    data memory's bandwidth is an assumption.
     """
 
     def __init__(

@@ -49,8 +49,8 @@ class BusStop:
 
     Timing: an instruction of n words whose first word enters the bus at t is in the buffer of stop k (from 0) at
     t + (k + 1) * hop_cycles + n; peak rate one word a cycle. A full buffer, or a fence of this tile that is not
-    through, stalls this stop and so everything behind it. Source: 003 [0030]-[0031]; 001 [0059]; hop and width are
-    assumptions.
+    through, stalls this stop and so everything behind it. Source: US 2025/0265455 [0030]-[0031]; US 19/025,090
+    [0059]; hop and width are assumptions.
     """
 
     def __init__(self, clock: Clock, unit: Unit, bit: int, hop_cycles: int, station: Station) -> None:

@@ -3,8 +3,8 @@
 A convolution sends one narrow word (``inputs_per_cycle`` activations) to all lanes, each of which has weights of its
 own in the wide row; the vector operations send byte j of the word to lane j.
 
-Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit ones 4. Source: 001 [0062], [0067],
-[0068].
+Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit ones 4. Source: US 19/025,090 [0062],
+[0067], [0068].
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Narrow memory holds activations and has one read port and one write port. Wide memory holds parameters and partial
 sums and has one port for both (``wide_memory.ports`` of them), one row an access.
 
-Source: 003 [0034] (single-ported, single-banked); the priority order is an assumption.
+Source: US 2025/0265455 [0034] (single-ported, single-banked); the priority order is an assumption.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class MeshInEngine(Engine[MeshIn]):
     """Writes the fill byte (the zero point of what is filled), a word a cycle.
 
     Timing: unloaded, n words take n + 1 cycles from start to retirement; peak rate one word a cycle.
-    Source: 001 [0055]; the fill is from the Edge TPU as reported by others.
+    Source: US 19/025,090 [0055]; the fill is from the Edge TPU as reported by others.
     """
 
     def execute(self, op: MeshIn) -> Work:

@@ -21,7 +21,7 @@ Work = Generator[simpy.Event, Any, None]
 class OutfeedEngine:
     """Takes rows at the ring's sink and sends them to the host, one at a time.
 
-    Timing: a row taken in cycle t is on the host's link from t + 1 on. Source: 001 [0058].
+    Timing: a row taken in cycle t is on the host's link from t + 1 on. Source: US 19/025,090 [0058].
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, host: HostOutfeed, stop: RingStop) -> None:

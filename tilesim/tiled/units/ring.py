@@ -46,8 +46,8 @@ class RingStop:
     link when nothing is forwarded.
 
     Timing: a packet that leaves at t stands at the next stop at t + hop_cycles; one packet a cycle. A register has
-    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. Source: 003 [0033]-[0035], [0046];
-    hop, credits and forwarding before injection are assumptions.
+    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. Source: US 2025/0265455
+    [0033]-[0035], [0046]; hop, credits and forwarding before injection are assumptions.
     """
 
     def __init__(self, clock: Clock, topology: Topology, bit: int | None, link: Unit) -> None:

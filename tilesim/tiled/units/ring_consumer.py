@@ -20,7 +20,8 @@ class RingConsumer(Engine[RingConsume]):
     """Supplies the address of each row; the ring's packets carry none.
 
     Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody
-    else at the wide port, and is seen at t + 1; peak rate one row a cycle. Source: 003 [0034]-[0035], [0046].
+    else at the wide port, and is seen at t + 1; peak rate one row a cycle. Source: US 2025/0265455 [0034]-[0035],
+    [0046].
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, order: int, stop: RingStop) -> None:

@@ -18,7 +18,7 @@ class RingProducer(Engine[RingProduce]):
     """Reads a row through the wide port, where only ring commits go before it, then puts it on the ring.
 
     Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R
-    rows take 2 * R cycles. Source: 003 [0035]; one row at a time is an assumption.
+    rows take 2 * R cycles. Source: US 2025/0265455 [0035]; one row at a time is an assumption.
     """
 
     def __init__(self, tile: Surroundings, unit: Unit, order: int, stop: RingStop) -> None:

@@ -100,7 +100,7 @@ class Tile:
         """Wait until the engines named have drained, then reset flags and bump the controller's counter.
 
         Timing: through in the cycle in which the last of them has; what is raised in that cycle is reset with the rest.
-        Source: 001 [0059]; that the controller hears of it at once is an assumption.
+        Source: US 19/025,090 [0059]; that the controller hears of it at once is an assumption.
         """
         return self._clock.process(self._fence(op))
 

@@ -3,7 +3,7 @@
 A TTU keeps one counter a loop; all counters that roll over do so in the same cycle, and one address leaves a cycle.
 In the adder form each counter holds an already multiplied number, and an address is the base plus a sum of counters.
 
-Source: 001 [0038]-[0041], [0047]; US 10,248,908 (abstract) for the alternate limit.
+Source: US 19/025,090 [0038]-[0041], [0047]; US 10,248,908 (abstract) for the alternate limit.
 """
 
 from __future__ import annotations

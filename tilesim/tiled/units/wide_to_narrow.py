@@ -18,7 +18,7 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
     Loops that produce are the rows' (``read``), as are those that watchers name.
 
     Timing: unloaded, R rows of w words take R * w + 1 cycles from start to retirement; peak rate one word a cycle.
-    Source: 001 [0052], [0055]; the double buffer is an assumption.
+    Source: US 19/025,090 [0052], [0055]; the double buffer is an assumption.
     """
 
     def execute(self, op: WideToNarrow) -> Work:
