@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import tilesim
+from tilesim.cli.inputs import random_inputs
+from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
+
+TOO_SMALL = {("pocket-2x1", name) for name in ("digits", "example-conv", "example-residual")}
 
 
 def test_a_model_runs_bit_for_bit_with_every_tensor(models: Path) -> None:
@@ -20,6 +24,21 @@ def test_a_model_runs_bit_for_bit_with_every_tensor(models: Path) -> None:
     assert run.cycles == run.statistics["cycles"] > 0
     for name in activations.files:
         np.testing.assert_array_equal(run.tensors[int(name.removeprefix("t"))], activations[name])
+
+
+@pytest.mark.parametrize("chip", tilesim.list_topologies())
+@pytest.mark.parametrize("name", tilesim.list_workloads())
+def test_every_shipped_workload_on_every_shipped_chip(name: str, chip: str) -> None:
+    network, topology = tilesim.load_network(name), tilesim.load_topology(chip)
+    if (chip, name) in TOO_SMALL:
+        with pytest.raises(tilesim.CapacityError, match="must fit the narrow memory of pocket-2x1"):
+            tilesim.compile(network, topology)
+        return
+    program = tilesim.compile(network, topology)
+    arrays = random_inputs(program.inputs)
+    values = evaluate(network, [network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
+    for index, output in zip(network.outputs, tilesim.simulate(program, arrays).outputs, strict=True):
+        np.testing.assert_array_equal(output, network.tensors[index].to_model(values[index]))
 
 
 def test_samples_of_one_run_do_not_meet() -> None:
@@ -47,6 +66,8 @@ def test_a_bare_name_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert tilesim.load_topology("mine.yaml").name == "mine"
     with pytest.raises(tilesim.ConfigError, match=r"^mine: there is no such topology; there are edge-1x1, "):
         tilesim.load_topology("mine")
+    with pytest.raises(tilesim.ConfigError, match=r"there are edge-1x1, .*; --set grid=RxC gives a chip another grid"):
+        tilesim.load_topology("edge-3x3")
 
 
 def test_a_saved_program_comes_back(tmp_path: Path) -> None:
@@ -59,6 +80,36 @@ def test_a_saved_program_comes_back(tmp_path: Path) -> None:
     runs = [tilesim.simulate(each, [image], trace=True) for each in (program, again)]
     assert runs[0].statistics == runs[1].statistics
     np.testing.assert_array_equal(runs[0].outputs[0], runs[1].outputs[0])
+
+
+def test_inputs_may_be_an_array_a_sequence_or_a_mapping() -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    image = np.ones((1, 4, 4, 4), np.int8)
+    runs = [tilesim.simulate(program, each) for each in (image, (image,), {"in0": image, "labels": np.zeros(3)})]
+    assert len({run.outputs[0].tobytes() for run in runs}) == 1
+    assert runs[0].statistics["chip"] == program.topology.model_dump()
+    with pytest.raises(tilesim.ArrayError, match="inputs must hold an array in0; they hold x, y"):
+        tilesim.simulate(program, {"x": image, "y": image})
+
+
+def test_things_of_the_wrong_kind_are_said() -> None:
+    network, chip = tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1")
+    with pytest.raises(TypeError, match="the network must be a Network, which load_network makes, not 'pocket'"):
+        tilesim.compile("pocket", chip)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the topology must be a Topology, which load_topology makes, not a dict"):
+        tilesim.compile(network, {})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the program must be a Program, which compile or load_program makes, not a N"):
+        tilesim.simulate(network, [])  # type: ignore[arg-type]
+    for inputs in (3, [[1]]):
+        with pytest.raises(TypeError, match=r"each input must be a NumPy array, not a (int|list)"):
+            tilesim.simulate(tilesim.compile(network, chip), inputs)  # type: ignore[arg-type]
+
+
+def test_nouns_are_short_in_an_interpreter() -> None:
+    network = tilesim.load_network("pocket")
+    program = tilesim.compile(network, tilesim.load_topology("pocket-2x1"))
+    run = tilesim.simulate(program, np.zeros((1, 4, 4, 4), np.int8))
+    assert max(len(repr(noun)) for noun in (network, program, run)) < 80
 
 
 def test_wrong_inputs_are_refused() -> None:

@@ -10,6 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import tilesim
+from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
+from tilesim.network.readers.tflite_operators import BUILDERS
+from tilesim.tiled.isa.instructions import INSTRUCTIONS
+from tilesim.tiled.isa.text import write_text
+from tilesim.tiled.topology import MODELLED
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -22,6 +29,22 @@ def test_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     make_readme = module_from_spec(spec)
     spec.loader.exec_module(make_readme)
     assert make_readme.rewritten(README, tmp_path).splitlines() == README.splitlines()
+
+
+def test_it_lists_every_operator_and_every_key_without_a_choice() -> None:
+    listed = README.split("- Operators read from `.tflite`:")[1].split("- Another operator")[0]
+    words = set(re.findall(r"\b[A-Z][A-Za-z0-9_]+\b", listed)) - {"Operators"}
+    assert words == {"QuantizeLinear", "DequantizeLinear", "Constant", *BUILDERS, *ACTIVATIONS, *REAL, *INTEGER}
+    table = dict(re.findall(r"^\| `(\w+\.\w+)` \| `(\w+)` \|", README, re.MULTILINE))
+    assert table == {key: str(value).lower() for key, value in MODELLED.items()}
+
+
+def test_it_lists_every_directive_and_instruction() -> None:
+    section = README.split("## How to read a program")[1].split("\n## ")[0]
+    named = set(re.findall(r"`(\.?\w+)(?: 1)?`", section))
+    assert named >= {kind.mnemonic for kind in INSTRUCTIONS}
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    assert named >= set(re.findall(r"^\.\w+", write_text(program), re.MULTILINE))
 
 
 def test_no_command_is_left_out() -> None:

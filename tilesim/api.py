@@ -7,23 +7,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.config import load, peek
-from tilesim.errors import ConfigError
+from tilesim.errors import ArrayError, ConfigError, ProgramError
 from tilesim.network.graph import Network
 from tilesim.network.readers import read
 from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.tiled.compiler import compile_network
 from tilesim.tiled.isa import storage
+from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.simulate import simulate as simulate_tiled
 from tilesim.tiled.topology import Topology
 
 Kind = Literal["topologies", "workloads"]
+Inputs: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]] | Mapping[str, NDArray[Any]]
 
 SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"topologies": (".yaml",), "workloads": (".onnx", ".tflite", ".yaml")}
 SINGULAR: Mapping[Kind, str] = {"topologies": "topology", "workloads": "workload"}
@@ -94,7 +97,10 @@ def load_program(path: Path | str) -> Program:
     Raises:
         ProgramError: faults in it, all at once.
     """
-    return storage.load(Path(path))
+    program = storage.load(Path(path))
+    if found := faults(program):
+        raise ProgramError(f"{path}: {fault}" for fault in found)
+    return program
 
 
 def save_program(program: Program, path: Path | str) -> None:
@@ -111,25 +117,58 @@ def compile(network: Network, topology: Topology) -> Program:  # noqa: A001  (al
 
     Raises:
         CapacityError: the network does not fit the chip.
+        TypeError: something else than a network and a topology.
     """
+    _must_be(network, Network, "load_network")
+    _must_be(topology, Topology, "load_topology")
     return MACHINES[topology.machine].compile(network, topology)
 
 
-def simulate(program: Program, inputs: Sequence[NDArray[Any]], keep_tensors: bool = False, trace: bool = False) -> Run:
+def simulate(program: Program, inputs: Inputs, keep_tensors: bool = False, trace: bool = False) -> Run:
     """Run one inference of a program on its chip.
 
     Args:
         program: what to run; it brings its chip along.
         inputs: an array for each input, of the model's dtype and shape; a first axis k times as long holds k samples,
-            which all go through the same run.
+            which all go through the same run. A mapping holds them as ``in0``, ``in1``, ...; a program of one input
+            also takes the array alone.
         keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
         trace: also record what every unit does, into ``run.trace``.
 
     Raises:
         InputError: inputs that do not fit, or an instruction that the chip could not run.
         RunError: the run can't go on.
+        TypeError: something else than a program and arrays.
     """
-    return MACHINES[program.topology.machine].simulate(program, inputs, keep_tensors=keep_tensors, trace=trace)
+    _must_be(program, Program, "compile or load_program")
+    arrays = _listed(inputs, len(program.inputs))
+    return MACHINES[program.topology.machine].simulate(program, arrays, keep_tensors=keep_tensors, trace=trace)
+
+
+def _must_be(value: object, kind: type, maker: str) -> None:
+    if not isinstance(value, kind):
+        name = kind.__name__
+        raise TypeError(f"the {name.lower()} must be a {name}, which {maker} makes, not {_titled(value)}")
+
+
+def _listed(inputs: Inputs, count: int) -> list[NDArray[Any]]:
+    """The arrays of the ``count`` inputs, in order. Raises ArrayError, TypeError."""
+    if isinstance(inputs, Mapping):
+        names = [f"in{k}" for k in range(count)]
+        if missing := [name for name in names if name not in inputs]:
+            held = ", ".join(map(str, inputs)) or "none"
+            raise ArrayError(f"inputs must hold an array {name}; they hold {held}" for name in missing)
+        arrays = [inputs[name] for name in names]
+    else:
+        arrays = list(inputs) if isinstance(inputs, Sequence) else [inputs]
+    if wrong := [array for array in arrays if not isinstance(array, np.ndarray)]:
+        raise TypeError(f"each input must be a NumPy array, not {_titled(wrong[0])}")
+    return arrays
+
+
+def _titled(value: object) -> str:
+    """A value for a sentence: its type and, if it is text, what it says."""
+    return repr(value) if isinstance(value, str) else f"a {type(value).__name__}"
 
 
 def _names(kind: Kind) -> tuple[str, ...]:
@@ -143,16 +182,26 @@ def _located(name_or_path: Path | str, kind: Kind) -> Path:
     for suffix in SUFFIXES[kind]:
         if (path := shipped(kind) / f"{text}{suffix}").is_file():
             return path
+    raise ConfigError(f"{text}: there is no such {SINGULAR[kind]}; {_advice(text, kind)}")
+
+
+def _advice(text: str, kind: Kind) -> str:
+    """What may have been meant by a name that does not exist; one that differs in its numbers alone is no slip."""
     names = _names(kind)
-    near = get_close_matches(text, names, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}; a file's name has a / or an ending"
-    raise ConfigError(f"{text}: there is no such {SINGULAR[kind]}; {hint}")
+    near = [name for name in get_close_matches(text, names, 1) if re.sub(r"\d", "", name) != re.sub(r"\d", "", text)]
+    if near:
+        return f"did you mean {near[0]}?"
+    grid = "; --set grid=RxC gives a chip another grid of tiles" if kind == "topologies" else ""
+    return f"there are {', '.join(names)}; a file's name has a / or an ending{grid}"
 
 
 def _spelt_out(overrides: Mapping[str, object]) -> dict[str, object]:
     """``grid=2x4`` as ``grid.rows=2`` and ``grid.columns=4``."""
-    found = dict(overrides)
-    if size := re.fullmatch(r"(\d+)x(\d+)", str(found.get("grid", ""))):
-        del found["grid"]
-        found["grid.rows"], found["grid.columns"] = size.groups()
+    found: dict[str, object] = {}
+    for key, value in overrides.items():  # in order: what comes later holds
+        size = re.fullmatch(r"(\d+)x(\d+)", str(value)) if key == "grid" else None
+        if size is None:
+            found[key] = value
+        else:
+            found["grid.rows"], found["grid.columns"] = size.groups()
     return found

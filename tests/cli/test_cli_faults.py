@@ -10,6 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from tilesim.api import list_topologies
+
 CHIP = ("--topology", "edge-1x1")
 DIGITS = ("run", "digits", *CHIP)
 
@@ -57,6 +59,13 @@ def faults(tilesim: Any, *words: object, status: int = 2) -> list[str]:
         (("digits", "--topology", "./none.yaml"), "none.yaml: cannot be read: No such file or directory"),
         (("digits", *CHIP, "--set", "grid.rows"), "--set grid.rows: must be KEY=VALUE, such as grid.rows=2"),
         (("digits", *CHIP, "--inputs", "none.npz"), "none.npz: there is no such file"),
+        (
+            ("digits", "--topology", "edge-3x3"),
+            (
+                f"edge-3x3: there is no such topology; there are {', '.join(list_topologies())}; "
+                "a file's name has a / or an ending; --set grid=RxC gives a chip another grid of tiles"
+            ),
+        ),
         (("digits", *CHIP, "--set", "grid=2"), "--set grid=2: grid must be a section with keys, not 2"),
     ],
 )
@@ -106,7 +115,7 @@ def test_every_unknown_operator_is_named(tilesim: Any) -> None:
         ({"in0": np.zeros((1, 1, 8, 8), np.int8)}, ["of dtype float32, not int8"]),
         ({"in0": np.zeros((8, 8), np.float64)}, ["of dtype float32, not float64", "of shape 1 x 1 x 8 x 8"]),
         ({"in0": np.zeros((0, 1, 8, 8), np.float32)}, ["of shape 1 x 1 x 8 x 8"]),
-        ({"x": np.zeros((1, 1, 8, 8), np.float32)}, ["must hold an array in0, and does not"]),
+        ({"x": np.zeros((1, 1, 8, 8), np.float32)}, ["must hold an array in0; it holds x"]),
         ({"in0": np.array([None])}, ["array 'in0' must be a plain .npy array: Object arrays cannot be loaded"]),
     ],
 )
@@ -153,9 +162,12 @@ def test_a_folder_that_cannot_be(tilesim: Any) -> None:
     )
 
 
-def test_more_memory_than_there_is(tilesim: Any) -> None:
-    (fault,) = faults(tilesim, *DIGITS, "--set", "narrow_memory.size_bytes=1000000 GiB")
-    assert fault.startswith("this computer has not enough memory: ")
+def test_more_memory_than_there_is(tilesim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulate(*_: object, **__: object) -> None:
+        raise MemoryError("unable to allocate 1 PiB")
+
+    monkeypatch.setattr("tilesim.api.simulate", simulate)
+    assert faults(tilesim, *DIGITS) == ["this computer has not enough memory: unable to allocate 1 PiB"]
 
 
 def test_a_faulty_program_says_where(tilesim: Any) -> None:
@@ -164,9 +176,16 @@ def test_a_faulty_program_says_where(tilesim: Any) -> None:
     assert places == ["p.tasm:9:10", "p.tasm:10:7", "p.tasm:10:22"]
 
 
+def test_a_program_that_no_chip_could_run_is_named(tilesim: Any) -> None:
+    Path("p.tasm").write_text(HUNG.replace("r:2 @0x0", "r:2 @0xffffff"))
+    found = faults(tilesim, "run", "p.tasm")
+    assert len(found) > 1
+    assert all(fault.startswith("p.tasm: ") for fault in found)
+
+
 def test_a_deadlock_says_who_waits_for_what(tilesim: Any) -> None:
     Path("hung.tasm").write_text(HUNG)
     lines = faults(tilesim, "run", "hung.tasm", status=3)
-    assert lines[0].startswith("the run hangs after cycle ")
+    assert lines[0].startswith("the run program hangs after ")
     assert any("tile0.ring_consumer in forever " in line for line in lines)
     assert any("tile0.wide_to_narrow in copy " in line and "flag ring_read_a to reach 1" in line for line in lines)

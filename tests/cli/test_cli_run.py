@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,8 @@ def test_json_stands_alone_and_nothing_is_written(
 def test_several_samples_and_npy(tilesim: Any, tmp_path: Path) -> None:
     held_out = np.load(shipped("workloads") / "digits.npz")
     np.save(tmp_path / "images.npy", held_out["in0"][:5])
-    assert tilesim(*DIGITS, "--inputs", tmp_path / "images.npy", "--out", tmp_path).exit_code == 0
+    result = tilesim(*DIGITS, "--inputs", tmp_path / "images.npy", "--out", tmp_path)
+    assert result.stdout.startswith("digits on edge-1x1, 5 samples together\n")
     np.testing.assert_array_equal(np.load(tmp_path / "outputs.npz")["out0"], held_out["out0"][:5])
 
 
@@ -86,7 +88,9 @@ def test_the_chip_of_a_program_may_be_named_again(tilesim: Any, tmp_path: Path) 
     assert tilesim("run", tmp_path / "p.tasm", "--topology", "edge-1x1").exit_code == 0
     other = tilesim("run", tmp_path / "p.tasm", "--topology", "edge-1x1", "--set", "grid.columns=2")
     assert other.exit_code == 2
-    assert "compiled for the chip edge-1x1, and cannot run on edge-1x1 as given by" in other.stderr
+    assert "compiled for another chip than --topology gives (grid.columns: 1, not 2); leave" in other.stderr
+    pocket = tilesim("run", tmp_path / "p.tasm", "--topology", "pocket-2x1").stderr
+    assert "instruction_bus.buffer_depth: 8, not 4; and 7 more)" in pocket
     changed = tilesim("run", tmp_path / "p.tasm", "--set", "grid.columns=2")
     assert (changed.exit_code, "--set cannot change the chip" in changed.stderr) == (2, True)
 
@@ -98,14 +102,15 @@ def test_a_summary_for_people(tilesim: Any) -> None:
         [np.zeros((1, 1, 8, 8), np.float32)],
     )
     assert f"{run.cycles:,} cycles" in text
+    assert text.startswith("digits on edge-1x1 with grid.rows=2, one inference\n")
     assert "1 of 2 compute" in text
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
 def test_every_shipped_workload_runs(tilesim: Any) -> None:
     listed = [line.split()[0] for line in tilesim("workloads").stdout.splitlines() if line[:1].strip()][1:]
-    assert tuple(listed) == api.list_workloads() == ("digits", "example-conv", "example-residual")
-    assert [tilesim("run", name, "--topology", "edge-1x1").exit_code for name in listed] == [0, 0, 0]
+    assert tuple(listed) == api.list_workloads() == ("digits", "example-conv", "example-residual", "pocket")
+    assert [tilesim("run", name, "--topology", "edge-1x1").exit_code for name in listed] == [0] * 4
 
 
 def test_topologies_are_listed(tilesim: Any) -> None:
@@ -116,8 +121,35 @@ def test_topologies_are_listed(tilesim: Any) -> None:
     }
 
 
+def test_every_key_of_a_chip_is_shown(tilesim: Any) -> None:
+    lines = tilesim("topologies", "pocket-2x1").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    chip = json.loads(tilesim("topologies", "--json").stdout)[-1]
+    shown = json.loads(tilesim("topologies", "pocket-2x1", "--json").stdout)
+    assert [each["key"] for each in shown] == [line.split()[0] for line in lines[1:] if line[:1] != " "]
+    for each in shown:
+        *sections, key = each["key"].split(".")
+        assert each["value"] == (chip[sections[0]] if sections else chip)[key]
+    assert [each["meaning"][-18:] for each in shown if each["key"] == "ring.queue"] == ["; only split so far"[1:]]
+
+
+def test_the_version(tilesim: Any) -> None:
+    result = tilesim("--version")
+    assert (result.exit_code, result.stdout.split()[0], result.stderr) == (0, "tilesim", "")
+
+
 def test_the_demo_reads_digits(tilesim: Any) -> None:
     result = tilesim("demo")
     assert result.exit_code == 0
     assert "356 of 360 held-out digits are read right" in result.stdout
     assert "3,600 of 3,600 logits equal those of ONNX Runtime bit for bit" in result.stdout
+
+
+def test_a_trace_that_goes_nowhere_is_summed_up(tilesim: Any) -> None:
+    lines = tilesim(*DIGITS, "--trace").stdout.splitlines()
+    assert re.fullmatch(r"trace: [0-9,]+ spans, sha256 [0-9a-f]{64}", lines[-1]), lines[-1]
+
+
+def test_the_later_of_two_overrides_holds(tilesim: Any) -> None:
+    chip = json.loads(tilesim(*DIGITS, "--set", "grid=1x2", "--set", "grid.rows=3", "--json").stdout)["chip"]
+    assert chip["grid"] == {"rows": 3, "columns": 2}

@@ -22,10 +22,10 @@ def test_costs_are_the_run_in_words_the_largest_first() -> None:
             unit("chip.controller", 40, 0),
         ],
     }
-    assert [(cost.cycles, cost.share, cost.what) for cost in costs(statistics)] == [
-        (18, 0.45, "waiting for data that are still on their way"),
-        (12, 0.3, "idle before the first layer and after the last"),
-        (10, 0.25, "computing 1 fully connected layer, 50% of the MACs in use"),
+    assert [(cost.cycles, cost.what) for cost in costs(statistics)] == [
+        (18, "waiting for data that are still on their way"),
+        (12, "idle before the first layer and after the last"),
+        (10, "computing 1 fully connected layer, 50% of the MACs in use"),
     ]
     assert len(working(statistics)) == 1
 

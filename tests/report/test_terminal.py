@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 import tilesim
-from tilesim.report.terminal import duration, frequency, short_name, show_run
+from tilesim.report.terminal import duration, frequency, print_on, short_name, summary
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,36 @@ def test_it_fits_the_terminal_and_no_name_is_markup(width: int) -> None:
     statistics["layers"][0]["name"] = "[bold]" + 99 * "x"
     statistics["findings"] = ["[red]something"]
     console = Console(file=StringIO(), width=width)
-    show_run(statistics, console)
+    print_on(console, summary(statistics, {"grid": "[x]"}, samples=2))
     text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert " ".join(text.split("\n\n")[0].split()).endswith(" on edge-1x1 with grid=[x], 2 samples together")
     assert "\n[bold]xx" in text
     assert "[red]something" in text
     assert max(map(len, text.splitlines())) <= width
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def shown(width: int, **changes: object) -> str:
+    """The summary of a run of the pocket workload, ``width`` columns wide."""
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    statistics = {**tilesim.simulate(program, np.zeros((1, 4, 4, 4), np.int8)).statistics, **changes}
+    console = Console(file=StringIO(), width=width)
+    print_on(console, summary(statistics))
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_layers_and_costs_add_up_to_the_run() -> None:
+    layers, costs = shown(100).split("layer ")[1].split("latency")[0], shown(100).split("largest first\n")[1]
+    *rows, total = [line.split()[-3:-1] for line in layers.splitlines()[1:] if line]
+    assert sum(int(cycles) for cycles, _ in rows if cycles != "-") == int(total[0])
+    assert total[1] == "100.0%"
+    assert sum(float(line.split("%")[0]) for line in costs.splitlines()) == pytest.approx(100, abs=0.2)
+    assert costs.splitlines()[-1].endswith("  the rest")
+
+
+@pytest.mark.parametrize("width", [1, 20, 40])
+def test_numbers_are_never_cut(width: int) -> None:
+    text = shown(width, macs=123_456_789_012)
+    assert "  123,456,789,012  " in text
+    assert "100.0%" in text
+    assert "…" in text

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from collections.abc import Iterable
-from typing import Any
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -41,13 +43,30 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="Simulates tiled neural-network accelerators that run real int8 models bit for bit.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tilesim {_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Simulates tiled neural-network accelerators that run real int8 models bit for bit."""
+
+
 app.command("run")(run)
 app.command("compile")(compile_model)
 app.command("topologies")(topologies)
@@ -60,8 +79,16 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so that `tilesim ... | head` ends as quietly as other programs
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # names may hold anything
+        if isinstance(stream, io.TextIOWrapper):  # and not closed
+            stream.reconfigure(errors="backslashreplace")  # names may hold anything
     app(prog_name="tilesim")
+
+
+def _version() -> str:
+    try:
+        return version("tilesim")
+    except PackageNotFoundError:
+        return "(run from its source, not installed)"
 
 
 def _failed(faults: Iterable[str], exit_status: int) -> typer.Exit:

@@ -17,9 +17,7 @@ SHOWN = 4
 
 def demo() -> None:
     """Let a small network read handwritten digits."""
-    from rich.console import Console
-
-    from tilesim.report.terminal import largest, totals
+    from tilesim.report.terminal import largest, show, totals
 
     held_out = read_npz(shipped("workloads") / f"{NETWORK}.npz")
     images, labels, expected = (held_out[name] for name in ("in0", "labels", "out0"))
@@ -32,7 +30,7 @@ def demo() -> None:
     right, same = int(np.sum(logits.argmax(axis=1) == labels)), int(np.sum(logits == expected))
     typer.echo(f"\n{right} of {len(labels)} held-out digits are read right ({right / len(labels):.1%}).")
     typer.echo(f"{same:,} of {expected.size:,} logits equal those of ONNX Runtime bit for bit.\n")
-    Console(highlight=False).print(totals(run.statistics), "", largest(run.statistics), sep="\n")
+    show(totals(run.statistics), "", largest(run.statistics))
     if same < expected.size:
         raise typer.Exit(1)
 

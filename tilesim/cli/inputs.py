@@ -30,9 +30,11 @@ def load_inputs(path: Path, count: int) -> list[Array]:
         raise ArrayError(f"{path}: must end in .npz or .npy, not in {path.suffix or 'nothing'}")
     names = [f"in{k}" for k in range(count)]
     arrays = read_npz(path, names)
-    missing = [f"{path}: must hold an array {name}, and does not" for name in names if name not in arrays]
+    missing = [name for name in names if name not in arrays]
     if missing:
-        raise ArrayError(missing)
+        with np.load(path) as archive:
+            held = ", ".join(archive.files) or "none"
+        raise ArrayError(f"{path}: must hold an array {name}; it holds {held}" for name in missing)
     return [arrays[name] for name in names]
 
 

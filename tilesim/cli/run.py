@@ -11,10 +11,14 @@ from tilesim import api
 from tilesim.cli.chip import SetOption, TopologyOption, overrides
 from tilesim.cli.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import progress
-from tilesim.errors import ArrayError, InputError
+from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.files import Array, all_or_nothing
+from tilesim.report.keys import differences
 from tilesim.run import FILES, Run
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.topology import Topology
+
+MOST_DIFFERENCES = 5
 
 
 def run(
@@ -35,21 +39,27 @@ def run(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the statistics as JSON and nothing else.")] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Record what every unit does when (DIR/trace.npz).")] = False,
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace", help="Record what every unit does when: into DIR/trace.npz, its hash into the statistics."
+        ),
+    ] = False,
 ) -> None:
     """Run a model or a program on a chip."""
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out}: must be a folder, or not be there yet")
+    changes = overrides(set_)
     with progress(f"compiling {model}"):
-        program = _program(model, topology, overrides(set_))
+        program = _program(model, topology, changes)
     with progress(f"simulating {program.name} on {program.topology.name}"):
-        result = _result(program, inputs, trace)
+        result = _result(model, program, inputs, trace)
     if out is not None:
         _save(program, result, out)
     if json:
         typer.echo(result.json(), nl=False)
     else:
-        _show(program, result, out)
+        _show(program, result, changes, out)
 
 
 def _program(model: str, topology: str, changes: dict[str, object]) -> Program:
@@ -70,23 +80,29 @@ def _ready_program(path: str, topology: str, changes: dict[str, object]) -> Prog
             f"{path}: --set cannot change the chip of a compiled program; compile the model for another one"
         )
     if topology:
-        chip = api.load_topology(topology, changes)
-        if chip != program.topology:
-            raise InputError(
-                f"{path}: the program is compiled for the chip {program.topology.name}, and cannot run on {chip.name} "
-                f"as given by --topology {topology}; leave that out, or compile the model again"
-            )
+        _must_be_same(path, program.topology, api.load_topology(topology, changes))
     return program
 
 
-def _result(program: Program, inputs: Path | None, trace: bool) -> Run:
-    if inputs is None:
-        return api.simulate(program, random_inputs(program.inputs), trace=trace)
-    arrays = load_inputs(inputs, len(program.inputs))
+def _must_be_same(path: str, ours: Topology, given: Topology) -> None:
+    if given == ours:
+        return
+    found = differences(ours, given)
+    more = [f"and {len(found) - MOST_DIFFERENCES} more"] if len(found) > MOST_DIFFERENCES else []
+    raise InputError(
+        f"{path}: the program is compiled for another chip than --topology gives "
+        f"({'; '.join([*found[:MOST_DIFFERENCES], *more])}); leave --topology out, or compile the model again"
+    )
+
+
+def _result(model: str, program: Program, inputs: Path | None, trace: bool) -> Run:
+    arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
     try:
         return api.simulate(program, arrays, trace=trace)
     except ArrayError as error:
-        raise ArrayError(f"{inputs}: {fault}" for fault in error.faults) from None
+        raise ArrayError(f"{inputs or model}: {fault}" for fault in error.faults) from None
+    except ProgramError as error:
+        raise ProgramError(f"{model}: {fault}" for fault in error.faults) from None
 
 
 def _save(program: Program, result: Run, folder: Path) -> None:
@@ -98,15 +114,15 @@ def _save(program: Program, result: Run, folder: Path) -> None:
         raise InputError(f"{folder}: the results cannot be written there: {error.strerror}") from None
 
 
-def _show(program: Program, result: Run, out: Path | None) -> None:
-    from rich.console import Console
+def _show(program: Program, result: Run, changes: dict[str, object], out: Path | None) -> None:
+    from tilesim.report.terminal import show, summary
 
-    from tilesim.report.terminal import show_run
-
-    show_run(result.statistics, Console(highlight=False))
-    typer.echo()
+    samples = [len(array) // tensor.shape[0] for tensor, array in zip(program.outputs, result.outputs, strict=True)]
+    show(summary(result.statistics, changes, max(samples, default=1)), "")
     for tensor, array in zip(program.outputs, result.outputs, strict=True):
         typer.echo(_described(tensor.name, array))
+    if result.trace is not None:
+        typer.echo(f"trace: {result.trace.start_cycle.size:,} spans, sha256 {result.trace.sha256}")
     if out is not None:
         typer.echo(f"written to {out}")
 

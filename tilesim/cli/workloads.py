@@ -11,8 +11,9 @@ from tilesim.units import format_bytes
 
 def workloads() -> None:
     """List the networks that come with tilesim."""
-    from rich.console import Console
     from rich.table import Table
+
+    from tilesim.report.terminal import show
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("name", "input", "layers", "MACs", "parameters"):
@@ -23,7 +24,7 @@ def workloads() -> None:
         table.add_row(
             name, _inputs(network), _layers(network), f"{network.macs:,}", format_bytes(_parameter_bytes(network))
         )
-    Console(highlight=False).print(table)
+    show(table)
 
 
 def _inputs(network: Network) -> str:

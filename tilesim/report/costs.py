@@ -29,10 +29,9 @@ IDLE = "idle before the first layer and after the last"
 
 @dataclass(frozen=True)
 class Cost:
-    """``cycles`` of a run that its working MAC arrays spent on one thing, on average, and the ``share`` of the run."""
+    """``cycles`` of a run that its working MAC arrays spent on one thing, on average."""
 
     cycles: int
-    share: float
     what: str
 
 
@@ -53,7 +52,7 @@ def working(statistics: Statistics) -> list[Mapping[str, Any]]:
 
 def costs(statistics: Statistics) -> list[Cost]:
     """Everything that the cycles of the run went into, the largest first; together they are the run."""
-    arrays, cycles = working(statistics), statistics["cycles"]
+    arrays = working(statistics)
     totals: Counter[str] = Counter()
     for array in arrays:
         totals[IDLE] += array["idle_cycles"]
@@ -62,7 +61,7 @@ def costs(statistics: Statistics) -> list[Cost]:
     for what, busy in _computing(statistics["layers"]):
         totals[what] += busy
     each = ((what, round(total / max(1, len(arrays)))) for what, total in totals.items())
-    return sorted((Cost(n, n / cycles, what) for what, n in each if n), key=lambda cost: (-cost.cycles, cost.what))
+    return sorted((Cost(n, what) for what, n in each if n), key=lambda cost: (-cost.cycles, cost.what))
 
 
 def _computing(layers: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:

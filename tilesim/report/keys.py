@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from tilesim.units import format_bytes
+from tilesim.units import format_bytes, parse_bytes
 
 Value = str | int | float | bool
 
@@ -33,19 +33,20 @@ def keys(chip: BaseModel, section: str = "") -> Iterator[Key]:
 
 def differences(one: BaseModel, other: BaseModel) -> list[str]:
     """The keys whose values differ, those within sections first: ``tile.lanes: 64, not 32``."""
-    others = {key: value for key, value, _ in keys(other)}
-    found = [each for each in keys(one) if each.value != others.get(each.key)]
-    found.sort(key=lambda each: "." not in each.key)
-    return [f"{each.key}: {spelt(each)}, not {spelt(each._replace(value=others[each.key]))}" for each in found]
+    others = {each.key: each for each in keys(other)}
+    pairs = [(each, others[each.key]) for each in keys(one) if each.key in others]
+    pairs.sort(key=lambda pair: "." not in pair[0].key)
+    return [f"{ours.key}: {spelt(ours)}, not {spelt(theirs)}" for ours, theirs in pairs if ours.value != theirs.value]
 
 
 def spelt(key: Key) -> str:
-    """A value as YAML may spell it, sizes and clocks in the unit that they fill."""
+    """The value as YAML may spell it: exact, sizes and clocks in larger units where those are."""
     if isinstance(key.value, bool):
         return str(key.value).lower()
     if key.key.endswith("_hz"):
         return f"{int(key.value) / 1e6:.12g} MHz"
-    return format_bytes(int(key.value)) if key.key.endswith("size_bytes") else str(key.value)
+    size = format_bytes(int(key.value)) if key.key.endswith("size_bytes") else ""
+    return size if size and parse_bytes(size) == key.value else str(key.value)
 
 
 def _meaning(chip: BaseModel, field: FieldInfo) -> str:

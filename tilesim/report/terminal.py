@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
@@ -13,22 +13,42 @@ from rich.text import Text
 from tilesim.report.costs import Statistics, costs, kind_words, mac_arrays, working
 
 LARGEST = 3
+NARROWEST = 60
+"""Columns below which nothing gets shorter, so that numbers stay whole: the terminal folds the lines."""
 
 
-def show_run(statistics: Statistics, console: Console) -> None:
-    """Print the summary of a run: layers, totals, and the largest costs."""
-    console.print(
-        Group(heading(statistics), "", layer_table(statistics), "", totals(statistics), "", largest(statistics))
-    )
+def show(*parts: RenderableType) -> None:
+    """Print on standard output, as wide as the terminal is, without spaces at the ends of lines."""
+    print_on(Console(highlight=False), *parts)
 
 
-def heading(statistics: Statistics) -> Text:
+def print_on(console: Console, *parts: RenderableType) -> None:
+    """Print on ``console`` without spaces at the ends of lines."""
+    options = console.options.update(width=max(console.width, NARROWEST))
+    for line in console.render_lines(Group(*parts), options, pad=False):
+        text = Text.assemble(*((segment.text, segment.style or "") for segment in line))
+        text.rstrip()
+        console.print(text, soft_wrap=True)
+
+
+def summary(statistics: Statistics, changes: Mapping[str, object] | None = None, samples: int = 1) -> Group:
+    """A run of ``samples`` samples in words and tables: layers, totals, and the largest costs.
+
+    ``changes`` are the keys of the chip that the user has set.
+    """
+    title = heading(statistics, changes or {}, samples)
+    return Group(title, "", layer_table(statistics), "", totals(statistics), "", largest(statistics))
+
+
+def heading(statistics: Statistics, changes: Mapping[str, object], samples: int) -> Text:
     """Which network on which chip."""
+    what_if = ", ".join(f"{key}={value}" for key, value in changes.items())
     return Text.assemble(
         (printable(statistics["network"]), "bold"),
         " on ",
         (printable(statistics["topology"]), "bold"),
-        ", one inference",
+        f" with {printable(what_if)}" if changes else "",
+        ", one inference" if samples == 1 else f", {samples:,} samples together",
     )
 
 
@@ -51,24 +71,30 @@ def totals(statistics: Statistics) -> Table:
 
 
 def largest(statistics: Statistics) -> RenderableType:
-    """The largest costs in words."""
+    """The largest costs in words, and the rest of the run."""
     table = _columns("right", "right", "")
-    for cost in costs(statistics)[:LARGEST]:
-        table.add_row(f"{cost.share:.1%}", f"{cost.cycles:,} cycles", cost.what)
+    shown = costs(statistics)[:LARGEST]
+    for cost in shown:
+        table.add_row(_share(cost.cycles, statistics), f"{cost.cycles:,} cycles", cost.what)
+    rest = statistics["cycles"] - sum(cost.cycles for cost in shown)
+    if rest:
+        table.add_row(_share(rest, statistics), f"{rest:,} cycles", "the rest")
     return Group(Text("Where the cycles of the MAC array go, largest first", "bold"), table)
 
 
 def layer_table(statistics: Statistics) -> Table:
-    """A line a layer."""
+    """A line a layer, then what makes them add up to the run."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("layer", no_wrap=True, overflow="ellipsis", ratio=1, max_width=40)
-    table.add_column("kind", no_wrap=True)
+    table.add_column("layer", max_width=40)
+    table.add_column("kind")
     for title in ("MACs", "cycles", "of run", "MACs used"):
         table.add_column(title, justify="right", no_wrap=True)
     for layer in statistics["layers"]:
-        table.add_row(
-            Text(short_name(layer["name"])), kind_words(layer["kind"]), *_numbers(layer, statistics["cycles"])
-        )
+        table.add_row(_cut(short_name(layer["name"])), _cut(kind_words(layer["kind"])), *_numbers(layer, statistics))
+    outside = statistics["cycles"] - sum(layer["cycles"] for layer in statistics["layers"])
+    between = {"cycles": outside, "macs": 0}
+    table.add_row(_cut("outside layers"), "", *_numbers(between, statistics))
+    table.add_row(_cut("total"), "", *_numbers(statistics, statistics), style="bold")
     return table
 
 
@@ -100,12 +126,21 @@ def frequency(clock_hz: int) -> str:
     return f"{clock_hz / 1e6:,g} MHz"
 
 
-def _numbers(layer: dict[str, Any], run_cycles: int) -> Iterator[str]:
+def _numbers(layer: Mapping[str, Any], statistics: Statistics) -> Iterator[str]:
     cycles, macs = layer["cycles"], layer["macs"]
     yield f"{macs:,}" if macs else "-"
     yield f"{cycles:,}" if cycles else "-"
-    yield f"{cycles / run_cycles:.1%}" if cycles else "-"
+    yield _share(cycles, statistics) if cycles else "-"
     yield f"{layer['mac_utilisation']:.1%}" if macs and cycles else "-"
+
+
+def _share(cycles: int, statistics: Statistics) -> str:
+    return f"{cycles / statistics['cycles']:.1%}"
+
+
+def _cut(name: str) -> Text:
+    """A name that ends in an ellipsis where there is no room for all of it."""
+    return Text(name, no_wrap=True, overflow="ellipsis")
 
 
 def _columns(*styles: str) -> Table:
