@@ -6,6 +6,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A machine may be slow, and what is merged must not depend on luck: there the examples are the same each time.
+settings.register_profile("tilesim", deadline=None, derandomize=bool(os.environ.get("TILESIM_CI")))
+settings.load_profile("tilesim")
 
 ROOT = Path(__file__).resolve().parent.parent
 
