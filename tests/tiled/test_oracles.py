@@ -19,7 +19,7 @@ from tests.tiled.units.bench import Bench, at, chip_of, nest
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.fields import Alternate, Loop
 from tilesim.tiled.isa.instructions import Operation, TensorOp
-from tilesim.tiled.units import ttu
+from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.units.operands import Operands
 
 KERNEL, SIDE, INPUTS, OUTPUTS = 3, 4, 8, 16
@@ -47,7 +47,7 @@ def test_oracle_6_a_convolution_with_partial_sums_on_16_macs(ports: int, cycles:
         )
     )
     operands = Operands(CONVOLUTION)
-    assert ttu.iterations(CONVOLUTION.nest) == 1152 * OUTPUTS
+    assert iterations(CONVOLUTION.nest) == 1152 * OUTPUTS
     assert operands.input.at(0, operands.count).size == 1152
     assert operands.sums_in is not None
     assert np.unique(operands.sums_in.at(0, operands.count)).size == 16

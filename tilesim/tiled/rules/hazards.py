@@ -12,6 +12,7 @@ import numpy as np
 
 from tilesim.tiled.isa.fields import Traversal
 from tilesim.tiled.isa.instructions import TensorOp, counted_nest
+from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.footprint import Footprint, footprints
 from tilesim.tiled.rules.order import Step, TileOrder, increments, raised_flag
@@ -68,7 +69,7 @@ def _follows(order: TileOrder, first: _Use, then: _Use) -> bool:
         return False
     done = _done_at(first, rows[0])
     nest = counted_nest(then.step.op)
-    allowed = np.full(ttu.iterations(nest), -1, np.int64)
+    allowed = np.full(iterations(nest), -1, np.int64)
     for watcher in watchers:
         assert watcher.loop is not None
         for k, start in enumerate(ttu.starts(nest, watcher.loop)):
@@ -88,7 +89,7 @@ def _done_at(use: _Use, rows: Traversal) -> dict[int, int]:
     base = use.step.raised_to - increments(op)
     nest = counted_nest(op)
     addresses = ttu.addresses(rows.nest, rows.reference)
-    round_of_access = np.arange(len(addresses)) // (len(addresses) // ttu.iterations(nest))
+    round_of_access = np.arange(len(addresses)) // (len(addresses) // iterations(nest))
     counts = base + 1 + np.searchsorted(ttu.completions(nest, op.produce), round_of_access, side="right")
     return dict(zip(addresses.tolist(), counts.tolist(), strict=True))
 

@@ -176,6 +176,14 @@ def gates(nest: Nest, watchers: tuple[Watcher, ...]) -> list[Gate]:
     return sorted(found, key=lambda gate: gate.group)
 
 
+def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[Gate]]:
+    """The gates before each iteration that has any."""
+    found: dict[int, list[Gate]] = {}
+    for gate in gates(nest, watchers):
+        found.setdefault(gate.group, []).append(gate)
+    return found
+
+
 def completions(nest: Nest, loop: str | None) -> list[int]:
     """After how many iterations the produced loop has completed, each time."""
     return [] if loop is None else ttu.completions(nest, loop).tolist()

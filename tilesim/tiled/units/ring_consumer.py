@@ -11,7 +11,7 @@ from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import RingConsume
 from tilesim.tiled.units import ttu
-from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring import Packet, RingStop
 
@@ -35,9 +35,7 @@ class RingConsumer(Engine[RingConsume]):
         yield from self.watch(op.wait)
         nest = op.write.nest
         rises = Counter(completions(nest, op.produce))
-        held: dict[int, list[Gate]] = {}
-        for gate in gates(nest, op.wait):
-            held.setdefault(gate.group, []).append(gate)
+        held = gates_by_round(nest, op.wait)
         for row, address in enumerate(ttu.addresses(nest, op.write.reference).tolist()):
             for gate in held.get(row, ()):
                 yield from self.await_flag(gate)

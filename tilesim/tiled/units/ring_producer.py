@@ -9,7 +9,7 @@ from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import RingProduce
 from tilesim.tiled.units import ttu
-from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring import Packet, RingStop
 
@@ -29,9 +29,7 @@ class RingProducer(Engine[RingProduce]):
         yield from self.watch(op.wait)
         nest = op.read.nest
         rises = Counter(completions(nest, op.produce))
-        held: dict[int, list[Gate]] = {}
-        for gate in gates(nest, op.wait):
-            held.setdefault(gate.group, []).append(gate)
+        held = gates_by_round(nest, op.wait)
         addresses = ttu.addresses(nest, op.read.reference)
         for row in range(len(addresses)):
             for gate in held.get(row, ()):

@@ -15,15 +15,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.isa.fields import Loop, Nest, Reference
+from tilesim.tiled.isa.fields import Nest, Reference
+from tilesim.tiled.isa.nests import iterations
 
 Indices = NDArray[np.int64]
-
-
-def iterations(nest: Nest) -> int:
-    """How often the innermost body runs."""
-    total = prod(loop.bound for loop in nest.loops)
-    return total - _left_out(nest) * prod(loop.bound for loop in nest.loops[:-1] if not _is_alternate(nest, loop))
 
 
 def addresses(nest: Nest, reference: Reference) -> Indices:
@@ -82,15 +77,6 @@ def walk(nest: Nest, reference: Reference) -> Iterator[int]:
 
 def _depth(nest: Nest, name: str) -> int:
     return [loop.name for loop in nest.loops].index(name)
-
-
-def _is_alternate(nest: Nest, loop: Loop) -> bool:
-    return nest.alternate is not None and loop.name == nest.alternate.loop
-
-
-def _left_out(nest: Nest) -> int:
-    """Innermost iterations that the alternate limit leaves out, each time it applies."""
-    return nest.loops[-1].bound - nest.alternate.limit if nest.alternate else 0
 
 
 def _runs(nest: Nest) -> NDArray[np.bool_]:

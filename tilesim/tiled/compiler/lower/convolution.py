@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.padding import Padding
 from tilesim.tiled.compiler.nest import Line, NestWriter
@@ -70,15 +71,28 @@ def _windows(
         ],
         Alternate("zb", outputs % lanes) if outputs % lanes else None,
     )
+    return weighted(task, op, nest, Operation.CONVOLUTION, padding, data, rows)
+
+
+def weighted(
+    task: Task,
+    op: Convolution | DepthwiseConvolution | FullyConnected,
+    nest: NestWriter,
+    operation: Operation,
+    padding: Padding,
+    weights: NDArray[Any],
+    rows: NDArray[np.int32],
+) -> TensorOp:
+    """A tensorop with weights and parameter rows, which get their places in wide memory."""
     return TensorOp(
         tiles=task.tiles,
-        operation=Operation.CONVOLUTION,
+        operation=operation,
         nest=nest.nest,
         reduce=nest.reduce,
-        input=nest.reference("input", source.at(-padding.top, -padding.left)),
-        weights=nest.reference("weights", task.keep(data)),
+        input=nest.reference("input", task.inputs[0].at(-padding.top, -padding.left)),
+        weights=nest.reference("weights", task.keep(weights)),
         parameters=nest.reference("parameters", task.keep(rows)),
-        output=nest.reference("output", target.at(0, 0)),
+        output=nest.reference("output", task.output.at(0, 0)),
         input_type=task.input_type,
         weight_type=element_type(weights.dtype),
         output_type=task.output_type,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import padded
-from tilesim.tiled.compiler.lower.convolution import lower_convolution
+from tilesim.tiled.compiler.lower.convolution import lower_convolution, weighted
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.parameters import byte_weights, requantisation_rows
-from tilesim.tiled.compiler.task import Task, element_type
+from tilesim.tiled.compiler.task import Task
 from tilesim.tiled.isa.instructions import Operation, TensorOp
 
 
@@ -46,28 +46,7 @@ def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
             Line("lane", vector, {}),
         ]
     )
-    return [
-        TensorOp(
-            tiles=task.tiles,
-            operation=Operation.DEPTHWISE,
-            nest=nest.nest,
-            reduce=nest.reduce,
-            input=nest.reference("input", source.at(-op.padding.top, -op.padding.left)),
-            weights=nest.reference("weights", task.keep(data)),
-            parameters=nest.reference("parameters", task.keep(rows)),
-            output=nest.reference("output", target.at(0, 0)),
-            input_type=task.input_type,
-            weight_type=element_type(weights.dtype),
-            output_type=task.output_type,
-            input_zero_point=op.input_zero_point,
-            weight_zero_point=op.weight_zero_point,
-            output_zero_point=op.output_zero_point,
-            rule=op.rule,
-            clamp=op.clamp,
-            produce=nest.outermost,
-            layer=task.layer,
-        )
-    ]
+    return [weighted(task, op, nest, Operation.DEPTHWISE, op.padding, data, rows)]
 
 
 def channel_block(words: int, most: int) -> int:
