@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -66,13 +65,3 @@ def without(program: Program, section: str, place: int) -> Program:
 
 def instructions(program: Program) -> list[tuple[str, int, Instruction]]:
     return [(section, k, op) for section in ("load", "run") for k, op in enumerate(getattr(program, section))]
-
-
-def mutants(program: Program, count: int, seed: int) -> Iterator[tuple[str, Program]]:
-    """``count`` programs with one number changed by one, and what was changed."""
-    every = [(section, k, path) for section, k, op in instructions(program) for path in places(op)]
-    chosen = random.Random(seed)  # noqa: S311 - no secret
-    for section, k, path in chosen.sample(every * (1 + count // len(every)), count):
-        by = chosen.choice((-1, 1))
-        op = getattr(program, section)[k]
-        yield f"{op.label} {'.'.join(map(str, path))} {by:+}", changed(program, (section, k, *path), by)

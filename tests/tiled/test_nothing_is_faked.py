@@ -1,6 +1,5 @@
 """Take an instruction away, or change one of its numbers by one, and the answer changes or the run is refused."""
 
-from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +10,34 @@ from tests.tiled.mutate import changed, instructions, places, without
 from tilesim.shipped import shipped
 from tilesim.tiled.isa.program import Program
 
+LATER = "the next border raises the flag as well: the wait is longer, the data the same"
+SLOWER = "the tensorop after that raises the flag as well: the border is filled later, still before it is read"
+DEAD = "one more round reads and writes bytes of an older, larger region that nobody needs any more"
+
 BENIGN = {
-    ("expected", 1): "another instruction raises the flag later as well: the wait is longer, the data the same",
-    ("bound", 1): "one more round reads or writes bytes of the same region that nobody needs any more, or zero weights",
+    "border27.south write.nest.loops.0.bound": "one more word of zero points, into the slack behind the map",
+    "border58.south write.nest.loops.0.bound": "one more word of zero points, into bytes that nobody reads",
+    "input27 wait.1.expected": LATER,
+    "convolution1 nest.loops.2.bound": "a fourth kernel row meets the zero weights that fill up the last wide row",
+    "convolution1 wait.0.expected": LATER,
+    "convolution1 wait.1.expected": LATER,
+    "convolution1 wait.2.expected": LATER,
+    "border53.north wait.0.expected": SLOWER,
+    "border53.west wait.0.expected": SLOWER,
+    "depthwiseconvolution2 wait.0.expected": LATER,
+    "depthwiseconvolution2 wait.3.expected": LATER,
+    "border58.north wait.0.expected": SLOWER,
+    "border58.east wait.0.expected": SLOWER,
+    "border58.south wait.0.expected": SLOWER,
+    "border58.west wait.0.expected": SLOWER,
+    "convolution3 wait.0.expected": LATER,
+    "convolution3 wait.1.expected": LATER,
+    "maxpool6 nest.loops.0.bound": DEAD,
+    "maxpool6 nest.loops.1.bound": DEAD,
+    "maxpool6 nest.loops.2.bound": DEAD,
+    "fullyconnected8 nest.loops.3.bound": "an eleventh lane computes a padding byte, which the host drops",
 }
-"""The only kinds of change that may leave the answer as it is, and why."""
+"""Every number that may grow by one without changing the answer, and why; none may shrink by one."""
 
 
 @pytest.fixture(scope="module")
@@ -50,16 +72,17 @@ def test_no_instruction_can_be_left_out(program: Program, images: np.ndarray, an
 
 
 def test_hardly_any_number_can_be_changed_by_one(program: Program, images: np.ndarray, answer: np.ndarray) -> None:
-    found: Counter[str] = Counter()
-    for section, k, op in instructions(program):
-        for path in places(op):
-            for by in (-1, 1):
-                result = outcome(changed(program, (section, k, *path), by), images, answer)
-                found[result] += 1
-                if result == "benign":
-                    assert (path[-1], by) in BENIGN, (op.label, path, by)
-    assert found.total() >= 300
-    assert found["benign"] <= 0.05 * found.total(), found
+    benign: set[str] = set()
+    changes = [
+        (section, k, op, path, by) for section, k, op in instructions(program) for path in places(op) for by in (-1, 1)
+    ]
+    for section, k, op, path, by in changes:
+        if outcome(changed(program, (section, k, *path), by), images, answer) == "benign":
+            assert by == 1, (op.label, path)
+            benign.add(f"{op.label} {'.'.join(map(str, path))}")
+    assert benign <= BENIGN.keys()
+    assert len(changes) >= 300
+    assert len(benign) <= 0.05 * len(changes)
 
 
 def test_a_hang_says_who_waits_for_what_and_who_could_help(program: Program, images: np.ndarray) -> None:

@@ -13,12 +13,12 @@ Item = TypeVar("Item")
 
 
 class Fifo(Generic[Item]):
-    """Holds at most ``depth`` items (None: no bound); one producer, one consumer.
+    """Holds at most ``depth`` items; one producer, one consumer.
 
     A place that is freed in cycle t can be filled from cycle t + 1 on.
     """
 
-    def __init__(self, clock: Clock, depth: int | None = None) -> None:
+    def __init__(self, clock: Clock, depth: int) -> None:
         self._clock = clock
         self.depth = depth
         self.items: deque[Item] = deque()
@@ -62,7 +62,7 @@ class Fifo(Generic[Item]):
         self._offer()
 
     def _offer(self) -> None:
-        if self._room is not None and (self.depth is None or self._occupied < self.depth):
+        if self._room is not None and self._occupied < self.depth:
             self._occupied += 1
             room, self._room = self._room, None
             room.succeed()

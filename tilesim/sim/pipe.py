@@ -130,18 +130,6 @@ class Pipe:
     def written(self) -> int:
         return self._state.written
 
-    @property
-    def finished(self) -> bool:
-        return self._state.written == self.groups
-
-    @property
-    def ports(self) -> list[Slot]:
-        """Each port it uses, with its highest rank there."""
-        slots = [*self._issue, self._write, *([self._extra] if self._extra else [])]
-        return [
-            Slot(port, min(s.rank for s in slots if s.port is port)) for port in dict.fromkeys(s.port for s in slots)
-        ]
-
     def hold(self, cycle: int, limit: int) -> None:
         """From ``cycle`` on, groups from ``limit`` on wait for a flag; what came before stays as it was."""
         self.advance(cycle)

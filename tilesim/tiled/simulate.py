@@ -29,8 +29,9 @@ def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = Fal
     Args:
         program: what to run; it brings its chip along.
         inputs: an array for each of the program's inputs, of the model's dtype and shape; with a first axis k times
-        as long, k samples are run. keep_tensors: also read every tensor that the program says a place of, when its
-        layer has written it. trace: record what every unit does.
+            as long, k samples are run.
+        keep_tensors: also read every tensor that the program says a place of, when its layer has written it.
+        trace: record what every unit does.
 
     Raises:
         ProgramError: an instruction that the chip could not run.

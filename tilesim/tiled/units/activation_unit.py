@@ -1,7 +1,7 @@
 """The activation unit: int32 sums become the integers of the next layer.
 
-Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes;
-element-wise and pooling layers carry theirs in the instruction.
+Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes or the
+instruction ends; element-wise and pooling layers carry theirs in the instruction.
 
 Timing: none of its own; the three rows cost three wide reads when they change. Source: US 19/025,090 [0028], [0050];
 the rows are an assumption.

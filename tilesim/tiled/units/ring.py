@@ -53,7 +53,7 @@ class RingStop:
     def __init__(self, clock: Clock, topology: Topology, bit: int | None, link: Unit) -> None:
         self.link = link
         self.receiver: Receiver | None = None
-        self.outgoing: deque[tuple[int, Packet]] = deque()
+        self.outgoing: deque[Packet] = deque()
         self.credits = topology.ring.hop_cycles + 1
         self._clock = clock
         self._hop_cycles = topology.ring.hop_cycles
@@ -76,7 +76,7 @@ class RingStop:
 
     def send(self, packet: Packet) -> simpy.Event:
         """Queue a packet from this node; the event is when it has left."""
-        self.outgoing.append((self._clock.cycle, packet))
+        self.outgoing.append(packet)
         self._sent = self._clock.event()
         self.poke()
         return self._sent
@@ -140,8 +140,7 @@ class RingStop:
         if not self.credits:
             self._await_credit()
             return
-        _, packet = self.outgoing.popleft()
-        self._transmit(packet)
+        self._transmit(self.outgoing.popleft())
         if self._sent is not None:
             sent, self._sent = self._sent, None
             sent.succeed()
