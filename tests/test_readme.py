@@ -5,30 +5,24 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 
 import tilesim
+from tests.scripts import ROOT, script
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
 from tilesim.tiled.isa.instructions import INSTRUCTIONS
 from tilesim.tiled.isa.text import write_text
 from tilesim.tiled.topology import MODELLED
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
     """If only the output is new: ``scripts/make_readme.py`` brings the README up to date."""
-    spec = spec_from_file_location("make_readme", ROOT / "scripts" / "make_readme.py")
-    assert spec is not None
-    assert spec.loader is not None
-    make_readme = module_from_spec(spec)
-    spec.loader.exec_module(make_readme)
-    assert make_readme.rewritten(README, tmp_path).splitlines() == README.splitlines()
+    assert script("make_readme").rewritten(README, tmp_path).splitlines() == README.splitlines()
 
 
 def test_it_lists_every_operator_and_every_key_without_a_choice() -> None:

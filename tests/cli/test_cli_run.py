@@ -17,7 +17,7 @@ from tilesim.shipped import shipped
 DIGITS = ("run", "digits", "--topology", "edge-1x1")
 KEYS = {
     *("schema", "cycles", "load_cycles", "clock_hz", "latency_us", "macs", "mac_utilisation", "units", "layers"),
-    *("links", "findings", "inferences", "trace_sha256"),
+    *("links", "findings", "inferences", "trace_sha256", "bytes", "bound_by", "breakdown"),
 }
 
 
@@ -96,14 +96,14 @@ def test_the_chip_of_a_program_may_be_named_again(tilesim: Any, tmp_path: Path) 
 
 
 def test_a_summary_for_people(tilesim: Any) -> None:
-    text = tilesim(*DIGITS, "--set", "grid.rows=2").stdout
+    text = tilesim(*DIGITS, "--set", "grid.rows=9").stdout
     run = api.simulate(
-        api.compile(api.load_network("digits"), api.load_topology("edge-1x1", {"grid.rows": 2})),
+        api.compile(api.load_network("digits"), api.load_topology("edge-1x1", {"grid.rows": 9})),
         [np.zeros((1, 1, 8, 8), np.float32)],
     )
     assert f"{run.cycles:,} cycles" in text
-    assert text.startswith("digits on edge-1x1 with grid.rows=2, one inference\n")
-    assert "1 of 2 compute" in text
+    assert text.startswith("digits on edge-1x1 with grid.rows=9, one inference\n")
+    assert "8 of 9 compute" in text
     assert max(len(line) for line in text.splitlines()) <= 80
 
 
@@ -116,7 +116,7 @@ def test_every_shipped_workload_runs(tilesim: Any) -> None:
 def test_topologies_are_listed(tilesim: Any) -> None:
     text = tilesim("topologies").stdout
     assert all(f"\n{name} " in text for name in api.list_topologies())
-    assert {"edge-1x1", "edge-2x2", "edge-2x4", "edge-4x4", "edge-8x8", "fig2-5x2", "pocket-2x1"} <= {
+    assert {"edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "edge-4x4", "edge-8x8", "fig2-5x2", "pocket-2x1"} <= {
         *api.list_topologies()
     }
 

@@ -20,23 +20,18 @@ from tilesim.sim.clock import Clock
         ({0: 5, 2: None}, []),
         ({0: None, 3: 4}, [4]),
         ({0: 3, 4: 4}, [3, 4]),
+        ({0: 5, 2: 5}, [5]),
+        ({0: 5, 2: 6, 3: 5}, [5]),
         ({0: 0}, [0]),
     ],
 )
 def test_the_last_setting_counts(settings: dict[int, int | None], rings: list[int]) -> None:
     clock = Clock()
-    alarm = Alarm(clock)
     heard: list[int] = []
-    clock.process(_listen(clock, alarm, heard))
+    alarm = Alarm(clock, lambda: heard.append(clock.cycle))
     clock.process(_set(clock, alarm, settings))
     clock.run()
     assert heard == rings
-
-
-def _listen(clock: Clock, alarm: Alarm, heard: list[int]) -> Iterator[simpy.Event]:
-    while True:
-        yield alarm.wait()
-        heard.append(clock.cycle)
 
 
 def _set(clock: Clock, alarm: Alarm, settings: dict[int, int | None]) -> Iterator[simpy.Event]:

@@ -51,6 +51,17 @@ def test_a_wait_is_booked_to_its_reason_and_told_in_words() -> None:
     assert unit.bytes == 12
 
 
+def test_bytes_are_counted_by_the_instruction_in_work() -> None:
+    unit = Unit(Clock(), "chip.unit")
+    for instruction, moved_bytes in (("a", 4), ("b", 8), ("a", 16), ("b", 0)):
+        unit.instruction = instruction
+        unit.add(BUSY, 1, moved_bytes)
+    assert unit.moved == {"a": 20, "b": 8}
+    assert unit.bytes == 28
+    unit.restart()
+    assert unit.bytes == 0
+
+
 def test_what_it_still_waits_for_at_the_end_is_booked_too() -> None:
     clock = Clock()
     unit = Unit(clock, "chip.unit")
@@ -65,8 +76,9 @@ def test_a_new_account_starts_where_it_is_opened() -> None:
     unit = Unit(clock, "chip.unit")
     clock.run(until=5)
     unit.restart()
+    assert unit.spend(BUSY, until=6) == 1
     unit.close(8)
-    assert unit.cycles == {"idle": 3}
+    assert unit.cycles == {BUSY: 1, "idle": 2}
 
 
 def test_booking_backwards_is_an_error() -> None:

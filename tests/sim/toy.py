@@ -20,8 +20,13 @@ class Toy:
     extra: str
     write: str
     limit: int
+    delay: int = 0
+    write_limit: int = 1 << 30
     read: int = 0
     written: int = 0
+    seen: tuple[int, int] = (0, 0)
+    ready: list[int] = field(default_factory=list)
+    """For each group that was read, the cycle from which on it can be written."""
     spent: list[int] = field(default_factory=lambda: [0, 0, 0])
     used: list[tuple[int, str]] = field(default_factory=list)
     """(cycle, stage) of every issue and every write."""
@@ -30,26 +35,45 @@ class Toy:
     def done(self) -> bool:
         return self.written == len(self.groups)
 
-    def step(self, cycle: int, free: Counter[str]) -> tuple[bool, bool, bool, str]:
-        """One cycle: whether it reads, issues, writes, and why it doesn't issue."""
-        may_read = self.read < len(self.groups) and self.read - self.written < self.depth and self.read < self.limit
-        writing = self.written < self.read and free[self.write] > 0
-        reason = self._reason(writing)
-        group = self.written
-        if writing:
+    def step(self, cycle: int, free: Counter[str]) -> tuple[bool, bool, bool, str, str]:
+        """One cycle: whether it reads, issues, writes, and what issues and writes wait for."""
+        self.look()
+        writes_wait = self.step_writes(cycle, free)
+        reading, issuing, reads_wait = self.step_reads(cycle, free)
+        return reading, issuing, not writes_wait, reads_wait, writes_wait
+
+    def look(self) -> None:
+        """See the state at the start of a cycle, which both stages go by."""
+        self.seen = self.read, self.written
+
+    def step_writes(self, cycle: int, free: Counter[str]) -> str:
+        wait = self._writes_wait(cycle, free)
+        if not wait:
             free[self.write] -= 1
             self.spent[2] += 1
             self.used.append((cycle, "write"))
-        reading, issuing = self._read(cycle, free) if may_read else (False, False)
-        if writing and self.spent[2] == self.groups[group][2]:
-            self.written, self.spent[2] = group + 1, 0
-        return reading, issuing, writing, "" if issuing else reason
+            if self.spent[2] == self.groups[self.written][2]:
+                self.written, self.spent[2] = self.written + 1, 0
+        return wait
 
-    def _reason(self, writing: bool) -> str:
-        if self.limit <= self.read < len(self.groups):
+    def step_reads(self, cycle: int, free: Counter[str]) -> tuple[bool, bool, str]:
+        wait = self._reads_wait()
+        reading, issuing = (False, False) if wait else self._read(cycle, free)
+        return reading, issuing, wait if wait or issuing else "port"
+
+    def _reads_wait(self) -> str:
+        read, written = self.seen
+        if self.limit <= read < len(self.groups):
             return "flag"
-        full = self.read == len(self.groups) or self.read - self.written >= self.depth
-        return "fifo" if full and writing else "port"
+        return "fifo" if read == len(self.groups) or read - written >= self.depth else ""
+
+    def _writes_wait(self, cycle: int, free: Counter[str]) -> str:
+        read, written = self.seen
+        if written >= self.write_limit:
+            return "flag"
+        if written == read or cycle < self.ready[written]:
+            return "fifo"
+        return "" if free[self.write] > 0 else "port"
 
     def _read(self, cycle: int, free: Counter[str]) -> tuple[bool, bool]:
         extras, issues, _ = self.groups[self.read]
@@ -67,4 +91,5 @@ class Toy:
             reading = issuing = True
         if self.spent[1] == issues:
             self.read, self.spent[:2] = self.read + 1, [0, 0]
+            self.ready.append(cycle + 1 + self.delay)
         return reading, issuing

@@ -18,7 +18,7 @@ CHANGED: dict[type, tuple[str, ...]] = {
     Alternate: ("limit",),
     Watcher: ("expected", "stride"),
     RingProduce: ("to",),
-    Infeed: ("to", "address", "rows"),
+    Infeed: ("to", "address", "rows", "transfers"),
 }
 """Bases, bounds, counts and bitmaps, by the record that holds them; a reference has strides besides."""
 

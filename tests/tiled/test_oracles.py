@@ -2,7 +2,7 @@
 
 Others stand beside the unit that they are about: 1 to 4 in ``units/test_ttu``, 5 and 28 in ``units/test_mac_array``,
 9 and 10 in ``units/test_ring``, 15 in ``sim/test_fifo``, 16 and the data widths of 36 in ``units/test_tensor_control``,
-17 and 18 in ``units/test_instruction_bus``.
+17 and 18 in ``units/test_instruction_bus``, 19 and 26 in ``units/test_mesh``.
 """
 
 from __future__ import annotations

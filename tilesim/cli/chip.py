@@ -11,6 +11,15 @@ from tilesim.errors import ConfigError
 TopologyOption = Annotated[
     str, typer.Option("--topology", "-t", metavar="NAME_OR_FILE", help="The chip: see `tilesim topologies`.")
 ]
+TopologiesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--topology",
+        "-t",
+        metavar="NAME_OR_FILE",
+        help="The chip: see `tilesim topologies`. Given several times, the chips are compared.",
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the chip, e.g. grid.rows=2; grid=2x4 sets both."),

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.chip import SetOption, TopologyOption, overrides
-from tilesim.cli.inputs import load_inputs, random_inputs
+from tilesim.cli.chip import SetOption, TopologiesOption, overrides
+from tilesim.cli.compare import compare
 from tilesim.cli.progress import progress
-from tilesim.errors import ArrayError, InputError, ProgramError
+from tilesim.cli.simulation import samples, simulated
+from tilesim.errors import InputError
 from tilesim.files import Array, all_or_nothing
 from tilesim.report.keys import differences
 from tilesim.run import FILES, Run
@@ -26,7 +27,7 @@ def run(
         str,
         typer.Argument(metavar="MODEL_OR_PROGRAM", help="A .tflite, .onnx, .yaml or .tasm file, or a workload's name."),
     ],
-    topology: TopologyOption = "",
+    topology: TopologiesOption = None,
     set_: SetOption = None,
     inputs: Annotated[
         Path | None,
@@ -46,14 +47,17 @@ def run(
         ),
     ] = False,
 ) -> None:
-    """Run a model or a program on a chip."""
+    """Run a model or a program on a chip, or a model on several chips to compare them."""
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out}: must be a folder, or not be there yet")
     changes = overrides(set_)
+    if topology is not None and len(topology) > 1:
+        _refuse_files(model, out, trace)
+        compare(model, topology, changes, inputs, json)
+        return
     with progress(f"compiling {model}"):
-        program = _program(model, topology, changes)
-    with progress(f"simulating {program.name} on {program.topology.name}"):
-        result = _result(model, program, inputs, trace)
+        program = _program(model, topology[0] if topology else "", changes)
+    result = simulated(model, program, inputs, trace)
     if out is not None:
         _save(program, result, out)
     if json:
@@ -62,9 +66,24 @@ def run(
         _show(program, result, changes, out)
 
 
+def _refuse_files(model: str, out: Path | None, trace: bool) -> None:
+    """What makes no sense with several chips."""
+    reasons = {
+        f"{model}: a program is compiled for one chip; give the model, or at most one --topology": _is_program(model),
+        "--out keeps the files of one run; give one --topology": out is not None,
+        "--trace records one run; give one --topology": trace,
+    }
+    if faults := [fault for fault, holds in reasons.items() if holds]:
+        raise InputError(faults)
+
+
+def _is_program(model: str) -> bool:
+    return Path(model).suffix == ".tasm"
+
+
 def _program(model: str, topology: str, changes: dict[str, object]) -> Program:
     """The program to run, compiled if need be."""
-    if Path(model).suffix == ".tasm":
+    if _is_program(model):
         return _ready_program(model, topology, changes)
     if not topology:
         raise InputError("--topology must name the chip that the model is to run on; `tilesim topologies` lists them")
@@ -95,16 +114,6 @@ def _must_be_same(path: str, ours: Topology, given: Topology) -> None:
     )
 
 
-def _result(model: str, program: Program, inputs: Path | None, trace: bool) -> Run:
-    arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
-    try:
-        return api.simulate(program, arrays, trace=trace)
-    except ArrayError as error:
-        raise ArrayError(f"{inputs or model}: {fault}" for fault in error.faults) from None
-    except ProgramError as error:
-        raise ProgramError(f"{model}: {fault}" for fault in error.faults) from None
-
-
 def _save(program: Program, result: Run, folder: Path) -> None:
     try:
         with all_or_nothing(folder, FILES) as made:
@@ -117,8 +126,7 @@ def _save(program: Program, result: Run, folder: Path) -> None:
 def _show(program: Program, result: Run, changes: dict[str, object], out: Path | None) -> None:
     from tilesim.report.terminal import show, summary
 
-    samples = [len(array) // tensor.shape[0] for tensor, array in zip(program.outputs, result.outputs, strict=True)]
-    show(summary(result.statistics, changes, max(samples, default=1)), "")
+    show(summary(result.statistics, changes, samples(program, result)), "")
     for tensor, array in zip(program.outputs, result.outputs, strict=True):
         typer.echo(_described(tensor.name, array))
     if result.trace is not None:

@@ -17,14 +17,18 @@ KINDS = {
 }
 """Kinds of layers whose names in the statistics are not yet words."""
 
+MACS = "macs"
 WAITS = {
-    "credit": "waiting for room on a link",
-    "fifo": "waiting for room in the output FIFO",
-    "flag": "waiting for data that are still on their way",
-    "host": "waiting for the host",
-    "port": "waiting for a memory port that another unit has",
+    "output write": "waiting for outputs to be written",
+    "port": "waiting for a memory port",
+    "mesh": "waiting for borders, which the mesh brings or fills",
+    "ring": "waiting for rows that come over the ring",
+    "host": "waiting for the host's inputs",
+    "instruction bus": "waiting for an instruction",
+    "flags": "waiting for other work of the tile",
 }
-IDLE = "idle before the first layer and after the last"
+"""What bounds a layer, beside its MACs, in words."""
+DONE = "done with the last layer"
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,11 @@ class Cost:
 def kind_words(kind: str) -> str:
     """A kind of layer in words: ``fullyconnected`` is ``fully connected``."""
     return KINDS.get(kind, kind)
+
+
+def cause_words(cause: str | None) -> str:
+    """What bounds a layer, for a table."""
+    return "MACs" if cause == MACS else cause or "-"
 
 
 def mac_arrays(statistics: Statistics) -> list[Mapping[str, Any]]:
@@ -55,9 +64,10 @@ def costs(statistics: Statistics) -> list[Cost]:
     arrays = working(statistics)
     totals: Counter[str] = Counter()
     for array in arrays:
-        totals[IDLE] += array["idle_cycles"]
-        for reason, stalled in array["stall_cycles"].items():
-            totals[WAITS.get(reason, f"waiting for {reason}")] += stalled
+        totals[DONE] += array["stall_cycles"].get("work", 0)
+    for cause, waited in statistics["breakdown"].items():
+        if cause != MACS:
+            totals[WAITS[cause]] += waited
     for what, busy in _computing(statistics["layers"]):
         totals[what] += busy
     each = ((what, round(total / max(1, len(arrays)))) for what, total in totals.items())

@@ -10,10 +10,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilesim.report.costs import Statistics, costs, kind_words, mac_arrays, working
+from tilesim.report.costs import Statistics, cause_words, costs, kind_words, mac_arrays, working
 
 LARGEST = 3
-NARROWEST = 60
+NARROWEST = 80
 """Columns below which nothing gets shorter, so that numbers stay whole: the terminal folds the lines."""
 
 
@@ -36,17 +36,17 @@ def summary(statistics: Statistics, changes: Mapping[str, object] | None = None,
 
     ``changes`` are the keys of the chip that the user has set.
     """
-    title = heading(statistics, changes or {}, samples)
+    title = heading(statistics["network"], statistics["topology"], changes, samples)
     return Group(title, "", layer_table(statistics), "", totals(statistics), "", largest(statistics))
 
 
-def heading(statistics: Statistics, changes: Mapping[str, object], samples: int) -> Text:
+def heading(network: str, chip: str, changes: Mapping[str, object] | None, samples: int) -> Text:
     """Which network on which chip."""
-    what_if = ", ".join(f"{key}={value}" for key, value in changes.items())
+    what_if = ", ".join(f"{key}={value}" for key, value in (changes or {}).items())
     return Text.assemble(
-        (printable(statistics["network"]), "bold"),
+        (printable(network), "bold"),
         " on ",
-        (printable(statistics["topology"]), "bold"),
+        (printable(chip), "bold"),
         f" with {printable(what_if)}" if changes else "",
         ", one inference" if samples == 1 else f", {samples:,} samples together",
     )
@@ -89,10 +89,11 @@ def layer_table(statistics: Statistics) -> Table:
     table.add_column("kind")
     for title in ("MACs", "cycles", "of run", "MACs used"):
         table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("bound by", no_wrap=True)
     for layer in statistics["layers"]:
         table.add_row(_cut(short_name(layer["name"])), _cut(kind_words(layer["kind"])), *_numbers(layer, statistics))
     outside = statistics["cycles"] - sum(layer["cycles"] for layer in statistics["layers"])
-    between = {"cycles": outside, "macs": 0}
+    between = {"cycles": outside, "macs": 0, "bound_by": None}
     table.add_row(_cut("outside layers"), "", *_numbers(between, statistics))
     table.add_row(_cut("total"), "", *_numbers(statistics, statistics), style="bold")
     return table
@@ -132,6 +133,7 @@ def _numbers(layer: Mapping[str, Any], statistics: Statistics) -> Iterator[str]:
     yield f"{cycles:,}" if cycles else "-"
     yield _share(cycles, statistics) if cycles else "-"
     yield f"{layer['mac_utilisation']:.1%}" if macs and cycles else "-"
+    yield cause_words(layer["bound_by"])
 
 
 def _share(cycles: int, statistics: Statistics) -> str:

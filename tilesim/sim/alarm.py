@@ -1,6 +1,8 @@
-"""An alarm clock that can be set anew while somebody sleeps."""
+"""An alarm clock that can be set anew."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import simpy
 
@@ -8,28 +10,24 @@ from tilesim.sim.clock import Clock
 
 
 class Alarm:
-    """Wakes one waiting process at the cycle that was set last; setting it again takes the earlier setting back."""
+    """Calls ``ring`` at the cycle that was set last; setting it again takes the earlier setting back."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, ring: Callable[[], None]) -> None:
         self._clock = clock
-        self._ring = clock.event()
+        self._ring = ring
+        self._cycle: int | None = None
         self._setting: simpy.Event | None = None
 
     def set(self, cycle: int | None) -> None:
         """Ring at ``cycle`` (None: not at all until set again)."""
-        if cycle is None:
-            self._setting = None
+        if cycle == self._cycle:
             return
-        timeout = self._clock.timeout(cycle - self._clock.cycle)
-        timeout.callbacks.append(self._fire)
-        self._setting = timeout
-
-    def wait(self) -> simpy.Event:
-        """The next ring."""
-        self._ring = self._clock.event()
-        return self._ring
+        self._cycle, self._setting = cycle, None
+        if cycle is not None:
+            self._setting = self._clock.timeout(cycle - self._clock.cycle)
+            self._setting.callbacks.append(self._fire)
 
     def _fire(self, timeout: simpy.Event) -> None:
         if timeout is self._setting:
-            self._setting = None
-            self._ring.succeed()
+            self._cycle = self._setting = None
+            self._ring()

@@ -1,51 +1,135 @@
-"""Plans all pipes that share memory ports, again whenever something changes."""
+"""Plans all pipes of a chip, each again whenever something changes that it depends on."""
 
 from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
 
 import simpy
 
 from tilesim.sim.alarm import Alarm
 from tilesim.sim.clock import Clock, Phase
-from tilesim.sim.pipe import Pipe
+from tilesim.sim.pipe import Pipe, Slot
+from tilesim.sim.port import Port
+
+
+@dataclass(eq=False)
+class _Client:
+    """A pipe in work: where it competes, where it has told its accesses, and who waits for how many of its groups."""
+
+    pipe: Pipe
+    alarm: Alarm
+    slots: list[Slot] = field(default_factory=list)
+    published: list[Slot] = field(default_factory=list)
+    awaited: list[tuple[int, simpy.Event]] = field(default_factory=list)
+    stale: bool = False
 
 
 class Arbiter:
-    """Keeps the pipes of one group of ports in step.
+    """Keeps the pipes of all memory ports in step.
 
-    ``order`` 0 is planned first; a pipe only competes with those before it. A change in cycle t (a pipe starts, a
-    flag releases one, a single access takes a port) lets every pipe advance to t and plan anew from t, in that order,
-    in the settle phase of t.
+    A change in cycle t (a pipe starts, a flag holds or releases one, a single access takes a port) makes pipes stale:
+    those that it is about, and those of lower rank at a port where the accesses from t on are others than was said. In
+    the settle phase of t stale pipes advance to t and are planned anew, until none is stale. Whatever the order in
+    which they are taken, the end is the same, since what happens in a cycle depends on earlier cycles and, at each
+    port, on higher ranks only; taking the highest ranks first only saves work.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._pipes: dict[int, tuple[Pipe, Alarm]] = {}
+        self._clients: dict[Pipe, _Client] = {}
+        self._at: dict[Port, dict[int, _Client]] = defaultdict(dict)
+        self._stale: list[tuple[list[int], int, _Client]] = []
+        self._numbers = 0
         self._requested = False
 
-    def add(self, order: int, pipe: Pipe) -> None:
-        self._pipes[order] = (pipe, Alarm(self._clock))
+    def add(self, pipe: Pipe, slots: Sequence[Slot]) -> None:
+        """Let ``pipe`` compete at ``slots`` from this cycle to its end; those above it have to tell what they do."""
+        if pipe not in self._clients:
+            self._clients[pipe] = _Client(pipe, Alarm(self._clock, lambda: self._ring(pipe)))
+        client = self._clients[pipe]
+        client.slots += slots
+        self._outdate(client)
+        for slot in slots:
+            self._at[slot.port][slot.rank] = client
+            for rank, other in self._at[slot.port].items():
+                if rank < slot.rank and Slot(slot.port, rank) not in other.published:
+                    self._outdate(other)
 
-    def remove(self, order: int) -> None:
-        del self._pipes[order]
+    def change(self, pipe: Pipe) -> None:
+        """A flag holds or releases ``pipe`` from this cycle on."""
+        self._outdate(self._clients[pipe])
 
-    def change(self) -> None:
-        """Something that pipes depend on has changed in this cycle."""
-        if self._pipes and not self._requested:
+    def access(self, slot: Slot) -> None:
+        """Make a single access in this cycle, which all above ``slot`` leave to it."""
+        now = self._clock.cycle
+        if not slot.port.free(slot.rank, now)[0]:
+            raise AssertionError(f"{slot.port.name} has no access left in cycle {now} for rank {slot.rank}")
+        slot.port.taken[slot.rank].append(now, now + 1)
+        self._outdate_below(slot)
+
+    def reach(self, pipe: Pipe, written: int) -> simpy.Event:
+        """When ``pipe`` has written ``written`` groups."""
+        client, event = self._clients[pipe], self._clock.event()
+        client.awaited.append((written, event))
+        self._outdate(client)
+        return event
+
+    def _ring(self, pipe: Pipe) -> None:
+        """``pipe`` has written as many groups as somebody waits for."""
+        pipe.advance(self._clock.cycle)
+        client = self._clients[pipe]
+        if pipe.written == pipe.groups:
+            del self._clients[pipe]
+            for slot in client.slots:
+                del self._at[slot.port][slot.rank]
+        for written, event in client.awaited:
+            if written <= pipe.written:
+                event.succeed()
+        client.awaited = [each for each in client.awaited if each[0] > pipe.written]
+
+    def _outdate_below(self, slot: Slot) -> None:
+        for rank, client in self._at[slot.port].items():
+            if rank > slot.rank:
+                self._outdate(client)
+
+    def _outdate(self, client: _Client) -> None:
+        if client.stale:
+            return
+        client.stale = True
+        ranks = sorted((slot.rank for slot in client.slots), reverse=True)
+        self._numbers += 1
+        heappush(self._stale, (ranks, self._numbers, client))
+        if not self._requested:
             self._requested = True
             self._clock.phase(Phase.SETTLE).callbacks.append(self._settle)
 
-    def reach(self, order: int, written: int) -> simpy.Event:
-        """When the pipe has written ``written`` groups."""
-        pipe, alarm = self._pipes[order]
-        pipe.target = written
-        self.change()
-        return alarm.wait()
-
     def _settle(self, _: simpy.Event) -> None:
+        while self._stale:
+            client = heappop(self._stale)[-1]
+            client.stale = False
+            if client.pipe in self._clients:
+                self._plan(client)
         self._requested = False
-        now = self._clock.cycle
-        pipes = [self._pipes[order] for order in sorted(self._pipes)]
-        for pipe, _alarm in pipes:
-            pipe.advance(now)
-        for place, (pipe, alarm) in enumerate(pipes):
-            alarm.set(pipe.plan(publish=place < len(pipes) - 1))
+
+    def _plan(self, client: _Client) -> None:
+        pipe, now = client.pipe, self._clock.cycle
+        pipe.advance(now)
+        pipe.target = min((written for written, _ in client.awaited), default=pipe.groups)
+        before = [_told(slot, now) for slot in client.slots]
+        for slot in client.published:
+            slot.port.taken[slot.rank].cut(now)
+        client.published = [slot for slot in client.slots if self._has_others_below(slot, client)]
+        client.alarm.set(pipe.plan(client.published))
+        for slot, told in zip(client.slots, before, strict=True):
+            if _told(slot, now) != told:
+                self._outdate_below(slot)
+
+    def _has_others_below(self, slot: Slot, client: _Client) -> bool:
+        return any(rank > slot.rank and other is not client for rank, other in self._at[slot.port].items())
+
+
+def _told(slot: Slot, cycle: int) -> tuple[list[int], list[int]]:
+    return slot.port.taken[slot.rank].since(cycle)

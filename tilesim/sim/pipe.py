@@ -1,15 +1,16 @@
 """Groups of memory accesses on their way through an engine: read, queue, write.
 
-Every engine of a tile that moves data between memories has this shape. A tensor control reads the operands of a
-result group, queues the results, writes them; a DMA reads words, queues a row, writes it, or the reverse.
+Every engine that moves data between memories has this shape. A tensor control reads the operands of a result group,
+queues the results, writes them; a DMA reads words, queues a row, writes it, or the reverse; a mesh link reads words in
+one tile and writes them in another.
 
 Timing, cycle by cycle. The read stage takes one group after the other: first its *extra* reads (parameters, partial
 sums; wide port only), then its *issue* reads. It may start group g once fewer than ``depth`` groups that it started
-before are unwritten. The write stage takes a group when all its reads are done. Either goes on in each cycle in which
-its ports have an access left; the last extra and the first issue read share a cycle only if the extra reads' port has
-an access left for both. So the end of reading of group g is the L-th free slot after max(end of reading g - 1,
-end of writing g - depth), and the end of writing the W-th free slot after max(end of reading g, end of writing g -
-1).
+before are unwritten. The write stage takes a group ``delay`` cycles after all its reads are done. Either goes on in
+each cycle in which its ports have an access left; the last extra and the first issue read share a cycle only if the
+extra reads' port has an access left for both. So the end of reading of group g is the L-th free slot after max(end of
+reading g - 1, end of writing g - depth), and the end of writing the W-th free slot after max(end of reading g + delay,
+end of writing g - 1).
 
 The arithmetic below jumps from one change to the next instead of stepping cycles, and over whole periods once the
 pattern repeats.
@@ -18,8 +19,8 @@ pattern repeats.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -31,12 +32,22 @@ Counts = NDArray[np.int64]
 
 
 class Activity(NamedTuple):
-    """What both stages do in a cycle; ``reason`` is why the read stage does not issue."""
+    """What both stages do in a cycle, and what one that does nothing waits for.
+
+    That is a ``flag``, the queue (``fifo``: for the reads a place in it, for the writes something in it), or a
+    ``port``. ``reads_wait`` is about issue reads: it is also there while extra reads go on.
+    """
 
     reading: bool
     issuing: bool
     writing: bool
-    reason: str
+    reads_wait: str
+    writes_wait: str
+
+    @property
+    def reason(self) -> str:
+        """Why the read stage does not issue; that a queue stays full is the doing of what the writes wait for."""
+        return self.writes_wait or "fifo" if self.reads_wait == "fifo" else self.reads_wait
 
 
 class Slot(NamedTuple):
@@ -60,10 +71,20 @@ class Costs:
         return [*(np.flatnonzero((table[:, 1:] != table[:, :-1]).any(axis=0)) + 1).tolist(), table.shape[1]]
 
 
+class _Stretch(NamedTuple):
+    """Activities, each for some cycles, one after the other, and all of them ``times`` times."""
+
+    steps: tuple[tuple[Activity, int], ...]
+    times: int
+
+
+_Log = list[_Stretch]
+
+
 @dataclass
 class _State:
-    """Where a pipe stands at the start of cycle ``cycle``: groups read and written, and what is left of the present
-    ones.
+    """Where a pipe stands at the start of cycle ``cycle``: groups read and written, what is left of the present ones,
+    and when those that were read but can't be written yet can.
     """
 
     cycle: int
@@ -72,6 +93,11 @@ class _State:
     extras: int = 0
     issues: int = 0
     writes: int = 0
+    arrivals: tuple[int, ...] = ()
+
+    def copy(self) -> _State:
+        """Several times faster than :func:`dataclasses.replace`."""
+        return _State(self.cycle, self.read, self.written, self.extras, self.issues, self.writes, self.arrivals)
 
 
 class _Free(NamedTuple):
@@ -95,8 +121,9 @@ class Pipe:
     """One instruction's groups on their way; see the module's docstring for the timing.
 
     ``issue`` names the ports of an issue read (all or none), ``extra`` that of an extra read, ``write`` that of a
-    write. Groups from ``limit`` on wait for a flag. ``move(first, end)`` is called in order as groups get written; it
-    carries their data. ``book(activity, cycles)`` is called with every cycle from the start on, in order.
+    write. Flags may hold both stages: groups from ``limit`` on are not read, those from ``write_limit`` on not
+    written. ``move(first, end)`` is called in order as groups get written; it carries their data. ``book(activity,
+    cycles)`` is called with every cycle from the start on; in order if ``every_span``.
     """
 
     def __init__(
@@ -110,85 +137,86 @@ class Pipe:
         write: Slot,
         move: Callable[[int, int], None],
         book: Callable[[Activity, int], None],
+        delay: int = 0,
         every_span: bool = False,
     ) -> None:
         self.groups = len(costs.issues)
         self.limit = self.groups
+        self.write_limit = self.groups
         self.target = self.groups
+        self.slots = (*issue, write, *([] if extra is None else [extra]))
         self._costs = tuple(column.tolist() for column in (costs.extras, costs.issues, costs.writes))
         self._run_ends = costs.run_ends()
-        self._depth = depth
+        self._depth, self._delay = depth, delay
         self._issue, self._extra, self._write = issue, extra, write
         self._writes_extra_port = extra is not None and extra.port is write.port
         self._writes_issue_port = tuple(slot.port is write.port for slot in issue)
         self._move, self._book = move, book
         self._every_span = every_span
         self._state = self._loaded(_State(cycle))
-        self._planned: tuple[_State, list[tuple[Activity, int]]] | None = None
+        self._planned: tuple[_State, _Log] | None = None
 
     @property
     def written(self) -> int:
         return self._state.written
 
     def hold(self, cycle: int, limit: int) -> None:
-        """From ``cycle`` on, groups from ``limit`` on wait for a flag; what came before stays as it was."""
+        """From ``cycle`` on, groups from ``limit`` on are not read; what came before stays as it was."""
         self.advance(cycle)
         self.limit = limit
+
+    def hold_writes(self, cycle: int, limit: int) -> None:
+        """From ``cycle`` on, groups from ``limit`` on are not written; what came before stays as it was."""
+        self.advance(cycle)
+        self.write_limit = limit
 
     def advance(self, cycle: int) -> None:
         """Let everything happen that happens before ``cycle``."""
         if self._planned is not None and self._planned[0].cycle == cycle:
             state, log = self._planned
         else:
-            state, log = replace(self._state), []
-            self._run(state, cycle, self.groups, log, None)
+            state, log = self._state.copy(), []
+            self._run(state, cycle, self.groups, log)
         self._planned = None
         before, self._state = self._state.written, state
-        for activity, cycles in log:
+        for activity, cycles in self._spans(log):
             self._book(activity, cycles)
         if state.written > before:
             self._move(before, state.written)
 
-    def plan(self, publish: bool) -> int | None:
+    def plan(self, publish: Sequence[Slot] = ()) -> int | None:
         """When ``target`` groups will have been written, if nothing changes; None: never.
 
-        With ``publish`` its ports are told the accesses until then, for the clients below. Extra reads are not among
-        them: a pipe that has some, or that writes where it reads, must be the lowest client of that port.
+        The ports in ``publish`` are told all accesses to come, for the clients below. Extra reads are not among them: a
+        pipe that has some, or that writes where it reads, must be the lowest client of that port.
         """
-        state = replace(self._state)
-        log: list[tuple[Activity, int]] = []
-        taken = [(slot, slot.port.taken[slot.rank]) for slot in (*self._issue, self._write)]
-        for _, intervals in taken:
-            intervals.cut(state.cycle)
-        self._run(state, NEVER, self.target, log, taken if publish else None)
+        state = self._state.copy()
+        log: _Log = []
+        self._run(state, NEVER, self.target, log)
         self._planned = (state, log)
-        return state.cycle if state.written >= self.target else None
+        reached = state.written >= self.target
+        if publish:
+            rest: _Log = []
+            self._run(state.copy(), NEVER, self.groups, rest)
+            for slot in publish:
+                self._publish(slot, log + rest)
+        return state.cycle if reached else None
 
-    def _run(
-        self,
-        state: _State,
-        until: int,
-        target: int,
-        log: list[tuple[Activity, int]],
-        taken: list[tuple[Slot, Intervals]] | None,
-    ) -> None:
+    def _run(self, state: _State, until: int, target: int, log: _Log) -> None:
         """Go on to cycle ``until`` or to ``target`` written groups, whichever comes first, or to a standstill."""
         mark: _Mark | None = None
         change = state.cycle
-        skipping = taken is None and not self._every_span
         while state.cycle < until and state.written < target:
             if state.cycle >= change:
                 mark = None
-            free = self._free(state.cycle)
-            change = free.until
+                free = self._free(state.cycle)
+                change = free.until
             activity, cycles = self._next(state, free)
             cycles = min(cycles, change - state.cycle, until - state.cycle)
             if cycles >= NEVER - state.cycle:
                 return
-            if taken is not None:
-                self._publish(taken, state.cycle, cycles, activity)
-            log.append((activity, cycles))
-            if self._step(state, activity, cycles, free.extra) and skipping:
+            log.append(_Stretch(((activity, cycles),), 1))
+            if self._step(state, activity, cycles, free.extra):
                 mark = self._skip(state, mark, min(change, until), target, log)
 
     def _free(self, cycle: int) -> _Free:
@@ -208,34 +236,38 @@ class Pipe:
 
     def _next(self, state: _State, free: _Free) -> tuple[Activity, int]:
         """What happens in the present cycle, and for how many cycles it stays like that."""
-        writing = state.written < state.read and free.write > 0
+        writes_wait = self._holds_writes(state) or ("" if free.write else "port")
+        writing = not writes_wait
         cycles = state.writes if writing else NEVER
-        reason = self._holds_reads(state, writing)
-        if reason:
-            return Activity(False, False, writing, reason), cycles
+        if state.arrivals:
+            cycles = min(cycles, state.arrivals[0] - state.cycle)
+        reads_wait = self._holds_reads(state)
+        if reads_wait:
+            return Activity(False, False, writing, reads_wait, writes_wait), cycles
         extra = free.extra - (writing and self._writes_extra_port)
         if state.extras >= extra > 0:
-            return Activity(True, False, writing, "port"), min(cycles, state.extras // extra)
+            return Activity(True, False, writing, "port", writes_wait), min(cycles, state.extras // extra)
         issue = all(
             left > (writing and shared) for left, shared in zip(free.issue, self._writes_issue_port, strict=True)
         )
         if issue and (extra > 0 or not state.extras):
-            return Activity(True, True, writing, ""), min(cycles, state.issues)
+            return Activity(True, True, writing, "", writes_wait), min(cycles, state.issues)
         if state.extras and extra > 0:
-            return Activity(True, False, writing, "port"), 1
-        return Activity(False, False, writing, "port"), cycles
+            return Activity(True, False, writing, "port", writes_wait), 1
+        return Activity(False, False, writing, "port", writes_wait), cycles
 
-    def _holds_reads(self, state: _State, writing: bool) -> str:
-        """Why the read stage may not go on, whatever its ports; nothing if it may.
-
-        A queue that is full because the writes are denied their port is the port's doing.
-        """
-        through = state.read == self.groups
-        if not through and state.read >= self.limit:
+    def _holds_reads(self, state: _State) -> str:
+        """What the read stage waits for, whatever its ports; nothing if it may go on."""
+        if state.read < self.groups and state.read >= self.limit:
             return "flag"
-        if through or state.read - state.written >= self._depth:
-            return "fifo" if writing else "port"
-        return ""
+        full = state.read == self.groups or state.read - state.written >= self._depth
+        return "fifo" if full else ""
+
+    def _holds_writes(self, state: _State) -> str:
+        """What the write stage waits for, whatever its port."""
+        if state.written >= self.write_limit:
+            return "flag"
+        return "" if state.written < state.read - len(state.arrivals) else "fifo"
 
     def _step(self, state: _State, activity: Activity, cycles: int, extra: int) -> bool:
         """Carry ``cycles`` cycles of ``activity`` out; True when a group has been read."""
@@ -246,44 +278,70 @@ class Pipe:
                 state.written += 1
                 if state.written < self.groups:
                     state.writes = self._costs[2][state.written]
+        state.cycle += cycles
         if activity.reading:
             if activity.issuing:
                 state.extras = 0
                 state.issues -= cycles
             else:
                 state.extras -= min(state.extras, cycles * (extra - (activity.writing and self._writes_extra_port)))
-            if not state.issues:
-                state.read += 1
-                done = True
-                if state.read < self.groups:
-                    state.extras, state.issues = self._costs[0][state.read], self._costs[1][state.read]
-        state.cycle += cycles
+            done = not state.issues
+        if done:
+            self._queue(state)
+        if state.arrivals and state.arrivals[0] == state.cycle:
+            state.arrivals = state.arrivals[1:]
         return done
 
-    def _skip(
-        self, state: _State, mark: _Mark | None, until: int, target: int, log: list[tuple[Activity, int]]
-    ) -> _Mark:
+    def _queue(self, state: _State) -> None:
+        """A group has been read."""
+        state.read += 1
+        if self._delay:
+            state.arrivals = (*state.arrivals, state.cycle + self._delay)
+        if state.read < self.groups:
+            state.extras, state.issues = self._costs[0][state.read], self._costs[1][state.read]
+
+    def _skip(self, state: _State, mark: _Mark | None, until: int, target: int, log: _Log) -> _Mark:
         """Jump whole periods: the state now is as it was at ``mark``, some groups later, and so it will be again."""
-        shape = (state.read - state.written, state.extras, state.issues, state.writes)
+        ages = (arrival - state.cycle for arrival in state.arrivals)
+        shape = (state.read - state.written, state.extras, state.issues, state.writes, *ages)
         if mark is not None and mark.shape == shape and state.written < self.groups:
-            groups, period = state.read - mark.read, log[mark.logged :]
+            groups, period = (
+                state.read - mark.read,
+                tuple(step for stretch in log[mark.logged :] for step in stretch[0]),
+            )
             cycles = sum(length for _, length in period)
             run = bisect_right(self._run_ends, state.written)
             same = run == bisect_right(self._run_ends, state.written - groups)
             last = min(self._run_ends[run], self.limit) - 1 if same else 0
-            times = min(last - state.read, target - 1 - state.written) // groups
+            times = min(last - state.read, min(target, self.write_limit) - 1 - state.written) // groups
             times = min(times, (until - state.cycle) // cycles)
             if times > 0:
-                log.extend([(activity, length * times) for activity, length in period])
+                log.append(_Stretch(period, times))
                 state.cycle += cycles * times
                 state.read += groups * times
                 state.written += groups * times
+                state.arrivals = tuple(arrival + cycles * times for arrival in state.arrivals)
         return _Mark(shape, state.read, len(log))
 
-    def _publish(self, taken: list[tuple[Slot, Intervals]], cycle: int, cycles: int, activity: Activity) -> None:
-        for slot, intervals in taken:
-            if activity.writing if slot is self._write else activity.issuing:
-                intervals.append(cycle, cycle + cycles)
+    def _spans(self, log: _Log) -> Iterator[tuple[Activity, int]]:
+        """How long each activity lasted; cycles of one that comes back are joined if their order doesn't matter."""
+        for steps, times in log:
+            if self._every_span and len(steps) > 1:
+                yield from steps * times
+            else:
+                yield from ((activity, cycles * times) for activity, cycles in steps)
+
+    def _publish(self, slot: Slot, log: _Log) -> None:
+        taken, start = slot.port.taken[slot.rank], self._state.cycle
+        taken.cut(start)
+        for steps, times in log:
+            pattern, at = Intervals(), 0
+            for activity, cycles in steps:
+                if activity.writing if slot is self._write else activity.issuing:
+                    pattern.append(at, at + cycles)
+                at += cycles
+            taken.repeat(pattern, start, at, times)
+            start += at * times
 
     def _loaded(self, state: _State) -> _State:
         state.extras, state.issues, state.writes = (column[0] for column in self._costs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,11 @@ from tilesim.sim.recorder import Recorder
 
 
 class Reason(StrEnum):
-    """Why a unit can't go on. Waiting for an instruction is idleness, all else is a stall."""
+    """Why a unit can't go on.
+
+    Waiting for an instruction that is still to come, with an empty buffer, is idleness; all else is a stall. ``WORK``:
+    the program has no more work for this unit.
+    """
 
     INSTRUCTION = "instruction"
     FLAG = "flag"
@@ -22,6 +27,7 @@ class Reason(StrEnum):
     FIFO = "fifo"
     PORT = "port"
     HOST = "host"
+    WORK = "work"
 
     @property
     def kind(self) -> str:
@@ -44,14 +50,15 @@ class Unit:
     """One hardware unit's track: accounts of cycles by kind, the present wait, and the instruction in work.
 
     Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add
-    up to the length of the run by themselves, and booking backwards is an error.
+    up to the length of the run by themselves, and booking backwards is an error. ``moved`` counts the bytes moved for
+    each instruction.
     """
 
     def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:
         self.clock = clock
         self.track = track
         self.cycles: dict[str, int] = {}
-        self.bytes = 0
+        self.moved: Counter[str] = Counter()
         self.instruction = ""
         self.waiting: Wait | None = None
         self.active_until = 0
@@ -61,6 +68,11 @@ class Unit:
     @property
     def recording(self) -> bool:
         return self._recorder is not None
+
+    @property
+    def bytes(self) -> int:
+        """All bytes moved."""
+        return self.moved.total()
 
     def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:
         """Book the next ``cycles`` cycles."""
@@ -73,11 +85,14 @@ class Unit:
         self._booked += cycles
         if kind != "idle":
             self.active_until = self._booked
-        self.bytes += moved_bytes
+        if moved_bytes:
+            self.moved[self.instruction] += moved_bytes
 
-    def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> None:
-        """Book everything up to the start of cycle ``until`` (now)."""
-        self.add(kind, (self.clock.cycle if until is None else until) - self._booked, moved_bytes)
+    def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
+        """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""
+        cycles = (self.clock.cycle if until is None else until) - self._booked
+        self.add(kind, cycles, moved_bytes)
+        return cycles
 
     def wait(
         self, event: simpy.Event, reason: Reason, describe: Callable[[], str] | None = None
@@ -91,7 +106,8 @@ class Unit:
 
     def restart(self) -> None:
         """Begin a new account now."""
-        self.cycles, self.bytes, self._booked = {}, 0, self.clock.cycle
+        self.cycles, self._booked = {}, self.clock.cycle
+        self.moved.clear()
 
     def close(self, end: int) -> None:
         """Book the rest of the run, which ends at ``end``: what the unit waits for, or idle."""

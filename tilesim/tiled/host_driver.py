@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from tilesim.errors import ArrayError
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.quantise import Quantise
 from tilesim.sim.memory import Bytes
-from tilesim.tiled.isa.program import HostTensor, Program
+from tilesim.tiled.isa.program import Block, HostTensor, Program
 
 Array = NDArray[Any]
 
@@ -43,14 +42,16 @@ def rows_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Byte
 
 def output_array(tensor: HostTensor, data: Bytes) -> Array:
     """A model output from the bytes that the host received, (samples, bytes)."""
-    canonical_shape = _canonical_shape(tensor)
-    pixels, channels = prod(canonical_shape[:-1]), canonical_shape[-1]
-    elements = data[:, : pixels * tensor.pixel_bytes].reshape(len(data), pixels, tensor.pixel_bytes)[:, :, :channels]
-    canonical = np.ascontiguousarray(elements).view(ELEMENTS[tensor.element])
-    stacked = canonical.reshape(len(data) * canonical_shape[0], *canonical_shape[1:]).transpose(tensor.axes)
-    if tensor.scale:
-        return Dequantise(tensor.scale, tensor.zero_point).evaluate([stacked])
-    return np.ascontiguousarray(stacked)
+    received = data.reshape(len(data), tensor.rows, -1)
+    whole = np.empty((len(data), *tensor.extent), ELEMENTS[tensor.element])
+    row = 0
+    for block in tensor.blocks:
+        whole[(slice(None), *block.place)] = _box(block, received[:, row : row + block.rows]).view(whole.dtype)
+        row += block.rows
+    shape = [tensor.shape[axis] for axis in _canonical_order(tensor)]
+    stacked = whole.reshape(-1, *shape).transpose(0, *(axis + 1 for axis in tensor.axes))
+    model = np.ascontiguousarray(stacked).reshape(-1, *tensor.shape[1:])
+    return Dequantise(tensor.scale, tensor.zero_point).evaluate([model]) if tensor.scale else model
 
 
 def _faults(tensor: HostTensor, array: Array) -> list[str]:
@@ -66,19 +67,25 @@ def _faults(tensor: HostTensor, array: Array) -> list[str]:
     return faults
 
 
-def _canonical_shape(tensor: HostTensor) -> tuple[int, ...]:
-    return tuple(tensor.shape[tensor.axes.index(axis)] for axis in range(len(tensor.shape)))
+def _canonical_order(tensor: HostTensor) -> list[int]:
+    """The model's axis that each canonical axis is."""
+    return [tensor.axes.index(axis) for axis in range(len(tensor.axes))]
 
 
-def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> list[Bytes]:
+def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
     element = ELEMENTS[tensor.element]
     if tensor.scale:
         array = Quantise(tensor.scale, tensor.zero_point, element, tensor.rounding).evaluate([array])
-    shape = _canonical_shape(tensor)
-    canonical = array.transpose(np.argsort(tensor.axes))
-    samples = len(array) // tensor.shape[0]
-    pixels = np.full((samples, prod(shape[:-1]), tensor.pixel_bytes), tensor.pad, element)
-    pixels[:, :, : shape[-1]] = canonical.reshape(samples, -1, shape[-1])
-    data = np.full((samples, tensor.rows * row_bytes), tensor.pad, element)
-    data[:, : pixels[0].size] = pixels.reshape(samples, -1)
-    return list(data.view(np.uint8).reshape(samples, tensor.rows, row_bytes).transpose(1, 0, 2))
+    stacked = array.reshape(-1, *tensor.shape).transpose(0, *(axis + 1 for axis in _canonical_order(tensor)))
+    whole = stacked.reshape(-1, *tensor.extent)
+    for block in tensor.blocks:
+        data = np.full((len(whole), block.rows, row_bytes), tensor.pad, element)
+        _box(block, data)[...] = whole[(slice(None), *block.place)]
+        yield from data.view(np.uint8).transpose(1, 0, 2)
+
+
+def _box(block: Block, rows: Array) -> Array:
+    """A view of the box (samples, *extent) in a block's ``rows``, (samples, rows, row bytes)."""
+    height, width, channels = block.extent
+    pixels = rows.reshape(len(rows), -1)[:, : height * width * block.pixel_bytes]
+    return pixels.reshape(len(rows), height, width, block.pixel_bytes)[..., :channels]

@@ -12,7 +12,7 @@ from tilesim.errors import ProgramError
 from tilesim.run import Run
 from tilesim.sim.recorder import Recorder
 from tilesim.tiled import hang, host_driver, statistics
-from tilesim.tiled.isa.check import faults, unmodelled
+from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.hazards import hazards
@@ -38,21 +38,21 @@ def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = Fal
         ArrayError: inputs that do not fit.
         HangError: the run can't go on.
     """
-    found = faults(program) or [*unmodelled(program), *strays(program), *hazards(program)]
+    found = faults(program) or [*strays(program), *hazards(program)]
     if found:
         raise ProgramError(found)
+    program = replace(program, load=_named(program.load, "load"), run=_named(program.run, "run"))
     rows, samples = host_driver.rows_of_inputs(program, inputs)
     recorder = Recorder() if trace else None
     watch = TensorWatch(program, samples)
     chip = Chip(program.topology, samples, recorder, watch.retired if keep_tensors else _forget)
     watch.attach([tile.memories.narrow for tile in chip.tiles])
     chip.fill(program.data)
-    start, load_cycles = chip.run(_named(program.load, "load"), [])
+    start, load_cycles = chip.run(program.load, [])
     hang.refuse(chip, "load", start)
-    start, end = chip.run(_named(program.run, "run"), rows)
+    start, end = chip.run(program.run, rows)
     hang.refuse(chip, "run", start, program.outputs)
-    for unit in chip.units:
-        unit.close(end)
+    chip.close(end)
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]

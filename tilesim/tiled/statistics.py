@@ -7,16 +7,27 @@ from typing import Any
 from tilesim.run import SCHEMA
 from tilesim.sim.recorder import Recorder
 from tilesim.sim.unit import BUSY, Unit
+from tilesim.tiled import bounds, traffic
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
 
 
 def document(program: Program, chip: Chip, load_cycles: int, cycles: int, recorder: Recorder | None) -> dict[str, Any]:
-    """Everything that ``run.json`` holds."""
+    """Everything that ``run.json`` holds.
+
+    ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
+    make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
+    bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
+    :mod:`~tilesim.tiled.traffic`, ``breakdown`` and ``bound_by`` those of :mod:`~tilesim.tiled.bounds`.
+    """
     topology = program.topology
     macs = sum(layer.macs for layer in program.layers)
     peak = topology.tiles * topology.macs_per_cycle * cycles
+    buses = traffic.buses(chip)
+    links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
+    carriers = {unit.track for unit in links}
+    breakdowns = bounds.breakdowns(program, chip)
     return {
         "schema": SCHEMA,
         "machine": topology.machine,
@@ -28,9 +39,11 @@ def document(program: Program, chip: Chip, load_cycles: int, cycles: int, record
         "latency_us": cycles_to_us(cycles, topology.clock_hz),
         "macs": macs,
         "mac_utilisation": macs / peak if peak else 0.0,
-        "units": [_unit(unit) for unit in chip.units if ".link" not in unit.track],
-        "layers": _layers(program, chip),
-        "links": [_link(unit) for unit in chip.units if ".link" in unit.track],
+        "bytes": traffic.total(buses),
+        **_bound(bounds.whole(breakdowns)),
+        "units": [_unit(unit) for unit in chip.units if unit.track not in carriers],
+        "layers": _layers(program, chip, breakdowns, traffic.by_layer(program, buses)),
+        "links": [_link(unit) for unit in links],
         "findings": [],
         "inferences": 1,
         "trace_sha256": recorder.trace().sha256 if recorder else None,
@@ -52,21 +65,30 @@ def _link(unit: Unit) -> dict[str, Any]:
     return {**_unit(unit), "bytes": unit.bytes}
 
 
-def _layers(program: Program, chip: Chip) -> list[dict[str, Any]]:
-    return [_layer(program, chip, k) for k in range(len(program.layers))]
+def _layers(
+    program: Program, chip: Chip, breakdowns: list[dict[str, int]], moved: list[traffic.Traffic]
+) -> list[dict[str, Any]]:
+    return [
+        {**_layer(program, chip, k), "mac_busy_cycles": breakdown.get("macs", 0), "bytes": bytes_, **_bound(breakdown)}
+        for k, (breakdown, bytes_) in enumerate(zip(breakdowns, moved, strict=True))
+    ]
 
 
 def _layer(program: Program, chip: Chip, k: int) -> dict[str, Any]:
-    layer, topology = program.layers[k], program.topology
-    spans = [tile.tensor.spans[k] for tile in chip.tiles if k in tile.tensor.spans]
-    cycles = max(end for _, end in spans) - min(start for start, _ in spans) if spans else 0
-    peak = len(spans) * topology.macs_per_cycle * cycles
+    """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word."""
+    layer = program.layers[k]
+    shares = [tile.tensor.shares[k] for tile in chip.tiles if k in tile.tensor.shares]
+    cycles = max(share.end for share in shares) - min(share.start for share in shares) if shares else 0
+    peak = len(shares) * program.topology.macs_per_cycle * cycles
     return {
         "name": layer.name,
         "kind": layer.kind,
         "macs": layer.macs,
-        "tiles": len(spans),
+        "tiles": len(shares),
         "cycles": cycles,
-        "mac_busy_cycles": sum(tile.tensor.issue_cycles.get(k, 0) for tile in chip.tiles),
         "mac_utilisation": layer.macs / peak if peak else 0.0,
     }
+
+
+def _bound(breakdown: dict[str, int]) -> dict[str, Any]:
+    return {"bound_by": bounds.bound_by(breakdown), "breakdown": breakdown}

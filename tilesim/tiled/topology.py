@@ -138,7 +138,6 @@ class Classifier(Section):
 MODELLED: dict[str, object] = {
     "ring.queue": "split",
     "ring.no_consumer": "stall",
-    "ring.byte_filter": False,
     "ring.consumer_queues": 1,
     "mesh.destination": "narrow",
     "tile.traversal": "adder",

@@ -1,34 +1,47 @@
-"""Traversals of maps by whole wide rows."""
+"""Traversals of parts of maps by whole wide rows."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.network.operators.padding import Padding
+from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
-from tilesim.tiled.compiler.rows import map_words, rows_for, spill_bytes
+from tilesim.tiled.compiler.rows import part_words, rows_for, spill_bytes
 from tilesim.tiled.units import ttu
 
-sides = st.integers(0, 3)
+
+def axis(size: int, parts: int, border: tuple[int, int]) -> Axis:
+    own = Axis.cut(size, parts)
+    need = (range(each.start - border[0], each.stop + border[1]) if each else each for each in own)
+    return Axis(size, own, tuple(need), own)
+
+
+borders = st.tuples(st.integers(0, 3), st.integers(0, 3))
 maps = st.builds(
-    lambda height, width, channels, border, address: FeatureMap(
-        Shape(height, width, channels), Padding(*border), padded(channels, 4), address=4 * address
+    lambda height, width, channels, across, down, address: FeatureMap(
+        Shape(height, width, channels),
+        axis(height, *down),
+        axis(width, *across),
+        tiles=1,
+        pixel_bytes=padded(channels, 4),
+        address=4 * address,
     ),
     st.integers(1, 9),
     st.integers(1, 9),
     st.integers(1, 70),
-    st.tuples(sides, sides, sides, sides),
+    st.tuples(st.integers(1, 4), borders),
+    st.tuples(st.integers(1, 4), borders),
     st.integers(0, 99),
 )
 
 
 @given(maps, st.sampled_from([16, 64, 256]))
-def test_every_word_of_the_map_is_visited_in_order_and_the_rest_stays_in_the_slack(map_: FeatureMap, row: int) -> None:
-    rows = rows_for(map_, row)
-    traversal = map_words(map_, rows, row, 4)
+def test_every_word_of_a_part_is_visited_in_order_and_the_rest_stays_in_the_slack(map_: FeatureMap, row: int) -> None:
+    part = map_.part(0)
+    traversal = part_words(part, row, 4)
     found = ttu.addresses(traversal.nest, traversal.reference).tolist()
     inner = [
-        map_.at(y, 0) + w for y in range(map_.shape.height) for w in range(0, map_.shape.width * map_.pixel_bytes, 4)
+        part.at(y, part.columns.start) + w for y in part.rows for w in range(0, len(part.columns) * map_.pixel_bytes, 4)
     ]
-    assert len(found) * 4 == rows * row
+    assert len(found) * 4 == rows_for(part, row) * row
     assert found[: len(inner)] == inner
-    assert max(found) + 4 <= map_.address + map_.size_bytes + spill_bytes(map_, row)
+    assert max(found) + 4 <= map_.address + map_.size_bytes + spill_bytes(map_, [traversal], 4)

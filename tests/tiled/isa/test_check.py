@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.fields import Alternate, Flag, Loop, Nest, Reference, Side, Traversal, Watcher
+from tilesim.tiled.isa.fields import Alternate, ByteFilter, Flag, Loop, Nest, Reference, Side, Traversal, Watcher
 from tilesim.tiled.isa.instructions import (
     Classify,
     Infeed,
@@ -26,7 +26,7 @@ from tilesim.tiled.isa.instructions import (
     TileFence,
     WideToNarrow,
 )
-from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.program import Block, DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
 from tilesim.tiled.topology import (
     DataMemory,
     Grid,
@@ -166,11 +166,27 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (FEED, {"to": 0x40}, "to must name some of the 6 tiles, classifier and sink (1 to 0x3f), not 0x40"),
         (PRODUCE, {"to": 0b11}, "to must not name the tile that sends (0x1), as 0x3 does"),
         (OUT, {"tiles": 0b0111}, "tile 2 has none to the south"),
+        # the byte filter
+        (CONSUME, {"filter": ByteFilter(2, 0, 64, 0)}, "filter must not be given on a chip without ring.byte_filter"),
+        (CONSUME, {"filter": ByteFilter(0, -1, 0, -1)}, "filter must have rows of at least 1, not 0"),
+        (CONSUME, {"filter": ByteFilter(0, -1, 0, -1)}, "filter must have first of at least 0, not -1"),
+        (CONSUME, {"filter": ByteFilter(0, -1, 0, -1)}, "filter must have keep of at least 1, not 0"),
+        (CONSUME, {"filter": ByteFilter(0, -1, 0, -1)}, "filter must have gap of at least 0, not -1"),
+        (CONSUME, {"filter": ByteFilter(1 << 19, 0, 1, 0)}, "filter must have rows of at most 262144, not 524288"),
+        (CONSUME, {"filter": ByteFilter(2, 8, 16, 16)}, "write must have at most 1 rows, for the 64 bytes that"),
         # the rest
         (FEED, {"source": "hots"}, "source must be where the rows are, not 'hots'; did you mean 'host'?"),
         (FEED, {"rows": 0}, "rows must be at least 1, not 0"),
+        (FEED, {"transfers": 0}, "transfers must be at least 1, not 0"),
+        (FEED, {"transfers": 5}, "to must stay among the 4 tiles in all 5 transfers, not reach 4"),
+        (FEED, {"to": 0x10, "transfers": 2}, "to must stay among the 4 tiles in all 2 transfers, not reach 5"),
+        (FEED, {"rows": 5, "transfers": 4}, "address must stay inside the data memory of 1024 bytes, not 0x0 to 0x500"),
         (IN, {"fill": 256}, "fill must be a byte, -128 to 255, not 256"),
-        (CLASSIFY, {"elements": 65}, "elements must be at most the 64 bytes of its rows, not 65"),
+        (CLASSIFY, {"elements": 65}, "rows must be the 2 that 65 elements take, not 1"),
+        (CLASSIFY, {"rows": 2}, "rows must be the 1 that 10 elements take, not 2"),
+        (CLASSIFY, {"elements_per_sender": 4}, "rows must be the 3 that 10 elements, 4 a sender, take, not 1"),
+        (CLASSIFY, {"elements": 130, "elements_per_sender": 65}, "rows must be the 4 that 130 elements, 65 a sender,"),
+        (CLASSIFY, {"elements_per_sender": -1}, "elements_per_sender must be at least 0, not -1"),
         (CONV, {"layer": 0}, "layer must be below the number of layers 0, not 0"),
     ],
 )  # fmt: skip
@@ -257,9 +273,7 @@ def test_data_segments_stay_inside_and_apart() -> None:
     ]
 
 
-TENSOR = HostTensor(
-    name="t", index=0, dtype="int8", shape=(1, 64), axes=(0, 1), element="i8", pixel_bytes=64, rows=3
-)  # fmt: skip
+TENSOR = HostTensor("t", 0, "int8", (1, 64), (0, 1), "i8", (1, 1, 64), (Block((0, 0, 0), (1, 1, 64), 64, 3),))
 
 
 def test_the_rows_of_inputs_are_all_taken() -> None:
@@ -267,6 +281,7 @@ def test_the_rows_of_inputs_are_all_taken() -> None:
     found = faults(program(replace(feed, rows=2), inputs=(TENSOR,)))
     assert found == ["run: the infeeds must take all 3 rows of the inputs from the host, not 2"]
     assert faults(program(feed, replace(feed, rows=1), inputs=(TENSOR,))) == []
+    assert faults(program(replace(feed, rows=1, transfers=3), inputs=(TENSOR,))) == []
     # More rows than the host has is a wait without an end: the run explains it.
     assert faults(program(replace(feed, rows=9), inputs=(TENSOR,))) == []
 

@@ -25,7 +25,7 @@ from tilesim.tiled.isa.instructions import (
     TensorOp,
     TileFence,
 )
-from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.program import Block, DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
 from tilesim.tiled.isa.text import read_text, write_instruction, write_text
 from tilesim.tiled.topology import Tile, Topology
 
@@ -41,13 +41,14 @@ OP = TensorOp(
     label="L3",
 )
 CONSUME = RingConsume(tiles=3, write=Traversal(Nest((Loop("r", 36),)), Reference(0, (("r", 256),))), produce="r")
+BLOCK = Block((0, 0, 0), (4, 4, 3), 4, 1)
 SAMPLE = Program(
     name="resnet8",
     topology=CHIP,
     load=(CONSUME, Infeed(source="data", rows=36, to=3)),
     run=(OP, TileFence(tiles=3), ScalarFence(count=2)),
     data=(DataSegment("params", 0, np.arange(5, dtype=np.uint8)),),
-    inputs=(HostTensor("in0", 0, "int8", (1, 4, 4, 3), (0, 1, 2, 3), "i8", 4, 1, -128, 0.1),),
+    inputs=(HostTensor("in0", 0, "int8", (1, 4, 4, 3), (0, 1, 2, 3), "i8", (4, 4, 3), (BLOCK,), -128, 0.1),),
     layers=(Layer("conv1", "convolution", 99),),
 )
 TEXT = write_text(SAMPLE)
@@ -61,7 +62,7 @@ def any_of(kind: type) -> st.SearchStrategy[Any]:
 
 
 st.register_type_strategy(str, st.sampled_from(["y", "lane", "alternate", ""]) | st.text(st.characters(), max_size=5))
-for each in (Loop, Alternate, Nest, Reference, Traversal, Watcher):
+for each in (Loop, Alternate, Nest, Reference, Traversal, Watcher, Block):
     st.register_type_strategy(each, any_of(each))
 
 segments = st.lists(st.tuples(st.from_type(str), st.integers(0), st.binary(max_size=4)), unique_by=lambda each: each[0])
@@ -169,6 +170,12 @@ def test_any_name_survives(name: str) -> None:
         ("input=@", "input=", "input must go on with '@', not with '0x40+y*64+z*-4'"),
         ("lane:16", "lane:x", "nest must be a whole number, not 'x alternate y:3]'"),
         ("shape=1,4,4,3", "shape=1,4,4,", "shape must be a whole number, not nothing"),
+        (
+            "[origin:0,0,0",
+            "[orign:0,0,0",
+            "blocks must go on with 'origin:', not with 'orign:0,0,0 ",
+        ),
+        ("extent:4,4,3 pix", "extent:4,4 pix", "blocks must be 3 values, not 2"),
         ("count=2", "count=2 count=2", "count must stand only once"),
         ("count=2", "", "scalar_fence must also have count"),
         ("count=2", "2", "must be key=value, not '2'"),

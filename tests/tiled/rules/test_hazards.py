@@ -102,3 +102,12 @@ def test_words_are_counted_in_the_rows_that_watchers_count() -> None:
     gather = "narrow_to_wide tiles=0x1 read=[w:4 @0x0+w*4] write=[r:1 @0x0]"
     assert len(hazards(program(f"{fill}\n{gather} wait=mesh_north_in@r>=1+1"))) == 1
     assert hazards(program(f"{fill}\n{gather} wait=mesh_north_in@r>=4+1")) == []
+
+
+def test_a_turn_on_the_ring_orders_nothing_in_the_tile_and_hides_nothing() -> None:
+    """It may always come, so what waits for it does start; a fence may reset it."""
+    turn = "out: ring_produce tiles=0x1 read=[r:1 @0x0] to=0x8 wait=ring_producer_a>=1"
+    gather = "in: narrow_to_wide tiles=0x1 read=[w:4 @0x0+w*4] write=[r:1 @0x0]"
+    assert len(hazards(program(f"{gather} produce=r\n{turn}"))) == 1
+    assert hazards(program(f"{gather} produce=r\n{turn},narrow_to_wide>=1")) == []
+    assert hazards(program(f"{turn}\ntile_fence tiles=0x1 reset=ring_producer_a\n{gather}")) == []

@@ -12,6 +12,7 @@ from tilesim.arithmetic.requantise import float_bits
 from tilesim.arithmetic.softmax import softmax
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes
+from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.fields import Flag, Traversal, Watcher
 from tilesim.tiled.isa.instructions import (
     Classify,
@@ -22,6 +23,8 @@ from tilesim.tiled.isa.instructions import (
     RingProduce,
     TensorOp,
 )
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.units.classifier import classified
 from tilesim.tiled.units.ring import Packet
 
 ROW = 256
@@ -206,3 +209,40 @@ def test_the_classifier_works_an_element_a_cycle_then_sends_a_row_a_cycle() -> N
     found = bench.chip.host_outfeed.output(0)
     assert np.array_equal(found[:, :300].view(np.int8), expected)
     assert not found[:, 300:].any()
+
+
+@pytest.mark.parametrize(("elements", "each"), [(700, 300), (600, 300), (30, 10), (256, 256), (5, 9)])
+def test_the_classifier_gathers_what_begins_anew_with_each_sender(elements: int, each: int) -> None:
+    """Each sender's elements begin on a row of its own; the results are one vector."""
+    bench = Bench()
+    x = bench.random.integers(-128, 128, (2, elements)).astype(np.int8)
+    parts = [x[:, first : first + each] for first in range(0, elements, each)]
+    rows = [np.pad(part, [(0, 0), (0, -part.shape[1] % ROW)]).reshape(2, -1, ROW) for part in parts]
+    stacked = np.concatenate(rows, axis=1).view(np.uint8)
+    scales = [int(float_bits(scale)[0]) for scale in (0.1, 1 / 256)]
+    op = Classify(
+        rows=stacked.shape[1],
+        elements=elements,
+        elements_per_sender=each,
+        function="softmax",
+        scaling=(*scales, -128, -128, 127),
+    )
+    chip = bench.chip.topology
+    assert faults(Program("p", chip, (), (op,))) == []
+    found = classified(op, stacked)
+    assert found.shape == (2, -(-elements // ROW) * ROW)
+    assert np.array_equal(found[:, :elements].view(np.int8), softmax(x, 0.1, 1 / 256, -128, (-128, 127)))
+    assert not found[:, elements:].any()
+
+
+def test_the_classifier_replies_with_no_more_rows_than_its_elements_take() -> None:
+    bench = Bench()
+    scales = [int(float_bits(scale)[0]) for scale in (0.1, 1 / 256)]
+    scaling = (*scales, -128, -128, 127)
+    op = Classify(rows=3, elements=30, elements_per_sender=10, function="softmax", scaling=scaling, label="softmax")
+    queue(bench, bench.chip.classifier.buffer, op)
+    queue(bench, bench.chip.outfeed.buffer, Outfeed(output=0, rows=1))
+    send(bench, random_rows(bench, 3), CLASSIFIER, 10)
+    bench.clock.run()
+    assert bench.chip.host_outfeed.output(0).shape == (1, ROW)
+    assert bench.spans("ring.link2") == [(10 + 2 + 2 + 1 + 30, 1, "busy", "softmax")]

@@ -141,6 +141,40 @@ def test_a_watcher_holds_each_iteration_of_its_loop() -> None:
     assert issued == [300, 500, 700]
 
 
+def test_each_wait_is_booked_to_the_flag_that_ends_it() -> None:
+    """Before it begins, the later of two flags has what it takes longer; in its loops, likewise each time."""
+    watchers = (
+        Watcher(Flag.PARAMETERS, 1),
+        Watcher(Flag.RING_READ_A, 1),
+        Watcher(Flag.MESH_NORTH_IN, 1, "x", 1),
+        Watcher(Flag.WIDE_TO_NARROW, 1, "x", 1),
+    )
+    bench = Bench()
+    rises = {
+        "parameters": (30,),
+        "ring_read_a": (50,),
+        "mesh_north_in": (60, 100, 200),
+        "wide_to_narrow": (75, 90, 210),
+    }
+    for flag, cycles in rises.items():
+        for cycle in cycles:
+            raised = bench.clock.timeout(cycle)
+            raised.callbacks.append(lambda _, flag=flag: bench.chip.tiles[0].flags.raise_by(flag))
+    assert bench.cycles(convolution(3, 20, parameters=None, wait=watchers, layer=4)) == 210 + 20 + WORDS
+    share = bench.chip.tiles[0].tensor.shares[4]
+    assert (share.start, share.end) == (50, 210 + 20 + WORDS)
+    assert +share.spent == {
+        "parameters": 30,
+        "ring_read_a": 20,
+        "mesh_north_in": 10 + (100 - 95) + (200 - 120),
+        "wide_to_narrow": 15 + 10,
+        "busy": 60,
+        "fifo": WORDS,
+    }
+    bench.chip.close(300)
+    assert bench.unit("tile0.mac_array") == {"busy": 60, "stall:flag": 170, "stall:fifo": 16, "stall:work": 54}
+
+
 @pytest.mark.parametrize(("loop", "rises"), [("zb", [1]), ("x", [2]), ("zi", [8]), ("lane", [8]), (None, [])])
 def test_the_loop_that_produces(loop: str | None, rises: list[int]) -> None:
     """A loop outside the reduction counts its completions; one inside it, or the lanes, result groups."""

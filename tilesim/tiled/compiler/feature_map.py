@@ -1,10 +1,11 @@
-"""How an activation tensor lies in narrow memory."""
+"""How an activation tensor lies in the tiles' narrow memories."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from tilesim.network.operators.padding import Padding
+from tilesim.tiled.compiler.axis import Axis
 
 
 @dataclass(frozen=True)
@@ -29,37 +30,126 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class FeatureMap:
-    """A map with a border: pixels of ``pixel_bytes`` (channels padded to whole words), rows of ``row_bytes``.
+class Part:
+    """A tile's part of a map of ``shape``: what it owns, and where the bytes lie.
 
-    ``address`` is where the border begins; ``size_bytes`` includes the border, and the slack into which whole wide
-    rows may spill.
+    ``address`` is that of the pixel (rows.start, columns.start). Rows and columns count from the map's first pixel;
+    ``block_rows`` and ``block_columns``, what the tile computes, may run past its last ones.
     """
 
     shape: Shape
-    border: Padding
+    rows: range
+    columns: range
+    block_rows: range
+    block_columns: range
+    channels: range
+    address: int
+    row_bytes: int
     pixel_bytes: int
+
+    def at(self, row: int, column: int) -> int:
+        """The address of a pixel, the tile's own or one around."""
+        return (
+            self.address + (row - self.rows.start) * self.row_bytes + (column - self.columns.start) * self.pixel_bytes
+        )
+
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of the own pixels of a row."""
+        return len(self.columns) * self.pixel_bytes
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of all own pixels."""
+        return len(self.rows) * self.line_bytes
+
+    @property
+    def block(self) -> Part:
+        """The part with everything that the tile computes."""
+        return replace(self, rows=self.block_rows, columns=self.block_columns)
+
+    @property
+    def whole(self) -> bool:
+        shape = self.shape
+        return (len(self.rows), len(self.columns), len(self.channels)) == (shape.height, shape.width, shape.channels)
+
+
+@dataclass(frozen=True)
+class FeatureMap:
+    """A map spread over ``tiles`` (a bitmap): by rows and columns over the grid, or, a vector, by ``block`` channels a
+    tile (0: every tile has all channels).
+
+    Each tile keeps pixels of ``pixel_bytes`` (channels padded to whole words) at the same ``address`` and with the
+    same strides, so that one instruction can serve many tiles. ``slack_bytes`` is what whole wide rows may spill into.
+    """
+
+    shape: Shape
+    rows: Axis
+    columns: Axis
+    tiles: int
+    pixel_bytes: int
+    block: int = 0
     slack_bytes: int = 0
     address: int = 0
 
     @property
     def row_bytes(self) -> int:
-        return (self.border.left + self.shape.width + self.border.right) * self.pixel_bytes
+        return self.columns.length * self.pixel_bytes
 
     @property
     def size_bytes(self) -> int:
-        return (self.border.top + self.shape.height + self.border.bottom) * self.row_bytes + self.slack_bytes
+        return self.rows.length * self.row_bytes + self.slack_bytes
 
-    def at(self, row: int, column: int) -> int:
-        """The address of a pixel; (0, 0) is the first inside the border."""
-        return self.address + (row + self.border.top) * self.row_bytes + (column + self.border.left) * self.pixel_bytes
+    def place(self, tile: int) -> tuple[int, int]:
+        """Row and column of a tile in the grid."""
+        return divmod(tile, len(self.columns.own))
+
+    def part(self, tile: int) -> Part:
+        i, j = self.place(tile)
+        first = tile * self.block
+        channels = (
+            range(first, min(first + self.block, self.shape.channels)) if self.block else range(self.shape.channels)
+        )
+        return Part(
+            shape=self.shape,
+            rows=self.rows.own[i],
+            columns=self.columns.own[j],
+            block_rows=self.rows.blocks[i],
+            block_columns=self.columns.blocks[j],
+            channels=channels,
+            address=self.address + self.rows.margin * self.row_bytes + self.columns.margin * self.pixel_bytes,
+            row_bytes=self.row_bytes,
+            pixel_bytes=self.pixel_bytes,
+        )
+
+    def parts(self) -> Iterator[tuple[int, Part]]:
+        """Every tile that owns something, with what it owns."""
+        return ((tile, self.part(tile)) for tile in bits(self.tiles))
+
+    def cuts(self) -> tuple[int, int]:
+        """Into how many parts rows and columns (or channels) are cut."""
+        if self.block:
+            return 1, self.tiles.bit_count()
+        return sum(map(bool, self.rows.own)), sum(map(bool, self.columns.own))
+
+    def held(self) -> list[int]:
+        """The tiles that hold something of the map, their own or a neighbour's."""
+        grid = [(i, j) for i in range(len(self.rows.own)) for j in range(len(self.columns.own))]
+        around = [i * len(self.columns.own) + j for i, j in grid if self.rows.hold[i] and self.columns.hold[j]]
+        return (
+            sorted({*around, *bits(self.tiles)}) if self.rows.exchanges or self.columns.exchanges else bits(self.tiles)
+        )
+
+
+def bits(bitmap: int) -> list[int]:
+    """The places of the bits that are set."""
+    return [k for k in range(bitmap.bit_length()) if bitmap >> k & 1]
+
+
+def bitmap_of(tiles: list[int]) -> int:
+    return sum(1 << tile for tile in tiles)
 
 
 def padded(count: int, multiple: int) -> int:
     """``count`` rounded up to a multiple."""
     return -(-count // multiple) * multiple
-
-
-def widest(borders: list[Padding]) -> Padding:
-    """The border that serves all of them."""
-    return Padding(*(max(sides) for sides in zip(*borders, strict=True))) if borders else Padding()

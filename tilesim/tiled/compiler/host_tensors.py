@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from tilesim.network.graph import Tensor
-from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.feature_map import Shape
 from tilesim.tiled.compiler.outline import Sink, Source
-from tilesim.tiled.compiler.rows import rows_for
 from tilesim.tiled.compiler.task import element_type
-from tilesim.tiled.isa.program import HostTensor
+from tilesim.tiled.isa.program import Block, HostTensor
 
 
-def host_input(source: Source, map_: FeatureMap, row_bytes: int) -> HostTensor:
+def host_input(source: Source, map_shape: Shape, blocks: tuple[Block, ...]) -> HostTensor:
     step, stored = source.quantise, source.stored.quantisation
     return _host_tensor(
         source.model,
         source.stored,
-        map_,
-        row_bytes,
+        map_shape,
+        blocks,
         pad=stored.zero_point if stored else 0,
         scale=step.scale if step else 0.0,
         zero_point=step.zero_point if step else 0,
@@ -26,14 +25,20 @@ def host_input(source: Source, map_: FeatureMap, row_bytes: int) -> HostTensor:
     )
 
 
-def host_output(sink: Sink, map_: FeatureMap, row_bytes: int) -> HostTensor:
+def host_output(sink: Sink, map_shape: Shape, blocks: tuple[Block, ...]) -> HostTensor:
     step = sink.dequantise
     scale, zero_point = (step.scale, step.zero_point) if step else (0.0, 0)
-    return _host_tensor(sink.model, sink.stored, map_, row_bytes, scale=scale, zero_point=zero_point)
+    return _host_tensor(sink.model, sink.stored, map_shape, blocks, scale=scale, zero_point=zero_point)
 
 
-def _host_tensor(model: Tensor, stored: Tensor, map_: FeatureMap, row_bytes: int, **conversion: Any) -> HostTensor:
-    flattened = model.shape[-1] != stored.shape[-1]
+def reply(shape: Shape, row_bytes: int) -> tuple[Block, ...]:
+    """What comes from the classifier: one vector from its first row on."""
+    return (Block((0, 0, 0), (1, 1, shape.channels), shape.channels, -(-shape.channels // row_bytes)),)
+
+
+def _host_tensor(
+    model: Tensor, stored: Tensor, map_shape: Shape, blocks: tuple[Block, ...], **conversion: Any
+) -> HostTensor:
     return HostTensor(
         name=model.name,
         index=model.index,
@@ -41,8 +46,8 @@ def _host_tensor(model: Tensor, stored: Tensor, map_: FeatureMap, row_bytes: int
         shape=model.model_shape,
         axes=axes_of(model),
         element=str(element_type(stored.dtype)),
-        pixel_bytes=model.shape[-1] if flattened else map_.pixel_bytes,
-        rows=rows_for(map_, row_bytes),
+        extent=(map_shape.height, map_shape.width, map_shape.channels),
+        blocks=blocks,
         **conversion,
     )
 

@@ -18,11 +18,13 @@ class Line:
 
 
 class NestWriter:
-    """Loops, outermost first, the lanes last; those that run once are left out, but never all."""
+    """Loops, outermost first, the lanes last; those that run once are left out, but never all, nor all inside ``y``."""
 
     def __init__(self, lines: list[Line], alternate: Alternate | None = None) -> None:
         repeated = [line for line in lines[:-1] if line.bound > 1]
         self.lines = [*(repeated or lines[:1]), lines[-1]]
+        if repeated[1:] == [] and lines[0] in repeated:
+            self.lines.insert(1, lines[1])
         loops = tuple(Loop(line.name, line.bound) for line in self.lines)
         self.nest = Nest(loops, alternate)
         self.reduce = tuple(line.name for line in self.lines if line.reduce)
@@ -31,6 +33,11 @@ class NestWriter:
     def outermost(self) -> str:
         """The loop whose completion is that of the whole instruction."""
         return self.lines[0].name
+
+    @property
+    def each_row(self) -> str:
+        """The loop that completes with each round of ``y``, or the outermost one if there is only one row."""
+        return self.lines[1].name if self.lines[0].name == "y" and self.lines[2:] else self.outermost
 
     def reference(self, operand: str, base: int) -> Reference:
         return Reference(

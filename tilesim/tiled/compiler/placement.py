@@ -1,34 +1,32 @@
-"""Where activation tensors lie in narrow memory, and for how long."""
+"""Where maps lie in narrow memory, and for how long."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tilesim.errors import CapacityError
-from tilesim.network.graph import Node, Tensor
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.padding import Padding
 from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded, widest
-from tilesim.tiled.compiler.outline import Outline
-from tilesim.tiled.compiler.rows import spill_bytes
+from tilesim.tiled.compiler.feature_map import FeatureMap, bits
+from tilesim.tiled.compiler.partition import Partition, copy_name, map_name
+from tilesim.tiled.compiler.rows import copied_words, part_words, spill_bytes
+from tilesim.tiled.isa.fields import Traversal
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
 
 @dataclass(frozen=True)
 class Placement:
-    """Maps by tensor index, and each map's lifetime in steps: step 0 is the infeed, step k the k-th node, the last
-    the outfeed.
+    """Maps by name, and each map's lifetime in steps: step 0 is the infeed, step k the k-th node, the last the
+    outfeed.
     """
 
-    maps: dict[int, FeatureMap]
-    lifetimes: dict[int, Lifetime]
+    maps: dict[str, FeatureMap]
+    lifetimes: dict[str, Lifetime]
 
-    def predecessors(self, index: int) -> list[int]:
-        """Tensors whose bytes the map of ``index`` overwrites."""
-        map_, life = self.maps[index], self.lifetimes[index]
+    def predecessors(self, name: str) -> list[str]:
+        """Maps whose bytes the map ``name`` overwrites."""
+        map_, life = self.maps[name], self.lifetimes[name]
         return [
             other
             for other, theirs in self.maps.items()
@@ -38,67 +36,84 @@ class Placement:
         ]
 
 
-def place(plan: Outline, topology: Topology) -> Placement:
-    """Give every stored tensor an address.
+def place(spread: Partition, topology: Topology) -> Placement:
+    """Give every map an address. No byte serves two maps if all maps fit side by side: then nothing ever has to wait
+    for a place.
 
     Raises:
-        CapacityError: the tensor that finds no place, its bytes, and what is free.
+        CapacityError: the map that finds no place, its bytes, and what is free.
     """
-    tensors = _stored(plan)
-    crossing = {tensor.index for tensor in (*(s.stored for s in plan.sources), *(s.stored for s in plan.sinks))}
-    maps = {tensor.index: _map(plan, tensor, topology, tensor.index in crossing) for tensor in tensors}
-    lifetimes = {tensor.index: _lifetime(plan, tensor, maps[tensor.index].size_bytes) for tensor in tensors}
+    maps = _with_slack(spread, topology)
+    lives = {name: _lifetime(spread, name, map_.size_bytes) for name, map_ in maps.items()}
+    memory = topology.narrow_memory
+    last = len(spread.plan.steps) + 1
+    always = [replace(life, first=0, last=last) for life in lives.values()]
     try:
-        addresses = allocate(
-            [lifetimes[tensor.index] for tensor in tensors],
-            topology.narrow_memory.size_bytes,
-            topology.narrow_memory.word_bytes,
-        )
+        addresses = allocate(always, memory.size_bytes, memory.word_bytes)
+    except DoesNotFit:
+        addresses = _by_lifetime(spread, list(lives.values()), topology)
+    placed = {
+        name: replace(map_, address=address) for (name, map_), address in zip(maps.items(), addresses, strict=True)
+    }
+    return Placement(placed, lives)
+
+
+def _by_lifetime(spread: Partition, lives: list[Lifetime], topology: Topology) -> list[int]:
+    memory = topology.narrow_memory
+    try:
+        return allocate(lives, memory.size_bytes, memory.word_bytes)
     except DoesNotFit as error:
         raise CapacityError(
-            f"{plan.network.name}: tensor {error.item.name} must fit the narrow memory of {topology.name}: it needs "
-            f"{format_bytes(error.item.size)}, and {format_bytes(error.free)} of "
-            f"{format_bytes(topology.narrow_memory.size_bytes)} are free while it lives"
+            f"{spread.plan.network.name}: tensor {error.item.name} must fit the narrow memory of {topology.name}: it "
+            f"needs {format_bytes(error.item.size)}, and {format_bytes(error.free)} of "
+            f"{format_bytes(memory.size_bytes)} are free while it lives"
         ) from None
-    placed = {t.index: replace(maps[t.index], address=address) for t, address in zip(tensors, addresses, strict=True)}
-    return Placement(placed, lifetimes)
 
 
-def _stored(plan: Outline) -> list[Tensor]:
-    produced = [plan.network.tensors[node.output] for _, node in plan.steps]
-    return list({tensor.index: tensor for tensor in [*(source.stored for source in plan.sources), *produced]}.values())
+def _with_slack(spread: Partition, topology: Topology) -> dict[str, FeatureMap]:
+    """Room for what whole wide rows spill, in maps that cross the ring."""
+    plan = spread.plan
+    copied = [int(name.removeprefix("copy")) for name in spread.maps if name.startswith("copy")]
+    stored = [*(source.stored for source in plan.sources), *(sink.stored for sink in plan.sinks)]
+    maps, sizes = dict(spread.maps), (topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
+    for index in dict.fromkeys([*(tensor.index for tensor in stored), *copied]):
+        map_ = maps[map_name(index)]
+        parts = [each for _, part in map_.parts() for each in (part, part.block)]
+        maps[map_name(index)] = _roomy(map_, [part_words(part, *sizes) for part in parts], sizes[1])
+    for index in copied:
+        map_, copy = maps[map_name(index)], maps[copy_name(index)]
+        maps[copy_name(index)] = _roomy(copy, [copied_words(map_, copy, bits(copy.tiles)[0], *sizes)], sizes[1])
+    return maps
 
 
-def _map(plan: Outline, tensor: Tensor, topology: Topology, crosses_ring: bool) -> FeatureMap:
-    shape = Shape.of(tensor.shape)
-    paddings = [
-        _read_padding(plan, node, node.operator)
-        for _, node in plan.steps
-        if isinstance(node.operator, Convolution | DepthwiseConvolution) and plan.activations(node)[0] is tensor
+def _roomy(map_: FeatureMap, words: list[Traversal], word_bytes: int) -> FeatureMap:
+    return replace(map_, slack_bytes=spill_bytes(map_, words, word_bytes))
+
+
+def _lifetime(spread: Partition, name: str, size: int) -> Lifetime:
+    plan = spread.plan
+    index = int(name.removeprefix("copy").removeprefix("tensor"))
+    tensor = plan.network.tensors[index]
+    uses = [
+        step
+        for step, (_, node) in enumerate(plan.steps, 1)
+        for read in plan.activations(node)
+        if read is tensor and spread.read(node, tensor) == name
     ]
-    pixel_bytes = padded(shape.channels, max(topology.narrow_memory.word_bytes, topology.tile.vector_bytes))
-    bare = FeatureMap(shape, widest(paddings), pixel_bytes)
-    slack = spill_bytes(bare, topology.wide_memory.row_bytes) if crosses_ring else 0
-    return replace(bare, slack_bytes=slack)
-
-
-def _read_padding(plan: Outline, node: Node, op: Convolution | DepthwiseConvolution) -> Padding:
-    """The part of a layer's padding that its windows read: strides may pass the last of it by."""
-    source, target = (Shape.of(plan.network.tensors[i].shape) for i in (node.inputs[0], node.output))
-    weights = plan.network.tensors[node.inputs[1]].shape
-    kernel = weights[1:3] if isinstance(op, Convolution) else weights[:2]
-    sizes, outputs = (source.height, source.width), (target.height, target.width)
-    ends = [
-        (outputs[k] - 1) * op.strides[k] + (kernel[k] - 1) * op.dilations[k] + 1 - op.padding[k] - sizes[k]
-        for k in (0, 1)
-    ]
-    return Padding(op.padding.top, op.padding.left, max(0, ends[0]), max(0, ends[1]))
-
-
-def _lifetime(plan: Outline, tensor: Tensor, size: int) -> Lifetime:
-    uses = [step for step, (_, node) in enumerate(plan.steps, 1) if tensor in plan.activations(node)]
-    made = [step for step, (_, node) in enumerate(plan.steps, 1) if node.output == tensor.index]
+    if name == copy_name(index):
+        return Lifetime(tensor.title, size, uses[0], uses[-1])
+    uses += _copied(spread, index)
+    made = [step for step, (_, node) in enumerate(plan.steps, 1) if node.output == index]
     # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
     leaves = [len(plan.steps) + 1] if not uses or any(sink.stored is tensor for sink in plan.sinks) else []
     first = made[0] if made else 0
     return Lifetime(tensor.title, size, first, max([first, *uses, *leaves]))
+
+
+def _copied(spread: Partition, index: int) -> Iterator[int]:
+    """The step before which a map is copied."""
+    plan, name = spread.plan, copy_name(index)
+    for step, (_, node) in enumerate(plan.steps, 1):
+        if any(tensor.index == index and spread.read(node, tensor) == name for tensor in plan.activations(node)):
+            yield step
+            return

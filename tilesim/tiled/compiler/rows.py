@@ -1,10 +1,11 @@
-"""Traversals between a feature map's words and whole wide rows."""
+"""Traversals between the words of a map's parts and whole wide rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.feature_map import FeatureMap, Part
 from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference, Traversal
 
 
@@ -23,34 +24,44 @@ def each_row(rows: Traversal) -> Traversal:
     return replace(rows, nest=Nest((*rows.nest.loops, Loop("b", 1))))
 
 
-def rows_for(map_: FeatureMap, row_bytes: int) -> int:
-    """Wide rows that hold all words of a map, without its border."""
-    return -(-map_.shape.height * map_.shape.width * map_.pixel_bytes // row_bytes)
+def rows_for(part: Part, row_bytes: int) -> int:
+    """Wide rows that hold all words of a part."""
+    return -(-part.bytes // row_bytes)
 
 
-def spill_bytes(map_: FeatureMap, row_bytes: int) -> int:
-    """How far a traversal of whole wide rows runs past the end of the map's last inner row."""
-    inner = map_.shape.width * map_.pixel_bytes
-    lines, tail = divmod(rows_for(map_, row_bytes) * row_bytes, inner)
-    end = lines * map_.row_bytes + (tail or inner - map_.row_bytes)
-    start = map_.border.top * map_.row_bytes + map_.border.left * map_.pixel_bytes
-    bare = (map_.border.top + map_.shape.height + map_.border.bottom) * map_.row_bytes
-    return max(0, start + end - bare)
+def spill_bytes(map_: FeatureMap, words: Iterable[Traversal], word_bytes: int) -> int:
+    """How far traversals of whole wide rows run past the end of a map's bytes."""
+    return max(0, *(_end(each, word_bytes) - map_.address - map_.size_bytes for each in words))
 
 
-def map_words(map_: FeatureMap, rows: int, row_bytes: int, word_bytes: int) -> Traversal:
-    """The words of a map, line by line, as many as ``rows`` wide rows hold; the last line may be cut or run past the
-    map.
+def _end(words: Traversal, word_bytes: int) -> int:
+    strides = dict(words.reference.strides)
+    reach = sum((loop.bound - 1) * strides.get(loop.name, 0) for loop in words.nest.loops)
+    return words.reference.base + reach + word_bytes
+
+
+def part_words(part: Part, row_bytes: int, word_bytes: int) -> Traversal:
+    """The words of a part, line by line, as many as its wide rows hold: the last line may be cut, or past the part."""
+    line = part.line_bytes // word_bytes
+    words = rows_for(part, row_bytes) * row_bytes // word_bytes
+    if len(part.rows) == 1 or words <= line:
+        return block(part.address, 1, part.row_bytes, words, word_bytes)
+    whole = block(part.address, -(-words // line), part.row_bytes, line, word_bytes)
+    return replace(whole, nest=replace(whole.nest, alternate=Alternate("y", words % line))) if words % line else whole
+
+
+def copied_words(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, word_bytes: int) -> Traversal:
+    """The words of a whole copy of a map in the order in which its parts, blocks as they are computed, come one after
+    the other; what runs past a block is written again by the ones that follow.
     """
-    line = map_.shape.width * map_.pixel_bytes // word_bytes
-    words = rows * row_bytes // word_bytes
-    lines = -(-words // line)
-    whole = block(map_.at(0, 0), lines, map_.row_bytes, line, word_bytes)
-    if words % line == 0:
-        return whole
-    if lines == 1:
-        return block(map_.at(0, 0), 1, map_.row_bytes, words, word_bytes)
-    return replace(whole, nest=replace(whole.nest, alternate=Alternate("y", words % line)))
+    target, first = copy.part(tile), next(part for _, part in map_.parts()).block
+    one = part_words(replace(first, address=target.at(0, 0), row_bytes=copy.row_bytes), row_bytes, word_bytes)
+    across = first.pixel_bytes if map_.block else first.line_bytes
+    down, right = map_.cuts()
+    around = [axis for axis in (("i", down, len(first.rows) * copy.row_bytes), ("j", right, across)) if axis[1] > 1]
+    loops = (*(Loop(name, bound) for name, bound, _ in around), *one.nest.loops)
+    strides = (*((name, stride) for name, _, stride in around), *one.reference.strides)
+    return Traversal(Nest(loops, one.nest.alternate), Reference(one.reference.base, strides))
 
 
 def block(address: int, lines: int, line_bytes: int, words: int, word_bytes: int) -> Traversal:

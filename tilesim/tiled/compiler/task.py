@@ -1,4 +1,4 @@
-"""What a lowering gets: where its operands lie, and where its parameters may go."""
+"""What a lowering gets: one tile's part of a layer, and where its parameters may go."""
 
 from __future__ import annotations
 
@@ -9,32 +9,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.feature_map import Part
+from tilesim.tiled.compiler.nest import NestWriter
 from tilesim.tiled.isa.instructions import ElementType
 from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
 class Task:
-    """One node for some tiles: its maps in narrow memory, its constants, and ``keep``, which stores an array in wide
-    memory.
+    """One node for one tile: its parts of maps in narrow memory, the node's constants, and ``keep(name, make)``, which
+    sees to it that the array that ``make`` makes is in wide memory, and returns its address.
 
-    ``keep`` returns the address; it may be asked for the same part of a layer only once.
+    Rows are made in the order ``step`` (1 downwards, -1 upwards); with ``by_row`` each of them raises the flag.
     """
 
     topology: Topology
-    tiles: int
     layer: int
-    inputs: tuple[FeatureMap, ...]
-    output: FeatureMap
+    inputs: tuple[Part, ...]
+    output: Part
     constants: tuple[NDArray[Any], ...]
     input_type: ElementType
     output_type: ElementType
-    keep: Callable[[NDArray[Any]], int]
+    keep: Callable[[str, Callable[[], NDArray[Any]]], int]
+    step: int = 1
+    by_row: bool = False
 
     @property
     def row_bytes(self) -> int:
         return self.topology.wide_memory.row_bytes
+
+    @property
+    def first_row(self) -> int:
+        """The output row that is made first, of the tile's block."""
+        return self.output.block_rows[:: self.step][0]
+
+    def raises(self, nest: NestWriter) -> str:
+        """The loop whose completion raises the flag."""
+        return nest.each_row if self.by_row else nest.outermost
 
     def with_constants(self, constants: tuple[NDArray[Any], ...]) -> Task:
         return replace(self, constants=constants)

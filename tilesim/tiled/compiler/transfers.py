@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.borders import fill_borders
 from tilesim.tiled.compiler.draft import Draft
+from tilesim.tiled.compiler.feature_map import FeatureMap, bits
 from tilesim.tiled.compiler.outline import Sink, Source
-from tilesim.tiled.compiler.rows import each_row, map_words, rows_of
+from tilesim.tiled.compiler.partition import map_name
+from tilesim.tiled.compiler.rows import each_row, part_words, rows_for, wide_rows
 from tilesim.tiled.compiler.task import element_type
-from tilesim.tiled.isa.fields import Flag, Traversal, Watcher
+from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import (
     Classify,
     Infeed,
@@ -21,76 +22,114 @@ from tilesim.tiled.isa.instructions import (
     RingProduce,
     WideToNarrow,
 )
+from tilesim.tiled.isa.program import Block
 
 SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned"}
 
 
-def feed(draft: Draft, source: Source, staging: Traversal) -> None:
+def staging_rows(map_: FeatureMap, row_bytes: int) -> int:
+    """Wide rows for the largest part of a map."""
+    return max(rows_for(part, row_bytes) for _, part in map_.parts())
+
+
+def feed(draft: Draft, source: Source, staging: int, layer: int) -> None:
     """Let a network input come in, each row going on to narrow memory as soon as it has come."""
-    tensor, label, rows = source.stored, f"input{source.stored.index}", rows_of(staging)
-    fill_borders(draft, tensor, 0)
-    below, ready = _south(draft.ready.pop(tensor.index, []))
-    arrived = draft.counted(Flag.RING_READ_A, draft.raised[Flag.RING_READ_A] + 1)
-    arriving = each_row(staging) if rows > 1 else staging
-    completes = arriving.nest.loops[-1].name
+    label, name = f"input{source.stored.index}", map_name(source.stored.index)
+    map_, row_bytes = draft.placement.maps[name], draft.topology.wide_memory.row_bytes
+    consumes, unpacks = {}, {}
+    for tile, part in map_.parts():
+        rows = wide_rows(staging, rows_for(part, row_bytes), row_bytes)
+        several = rows.nest.loops[0].bound > 1
+        arriving = each_row(rows) if several else rows
+        consumes[tile] = RingConsume(tiles=0, write=arriving, produce=arriving.nest.loops[-1].name, layer=layer)
+        first = draft.raised[tile, Flag.RING_READ_A] + 1
+        unpacks[tile] = WideToNarrow(
+            tiles=0,
+            read=rows,
+            write=part_words(part, row_bytes, draft.topology.narrow_memory.word_bytes),
+            wait=(draft.counted(Flag.RING_READ_A, first, *(("r", 1) if several else ())),),
+            produce="r",
+            layer=layer,
+        )
+    draft.write(f"{label}.receive", consumes)
+    for number, infeed in enumerate(_infeeds(map_, row_bytes)):
+        draft.rest.append(replace(infeed, layer=layer, label=f"{label}.send{number}"))
+        for transfer in range(infeed.transfers):
+            draft.send(-1, infeed.to << transfer)
+    labels = draft.write(label, unpacks)
+    draft.use(name, unpacks.values())
+    draft.note_unpacked(name, unpacks)
+    draft.note(name, source.stored, labels)
+
+
+def _infeeds(map_: FeatureMap, row_bytes: int) -> list[Infeed]:
+    """A transfer a part, in the order of the tiles; neighbours in number with as many rows in one instruction."""
+    sizes = {tile: rows_for(part, row_bytes) for tile, part in map_.parts()}
+    if all(part.whole for _, part in map_.parts()):
+        return [Infeed(source="host", rows=next(iter(sizes.values())), to=map_.tiles)]
+    runs: list[list[int]] = []
+    for tile, rows in sizes.items():
+        if runs and runs[-1][-1] == tile - 1 and sizes[tile - 1] == rows:
+            runs[-1].append(tile)
+        else:
+            runs.append([tile])
+    return [Infeed(source="host", rows=sizes[run[0]], to=1 << run[0], transfers=len(run)) for run in runs]
+
+
+def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
+    """A map as the host sends or gets it: the part of one tile after the other, or once if all have the same."""
+    parts = [part for _, part in map_.parts()]
+    return tuple(
+        Block(
+            origin=(part.rows.start, part.columns.start, part.channels.start),
+            extent=(len(part.rows), len(part.columns), len(part.channels)),
+            pixel_bytes=part.pixel_bytes,
+            rows=rows_for(part, row_bytes),
+        )
+        for part in (parts[:1] if parts[0].whole else parts)
+    )
+
+
+def drain(draft: Draft, number: int, sink: Sink, staging: int) -> None:
+    """Let network output ``number`` go out, the part of one tile after the other."""
+    label, name, tiles = f"output{number}", map_name(sink.stored.index), draft.topology.tiles
+    map_, row_bytes = draft.placement.maps[name], draft.topology.wide_memory.row_bytes
+    parts = dict(map_.parts())
+    owners = bits(map_.tiles)[:1] if parts[bits(map_.tiles)[0]].whole else bits(map_.tiles)
+    rows = {tile: wide_rows(staging, rows_for(parts[tile], row_bytes), row_bytes) for tile in owners}
     draft.write(
-        RingConsume(tiles=draft.tiles, write=arriving, produce=completes, label=f"{label}.receive"),
-        Flag.RING_READ_A,
-        by=rows,
+        label,
+        {
+            tile: NarrowToWide(
+                tiles=0,
+                read=part_words(parts[tile], row_bytes, draft.topology.narrow_memory.word_bytes),
+                write=rows[tile],
+                wait=draft.complete(name, tile),
+                produce="r",
+            )
+            for tile in owners
+        },
     )
-    draft.write(Infeed(source="host", rows=rows, to=draft.tiles, label=f"{label}.send"))
-    op = WideToNarrow(
-        tiles=draft.tiles,
-        read=staging,
-        write=_words(draft, source, staging),
-        # Whole wide rows may run on into the border below the map, which has to be filled before.
-        wait=(replace(arrived, loop="r", stride=1) if rows > 1 else arrived, *below),
-        produce="r",
-        label=label,
-    )
-    draft.write(op, Flag.WIDE_TO_NARROW)
-    draft.ready[tensor.index] = [*ready, draft.all_of(Flag.WIDE_TO_NARROW)]
-    draft.note(tensor, label)
+    sent = sum(rows_for(parts[tile], row_bytes) for tile in owners)
+    softmax = None if sink.softmax is None else _classify(sink, sink.softmax, sent, map_.block, f"{label}.softmax")
+    leaving = sent if softmax is None else -(-softmax.elements // row_bytes)
+    draft.rest.append(Outfeed(output=number, rows=leaving, label=f"{label}.receive"))
+    if softmax is not None:
+        draft.rest.append(softmax)
+    to = 1 << (tiles if softmax is not None else tiles + 1)
+    for tile in owners:
+        wait = (draft.count(tile, Flag.NARROW_TO_WIDE), *draft.turn(tile))
+        draft.write(f"{label}.send{tile}", {tile: RingProduce(tiles=0, read=rows[tile], to=to, wait=wait)})
+        draft.send(tile, to)
 
 
-def drain(draft: Draft, number: int, sink: Sink, staging: Traversal) -> None:
-    """Let network output ``number`` go out."""
-    tensor, label, tiles = sink.stored, f"output{number}", draft.topology.tiles
-    written = [draft.all_of(Flag.AVDATA)] if draft.raised[Flag.AVDATA] else []
-    op = NarrowToWide(
-        tiles=draft.tiles,
-        read=_words(draft, sink, staging),
-        write=staging,
-        wait=(*written, *draft.ready.get(tensor.index, ())),
-        produce="r",
-        label=label,
-    )
-    draft.write(op, Flag.NARROW_TO_WIDE)
-    draft.write(Outfeed(output=number, rows=rows_of(staging), label=f"{label}.receive"))
-    if sink.softmax is not None:
-        draft.write(_classify(sink, sink.softmax, rows_of(staging), f"{label}.softmax"))
-    to = 1 << (tiles if sink.softmax is not None else tiles + 1)
-    wait = (draft.all_of(Flag.NARROW_TO_WIDE),)
-    draft.write(RingProduce(tiles=draft.tiles, read=staging, to=to, wait=wait, label=f"{label}.send"))
-
-
-def _words(draft: Draft, end: Source | Sink, staging: Traversal) -> Traversal:
-    topology = draft.topology
-    map_ = draft.map_of(end.stored)
-    return map_words(map_, rows_of(staging), topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
-
-
-def _south(watchers: list[Watcher]) -> tuple[list[Watcher], list[Watcher]]:
-    below = [watcher for watcher in watchers if watcher.flag is Flag.MESH_SOUTH_IN]
-    return below, [watcher for watcher in watchers if watcher not in below]
-
-
-def _classify(sink: Sink, softmax: Softmax, rows: int, label: str) -> Classify:
+def _classify(sink: Sink, softmax: Softmax, rows: int, block: int, label: str) -> Classify:
     scales = (int(float_bits(scale)[0]) for scale in (softmax.input_scale, softmax.output_scale))
     kind = element_type(sink.stored.dtype)
     return Classify(
         rows=rows,
         elements=sink.elements,
+        elements_per_sender=block,
         function=SOFTMAX_FUNCTIONS[softmax.rule],
         scaling=(*scales, softmax.output_zero_point, *softmax.clamp),
         input_type=kind,

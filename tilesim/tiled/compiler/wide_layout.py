@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,6 @@ from numpy.typing import NDArray
 
 from tilesim.errors import CapacityError
 from tilesim.tiled.compiler.rows import wide_rows
-from tilesim.tiled.isa.fields import Traversal
 from tilesim.tiled.isa.instructions import Infeed, Instruction, RingConsume
 from tilesim.tiled.isa.program import DataSegment, Region
 from tilesim.tiled.topology import Topology
@@ -18,53 +19,87 @@ from tilesim.units import format_bytes
 Bytes = NDArray[np.uint8]
 
 
-class WideLayout:
-    """Wide memory of ``tiles`` (a bitmap), filled from the bottom: first all parameters, then all staging rows."""
+@dataclass(frozen=True)
+class _Chunk:
+    """Parameters that lie at ``address`` in each of ``tiles`` (a bitmap)."""
 
-    def __init__(self, network: str, topology: Topology, tiles: int) -> None:
+    tiles: int
+    address: int
+    data: Bytes
+
+    def continues(self, other: _Chunk) -> bool:
+        return self.tiles == other.tiles and self.address == other.address + other.data.size
+
+
+class WideLayout:
+    """The tiles' wide memories, filled from the bottom, alike in all tiles: first all parameters, then all staging
+    rows. Tiles with different parts of a layer's parameters have them at the same addresses.
+    """
+
+    def __init__(self, network: str, topology: Topology) -> None:
         self._network = network
         self._topology = topology
-        self._tiles = tiles
         self._row_bytes = topology.wide_memory.row_bytes
-        self._start = self._end = topology.wide_memory.reserve_bytes
-        self._chunks: list[Bytes] = []
-        self.regions: list[Region] = []
+        self._end = topology.wide_memory.reserve_bytes
+        self._places: dict[tuple[str, str], int] = {}
+        self._chunks: dict[tuple[str, str, int], _Chunk] = {}
+        self._staging: list[Region] = []
 
-    def keep(self, layer: str, data: NDArray[Any]) -> int:
-        """A place for some of a layer's parameters, whole rows; its address.
-
-        Raises:
-            CapacityError: they do not fit.
-        """
-        raw = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-        self._chunks.append(np.pad(raw, (0, -raw.size % self._row_bytes)))
-        return self._take(f"parameters of layer {layer}", "parameters", self._chunks[-1].size)
-
-    def stage(self, name: str, rows: int) -> Traversal:
-        """Rows for a tensor that crosses the ring.
+    def keep(self, layer: str, part: str, tiles: int, make: Callable[[], NDArray[Any]]) -> int:
+        """The address of a layer's ``weights`` or ``parameters`` for some tiles, whole rows; other tiles' come to the
+        same address, the longest first.
 
         Raises:
             CapacityError: they do not fit.
         """
-        address = self._take(f"tensor {name} on its way over the ring", "staging", rows * self._row_bytes)
-        return wide_rows(address, rows, self._row_bytes)
+        if (layer, part, tiles) not in self._chunks:
+            raw = np.ascontiguousarray(make()).reshape(-1).view(np.uint8)
+            data = np.pad(raw, (0, -raw.size % self._row_bytes))
+            if (layer, part) not in self._places:
+                self._places[layer, part] = self._take(f"parameters of layer {layer}", data.size)
+            self._chunks[layer, part, tiles] = _Chunk(tiles, self._places[layer, part], data)
+        return self._places[layer, part]
+
+    def stage(self, name: str, rows: int, tiles: int) -> int:
+        """The address of rows for a tensor that crosses the ring.
+
+        Raises:
+            CapacityError: they do not fit.
+        """
+        size = rows * self._row_bytes
+        address = self._take(f"tensor {name} on its way over the ring", size)
+        self._staging.append(Region("staging", "wide", tiles, address, size))
+        return address
 
     def load(self) -> tuple[Instruction, ...]:
-        """The program that brings the parameters here from data memory."""
-        rows = sum(chunk.size for chunk in self._chunks) // self._row_bytes
-        if not rows:
-            return ()
-        target = wide_rows(self._start, rows, self._row_bytes)
-        return (
-            RingConsume(tiles=self._tiles, write=target, produce="r", label="keep_parameters"),
-            Infeed(source="data", rows=rows, to=self._tiles, label="send_parameters"),
-        )
+        """The program that brings the parameters here from data memory: once to all tiles that want the same."""
+        found: list[Instruction] = []
+        position = 0
+        for number, chunk in enumerate(self._joined()):
+            rows = chunk.data.size // self._row_bytes
+            target = wide_rows(chunk.address, rows, self._row_bytes)
+            name = f"parameters{number}"
+            found.append(RingConsume(tiles=chunk.tiles, write=target, produce="r", label=f"{name}.receive"))
+            found.append(Infeed(source="data", rows=rows, address=position, to=chunk.tiles, label=f"{name}.send"))
+            position += chunk.data.size
+        return tuple(found)
 
     def data(self) -> tuple[DataSegment, ...]:
         """The parameters as they stand in data memory."""
-        return (DataSegment("parameters", 0, np.concatenate(self._chunks)),) if self._chunks else ()
+        chunks = self._joined()
+        return (DataSegment("parameters", 0, np.concatenate([chunk.data for chunk in chunks])),) if chunks else ()
 
-    def _take(self, what: str, region: str, size: int) -> int:
+    def regions(self) -> list[Region]:
+        parameters = [
+            Region("parameters", "wide", chunk.tiles, chunk.address, chunk.data.size) for chunk in self._joined()
+        ]
+        return [*parameters, *self._staging]
+
+    def _joined(self) -> list[_Chunk]:
+        """What goes to the same tiles at addresses that follow each other, in one."""
+        return _join(list(self._chunks.values()))
+
+    def _take(self, what: str, size: int) -> int:
         capacity = self._topology.wide_memory.size_bytes
         if self._end + size > capacity:
             raise CapacityError(
@@ -72,13 +107,15 @@ class WideLayout:
                 f"needed, {format_bytes(capacity - self._end)} of {format_bytes(capacity)} are free"
             )
         address, self._end = self._end, self._end + size
-        self._add_region(region, address, size)
         return address
 
-    def _add_region(self, name: str, address: int, size: int) -> None:
-        """The load program writes all parameters in one go, so that they are one region."""
-        last = self.regions[-1] if self.regions else None
-        if name == "parameters" and last is not None:
-            address, size = last.address, last.bytes + size
-            self.regions.pop()
-        self.regions.append(Region(name, "wide", self._tiles, address, size))
+
+def _join(chunks: list[_Chunk]) -> list[_Chunk]:
+    runs: list[list[_Chunk]] = []
+    for chunk in chunks:
+        last = runs[-1][-1] if runs else None
+        if last is not None and chunk.continues(last):
+            runs[-1].append(chunk)
+        else:
+            runs.append([chunk])
+    return [_Chunk(run[0].tiles, run[0].address, np.concatenate([chunk.data for chunk in run])) for run in runs]

@@ -6,31 +6,39 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tilesim.tiled.isa.accesses import access_faults, accesses, transfer_faults
+from tilesim.tiled.isa.check_host import input_faults, output_faults
+from tilesim.tiled.isa.check_mesh import pair_faults, side_faults
 from tilesim.tiled.isa.check_nests import nest_faults
+from tilesim.tiled.isa.check_ring import ring_faults, stop_faults
 from tilesim.tiled.isa.check_tensorop import tensorop_faults
 from tilesim.tiled.isa.check_tensors import tensor_faults
-from tilesim.tiled.isa.check_values import host_faults, value_faults
-from tilesim.tiled.isa.fields import Side
+from tilesim.tiled.isa.check_values import value_faults
 from tilesim.tiled.isa.instructions import (
     WORD_BYTES,
-    Classify,
     Infeed,
     Instruction,
     MeshIn,
     MeshOut,
     Outfeed,
-    RingProduce,
     TensorOp,
 )
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.program import Program, where
 from tilesim.tiled.isa.scanner import shown, unknown
-from tilesim.tiled.topology import Grid
 
 MOST_MACS = 1 << 50
 """Multiply-accumulates of a layer."""
 SOURCES = ("host", "data")
-SMALLEST = {"rows": 1, "elements": 1, "output": 0, "increment": 0, "count": 0, "fill": -128, "layer": -1}
-STEPS = {Side.NORTH: (-1, 0), Side.EAST: (0, 1), Side.SOUTH: (1, 0), Side.WEST: (0, -1)}
+SMALLEST = {
+    "rows": 1,
+    "transfers": 1,
+    "elements": 1,
+    "elements_per_sender": 0,
+    "output": 0,
+    "increment": 0,
+    "count": 0,
+    "fill": -128,
+    "layer": -1,
+}
 
 
 def faults(program: Program) -> list[str]:
@@ -40,7 +48,7 @@ def faults(program: Program) -> list[str]:
     never end are no faults: they are found, and explained, by running.
     """
     found = [
-        f"{_where(section, place, instruction)}: {sentence}"
+        f"{where(section, place, instruction)}: {sentence}"
         for section, instructions in (("load", program.load), ("run", program.run))
         for place, instruction in enumerate(instructions)
         for sentence in _instruction_faults(instruction, program)
@@ -54,31 +62,19 @@ def faults(program: Program) -> list[str]:
         _data_faults,
         _row_faults,
         _size_faults,
+        pair_faults,
     ):
         found += check(program)
     return found
-
-
-def unmodelled(program: Program) -> list[str]:
-    """Sound instructions that no unit can run yet, one sentence each."""
-    return [
-        f"{_where(section, place, op)}: words between neighbours are not modelled so far"
-        for section, ops in (("load", program.load), ("run", program.run))
-        for place, op in enumerate(ops)
-        if isinstance(op, MeshOut) or (isinstance(op, MeshIn) and op.fill is None)
-    ]
-
-
-def _where(section: str, place: int, instruction: Instruction) -> str:
-    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"
 
 
 def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[str]:
     topology = program.topology
     yield from _number_faults(instruction, program)
     yield from _bitmap_faults(instruction, topology.tiles)
-    if isinstance(instruction, MeshOut):
-        yield from _mesh_faults(instruction, topology.grid)
+    yield from stop_faults(instruction, topology.tiles)
+    if isinstance(instruction, MeshIn | MeshOut):
+        yield from side_faults(instruction, topology.grid)
     if isinstance(instruction, Infeed | Outfeed):
         yield from _host_faults(instruction, program)
     if isinstance(instruction, TensorOp):
@@ -87,6 +83,7 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
     yield from loops
     if not loops:  # addresses mean nothing in an unsound nest
         yield from value_faults(instruction)
+        yield from ring_faults(instruction, topology)
         for access in accesses(instruction, topology):
             yield from access_faults(access, topology)
         yield from transfer_faults(instruction, topology)
@@ -99,10 +96,6 @@ def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
             yield f"{field} must be at least {least}, not {value}"
     if instruction.layer >= len(program.layers):
         yield f"layer must be below the number of layers {len(program.layers)}, not {instruction.layer}"
-    if isinstance(instruction, Classify):
-        most = instruction.rows * program.topology.wide_memory.row_bytes
-        if instruction.elements > most:
-            yield f"elements must be at most the {most} bytes of its rows, not {instruction.elements}"
     if isinstance(instruction, MeshIn) and instruction.fill is not None and instruction.fill > 255:
         yield f"fill must be a byte, -128 to 255, not {instruction.fill}"
 
@@ -114,18 +107,6 @@ def _bitmap_faults(instruction: Instruction, tiles: int) -> Iterator[str]:
         if bitmap is not None and not 0 < bitmap < 1 << width:
             stops = "none" if bitmap == 0 else f"{bitmap:#x}"
             yield f"{field} must name some of the {width} {what} (1 to {(1 << width) - 1:#x}), not {stops}"
-    if isinstance(instruction, RingProduce) and instruction.tiles & instruction.to:
-        own = instruction.tiles & instruction.to
-        yield f"to must not name the tile that sends ({own:#x}), as {instruction.to:#x} does"
-
-
-def _mesh_faults(instruction: MeshOut, grid: Grid) -> Iterator[str]:
-    down, right = STEPS[instruction.side]
-    for tile in range(grid.rows * grid.columns):
-        row, column = divmod(tile, grid.columns)
-        neighbour = 0 <= row + down < grid.rows and 0 <= column + right < grid.columns
-        if instruction.tiles >> tile & 1 and not neighbour:
-            yield f"side must be where every tile has a neighbour; tile {tile} has none to the {instruction.side}"
 
 
 def _host_faults(instruction: Infeed | Outfeed, program: Program) -> Iterator[str]:
@@ -136,7 +117,7 @@ def _host_faults(instruction: Infeed | Outfeed, program: Program) -> Iterator[st
     if instruction.source not in SOURCES:
         yield f"source {unknown(instruction.source, SOURCES, 'where the rows are')}"
     size_bytes = program.topology.data_memory.size_bytes
-    end = instruction.address + instruction.rows * program.topology.wide_memory.row_bytes
+    end = instruction.address + instruction.total_rows * program.topology.wide_memory.row_bytes
     if instruction.source == "data" and not 0 <= instruction.address <= end <= size_bytes:
         reach = f"{instruction.address:#x} to {end:#x}"
         yield f"address must stay inside the data memory of {size_bytes} bytes, not {reach}"
@@ -169,9 +150,10 @@ def _data_faults(program: Program) -> Iterator[str]:
 
 
 def _host_tensor_faults(program: Program) -> Iterator[str]:
-    for way, tensors in (("input", program.inputs), ("output", program.outputs)):
+    ways = (("input", program.inputs, input_faults), ("output", program.outputs, output_faults))
+    for way, tensors, faults_of in ways:
         for tensor in tensors:
-            for sentence in host_faults(tensor, program.topology.wide_memory.row_bytes):
+            for sentence in faults_of(tensor, program.topology.wide_memory.row_bytes):
                 yield f"{way} {shown(tensor.name)}: {sentence}"
 
 
@@ -179,9 +161,9 @@ def _row_faults(program: Program) -> Iterator[str]:
     """Rows that nobody takes; more rows taken than there are is a wait without an end, which the run explains."""
     for place, op in enumerate(program.load):
         if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "host"):
-            yield f"{_where('load', place, op)}: rows of the host must pass in the run, not while parameters are loaded"
+            yield f"{where('load', place, op)}: rows of the host must pass in the run, not while parameters are loaded"
     given = sum(tensor.rows for tensor in program.inputs)
-    taken = sum(each.rows for each in program.run if isinstance(each, Infeed) and each.source == "host")
+    taken = sum(each.total_rows for each in program.run if isinstance(each, Infeed) and each.source == "host")
     if taken < given:
         yield f"run: the infeeds must take all {given} rows of the inputs from the host, not {taken}"
     for place, tensor in enumerate(program.outputs):

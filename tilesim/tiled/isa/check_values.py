@@ -1,24 +1,21 @@
-"""Static checks of what numbers and names mean to the arithmetic: rules, scalings, ranges, host tensors."""
+"""Static checks of what numbers and names mean to the arithmetic: rules, scalings, ranges."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
-from math import prod
 from typing import Any
 
 from tilesim.tiled.isa.fields import Nest
 from tilesim.tiled.isa.instructions import Classify, ElementType, Instruction, Operation, TensorOp
 from tilesim.tiled.isa.nests import iterations
-from tilesim.tiled.isa.program import HostTensor
 from tilesim.tiled.isa.scanner import unknown
 
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
-MOST_ITERATIONS, MOST_WORDS, MOST_HOST_BYTES = 1 << 28, 1 << 18, 1 << 28
-"""How often a tensorop's nest may run, how many words a DMA may move, and the bytes of a host tensor: more is no layer,
-and would only fill the simulator's own memory.
+MOST_ITERATIONS, MOST_WORDS = 1 << 28, 1 << 18
+"""How often a tensorop's nest may run and how many words a DMA may move: more is no layer, and would only fill the
+simulator's own memory.
 """
-SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
 
 RULES: dict[Operation, dict[str, int]] = {
     Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0},
@@ -36,8 +33,6 @@ FUNCTIONS = {"softmax": 5, "softmax_aligned": 5}
 """The classifier's functions, and how many numbers ``scaling`` holds."""
 
 RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
-HOST_DTYPES = {ElementType.I8: ("int8", "float32"), ElementType.U8: ("uint8", "float32")}
-ROUNDINGS = ("even", "away")
 
 
 def value_faults(op: Instruction) -> Iterator[str]:
@@ -55,38 +50,6 @@ def value_faults(op: Instruction) -> Iterator[str]:
         yield from _rule_faults(op)
     if isinstance(op, Classify):
         yield from _function_faults(op)
-
-
-def host_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
-    """What is wrong with a network input or output as the host sees it."""
-    if tensor.element not in HOST_DTYPES:
-        yield f"element {unknown(tensor.element, ElementType, 'a type')}"
-        return
-    dtypes = HOST_DTYPES[ElementType(tensor.element)]
-    if tensor.dtype not in dtypes or (tensor.dtype == "float32") != (tensor.scale != 0):
-        yield f"dtype must be {dtypes[0]}, or float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
-    if tensor.scale and not SMALLEST_SCALE <= tensor.scale <= LARGEST_SCALE:
-        yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
-    if tensor.rows * row_bytes > MOST_HOST_BYTES:
-        yield f"rows must be at most {MOST_HOST_BYTES // row_bytes}, not {tensor.rows}"
-    if tensor.rounding not in ROUNDINGS:
-        yield f"rounding {unknown(tensor.rounding, ROUNDINGS, 'a way to round')}"
-    low, high = RANGES[ElementType(tensor.element)]
-    for name, value in (("pad", tensor.pad), ("zero_point", tensor.zero_point)):
-        if not low <= value <= high:
-            yield f"{name} must be {low} to {high}, not {value}"
-    yield from _shape_faults(tensor, row_bytes)
-
-
-def _shape_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
-    if not tensor.shape or min(tensor.shape) < 1 or sorted(tensor.axes) != list(range(len(tensor.shape))):
-        yield f"shape must be sizes of at least 1 and axes their order, not {tensor.shape} and {tensor.axes}"
-        return
-    channels = tensor.shape[tensor.axes.index(len(tensor.shape) - 1)]
-    if tensor.pixel_bytes < channels:
-        yield f"pixel_bytes must hold the {channels} channels, not {tensor.pixel_bytes}"
-    elif prod(tensor.shape) // channels * tensor.pixel_bytes > tensor.rows * row_bytes:
-        yield f"rows must hold all {prod(tensor.shape) // channels} pixels, not {tensor.rows} of {row_bytes} bytes"
 
 
 def _numbers(value: Any, name: str) -> Iterator[tuple[str, int]]:

@@ -12,6 +12,7 @@ Nest           [loop:bound,... alternate loop:limit]       ``[y:32,x:32,lane:16 
 Reference      @base+loop*stride...                        ``@0x40+y*544+x*-16``
 Traversal      [nest reference]                            ``[y:52,w:10 @0x40+y*544+w*4]``
 Watcher        flag@loop>=expected+stride                  ``wide_to_narrow@y>=3+1``
+another record [field:value field:value ...]: all fields   ``[origin:8,0,0 extent:4,32,3 pixel_bytes:4 rows:2]``
 =============  ==========================================  ===============================================
 """
 
@@ -19,10 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from enum import StrEnum
 from types import NoneType
-from typing import Any, get_args, get_origin
+from typing import Any, get_args, get_origin, get_type_hints
 
 from tilesim.tiled.isa.fields import Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher
 from tilesim.tiled.isa.scanner import (
@@ -131,6 +132,24 @@ def _read_traversal(scanner: Scanner) -> Traversal:
     return traversal
 
 
+def _record(kind: type) -> Codec:
+    codecs = {name: codec_of("", hint) for name, hint in get_type_hints(kind).items()}
+
+    def write(value: object) -> str:
+        return f"[{' '.join(f'{name}:{codec.write(getattr(value, name))}' for name, codec in codecs.items())}]"
+
+    def read(scanner: Scanner) -> Any:
+        scanner.expect("[")
+        values: dict[str, Any] = {}
+        for name, codec in codecs.items():
+            scanner.expect(f" {name}:" if values else f"{name}:")
+            values[name] = codec.read(scanner)
+        scanner.expect("]")
+        return kind(**values)
+
+    return Codec(write, read)
+
+
 def _choice(kind: type[StrEnum]) -> Codec:
     words = re.sub("(?!^)([A-Z])", r" \1", kind.__name__).lower()
     names, what = frozenset(kind), f"{'an' if words[0] in 'aeio' else 'a'} {words}"
@@ -197,6 +216,8 @@ def codec_of(name: str, hint: Any) -> Codec:
     arguments = get_args(hint)
     if get_origin(hint) is tuple:
         return _listed(codec_of("", arguments[0]), None if arguments[-1] is Ellipsis else len(arguments))
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _record(hint)
     if arguments:  # X | None: None is always the default, and defaults are never written
         return codec_of("", next(each for each in arguments if each is not NoneType))
     return _choice(hint)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, TypeAlias
 
-from tilesim.tiled.isa.fields import Engine, Flag, Nest, Reference, Side, Traversal, Watcher
+from tilesim.tiled.isa.fields import ByteFilter, Engine, Flag, Nest, Reference, Side, Traversal, Watcher
 
 WORD_BYTES = 16
 """An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
@@ -87,7 +87,11 @@ class TensorOp:
 
 @dataclass(frozen=True, kw_only=True)
 class RingConsume:
-    """Post a consumer: each arriving row with this tile's bit goes to the next address of ``write`` (wide rows)."""
+    """Post a consumer: each arriving row with this tile's bit goes to the next address of ``write`` (wide rows).
+
+    With a ``filter`` the bytes that it keeps do, packed into rows, of which the last may end in zeros; what is kept
+    beyond them is dropped.
+    """
 
     mnemonic: ClassVar[str] = "ring_consume"
     engine: ClassVar[Engine] = Engine.RING_CONSUMER
@@ -95,6 +99,7 @@ class RingConsume:
 
     tiles: int
     write: Traversal
+    filter: ByteFilter | None = None
     wait: tuple[Watcher, ...] = ()
     produce: str | None = None
     layer: int = -1
@@ -103,7 +108,11 @@ class RingConsume:
 
 @dataclass(frozen=True, kw_only=True)
 class RingProduce:
-    """Send the wide rows of ``read`` over the ring to the stops in the bitmap ``to``."""
+    """Send the wide rows of ``read`` over the ring to the stops in the bitmap ``to``.
+
+    The ring counts in ``ring_producer_a`` the transfers that have passed the tile's stop: waiting for k makes this the
+    master after k others.
+    """
 
     mnemonic: ClassVar[str] = "ring_produce"
     engine: ClassVar[Engine] = Engine.RING_PRODUCER
@@ -217,8 +226,10 @@ class TileFence:
 
 @dataclass(frozen=True, kw_only=True)
 class Classify:
-    """The classifier tile: ``rows`` from the ring, ``function`` over their first ``elements`` bytes, rows to the sink.
+    """The classifier tile: ``rows`` from the ring, ``function`` over ``elements`` of their bytes, results to the sink.
 
+    The elements are the first bytes; or, if there are ``elements_per_sender``, the first so many bytes from each
+    sender, the last of which may have fewer, each beginning on a row of its own. The results are contiguous.
     ``scaling`` holds what the function needs as integers (floats as float32 bit patterns).
     Source: US 19/025,090 [0057].
     """
@@ -228,6 +239,7 @@ class Classify:
 
     rows: int
     elements: int
+    elements_per_sender: int = 0
     function: str
     scaling: tuple[int, ...] = ()
     input_type: ElementType = ElementType.I8
@@ -240,8 +252,8 @@ class Classify:
 class Infeed:
     """Controller: put rows on the ring for the stops in the bitmap ``to``.
 
-    ``source`` is ``host`` (the next ``rows`` that the host sends) or ``data`` (``rows`` from data memory at
-    ``address``).
+    ``source`` is ``host`` (the next rows that the host sends) or ``data`` (rows from data memory at ``address`` on).
+    ``transfers`` of ``rows`` each follow one another; from each to the next the bitmap moves up by one stop.
     """
 
     mnemonic: ClassVar[str] = "infeed"
@@ -251,8 +263,14 @@ class Infeed:
     rows: int
     address: int = 0
     to: int
+    transfers: int = 1
     layer: int = -1
     label: str = ""
+
+    @property
+    def total_rows(self) -> int:
+        """Rows of all transfers."""
+        return self.rows * self.transfers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,14 +12,34 @@ from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
+class Block:
+    """A box of a host tensor's map that travels as ``rows`` whole rows.
+
+    It begins at ``origin`` (y, x, c) and is ``extent`` (height, width, channels) big. Its pixels come in row-major
+    order, one byte an element, each pixel padded to ``pixel_bytes``.
+    """
+
+    origin: tuple[int, int, int]
+    extent: tuple[int, int, int]
+    pixel_bytes: int
+    rows: int
+
+    @property
+    def place(self) -> tuple[slice, ...]:
+        """Where the box is in the map."""
+        return tuple(slice(start, start + size) for start, size in zip(self.origin, self.extent, strict=True))
+
+
+@dataclass(frozen=True)
 class HostTensor:
     """How the host presents one model input, or takes one model output; ``index`` is the model's.
 
     ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). On the ring the
-    tensor is canonical (channels last), one byte an element of type ``element`` (``i8`` or ``u8``), each pixel padded
-    to ``pixel_bytes``, and the whole padded to whole rows with the byte ``pad``. A float tensor is quantised by the
-    host on its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out: ``real =
-    scale * (q - zero_point)`` in float32, ``scale`` 0 for integers.
+    tensor is canonical (channels last), one byte an element of type ``element`` (``i8`` or ``u8``), folded into a map
+    of ``extent`` (height, width, channels) of which ``blocks`` travel one after the other, all padding being the byte
+    ``pad``. Blocks of an input may overlap or repeat, those of an output make up the map. A float tensor is quantised
+    by the host on its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out:
+    ``real = scale * (q - zero_point)`` in float32, ``scale`` 0 for integers.
     """
 
     name: str
@@ -28,12 +48,17 @@ class HostTensor:
     shape: tuple[int, ...]
     axes: tuple[int, ...]
     element: str
-    pixel_bytes: int
-    rows: int
+    extent: tuple[int, int, int]
+    blocks: tuple[Block, ...]
     pad: int = 0
     scale: float = 0.0
     zero_point: int = 0
     rounding: str = "even"
+
+    @property
+    def rows(self) -> int:
+        """Wide rows of all blocks."""
+        return sum(block.rows for block in self.blocks)
 
 
 @dataclass(frozen=True)
@@ -120,3 +145,8 @@ class Program:
     tensors: tuple[TensorLayout, ...] = field(default=(), repr=False)
     pieces: tuple[TensorPiece, ...] = field(default=(), repr=False)
     regions: tuple[Region, ...] = field(default=(), repr=False)
+
+
+def where(section: str, place: int, instruction: Instruction) -> str:
+    """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
+    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"

@@ -8,8 +8,10 @@ may stand before an instruction, ``;`` opens a comment. ``grammar`` says how eac
     .chip machine=tiled name=edge_4x4
     .chip grid rows=4 columns=4
     .data name=params address=0x0 bytes=81920
-    .input name=in0 index=0 dtype=int8 shape=1,32,32,3 axes=0,1,2,3 element=i8 pixel_bytes=4 rows=16 pad=-128
-    .output name=out0 index=0 dtype=int8 shape=1,10 axes=0,1 element=i8 pixel_bytes=12 rows=1
+    .input name=in0 index=0 dtype=int8 shape=1,32,32,3 axes=0,1,2,3 element=i8 extent=32,32,3 \
+           blocks=[origin:0,0,0 extent:32,32,3 pixel_bytes:4 rows:16] pad=-128
+    .output name=out0 index=0 dtype=int8 shape=1,10 axes=0,1 element=i8 extent=1,1,10 \
+            blocks=[origin:0,0,0 extent:1,1,10 pixel_bytes:12 rows:1]
     .layer name=conv1 kind=convolution macs=442368  ; 0
     .load
       ring_consume tiles=0x1 write=[r:36 @0x0+r*256] produce=r

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilesim.tiled.isa.accesses import Access, accesses, sizes_bytes
-from tilesim.tiled.isa.instructions import Instruction
+from tilesim.tiled.isa.instructions import Instruction, Work, counted_nest
 from tilesim.tiled.isa.nests import Block, blocks
 from tilesim.tiled.topology import Topology
 
@@ -38,10 +38,32 @@ class Footprint:
 def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
     """The footprint of each operand of a sound instruction."""
     for access in accesses(op, topology):
-        touched = 0
-        for block in blocks(access.nest):
-            touched |= _touched(access, block, topology)
-        yield Footprint(access.field, access.memory, touched)
+        yield Footprint(access.field, access.memory, _all_touched(access, topology))
+
+
+def by_round(op: Work, operand: str, topology: Topology) -> list[int] | None:
+    """The bytes that an operand touches in each round of the outermost loop that the instruction counts; None if its
+    addresses don't follow that loop.
+    """
+    [access] = [access for access in accesses(op, topology) if access.field == operand]
+    nest = access.nest
+    if nest != counted_nest(op) or (nest.alternate is not None and nest.alternate.loop == nest.loops[0].name):
+        return None
+    outer, *inner = nest.loops
+    once = replace(nest, loops=(replace(outer, bound=1), *inner))
+    stride = dict(access.reference.strides).get(outer.name, 0) if outer.name in access.moving else 0
+    found = []
+    for k in range(outer.bound):
+        reference = replace(access.reference, base=access.reference.base + k * stride)
+        found.append(_all_touched(replace(access, nest=once, reference=reference), topology))
+    return found
+
+
+def _all_touched(access: Access, topology: Topology) -> int:
+    touched = 0
+    for block in blocks(access.nest):
+        touched |= _touched(access, block, topology)
+    return touched
 
 
 def _touched(access: Access, block: Block, topology: Topology) -> int:

@@ -6,22 +6,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import accumulate, combinations, product
 
 import numpy as np
 
-from tilesim.tiled.isa.fields import Traversal
-from tilesim.tiled.isa.instructions import TensorOp, counted_nest
+from tilesim.tiled.isa.fields import Traversal, Watcher
+from tilesim.tiled.isa.instructions import TensorOp, Work, counted_nest
 from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.program import Program
-from tilesim.tiled.rules.footprint import Footprint, footprints
+from tilesim.tiled.rules.footprint import Footprint, by_round, footprints
 from tilesim.tiled.rules.order import Step, TileOrder, increments, raised_flag
+from tilesim.tiled.rules.waits import vain_waits
+from tilesim.tiled.topology import Topology
 from tilesim.tiled.units import ttu
 
 
 def hazards(program: Program) -> list[str]:
-    """Every pair of instructions that may touch the same bytes in either order, at least one of them writing; one
-    sentence a pair.
+    """Every pair of instructions that may touch the same bytes in either order, at least one of them writing, one
+    sentence a pair; and every wait for a later instruction that has nothing to do with the one that waits.
     """
     return [sentence for tile in range(program.topology.tiles) for sentence in _tile_hazards(program, tile)]
 
@@ -31,14 +33,19 @@ class _Use:
     step: Step
     footprint: Footprint
 
+    def rounds(self, topology: Topology) -> list[int] | None:
+        return by_round(self.step.op, self.footprint.operand, topology)
+
 
 def _tile_hazards(program: Program, tile: int) -> Iterator[str]:
     order = TileOrder(program, tile)
     yield from (f"tile {tile}: {sentence}" for sentence in order.fence_faults)
     started = [step for step in order.steps if order.starts(step)]
-    uses = [_Use(step, footprint) for step in started for footprint in footprints(step.op, program.topology)]
+    touched = {step: list(footprints(step.op, program.topology)) for step in started}
+    yield from (f"tile {tile}: {sentence}" for sentence in vain_waits(order, touched))
     for step in started:
-        yield from _own_hazards(tile, step, [use.footprint for use in uses if use.step is step])
+        yield from _own_hazards(tile, step, touched[step])
+    uses = [_Use(step, footprint) for step in started for footprint in touched[step]]
     for a, b in _overlapping(uses):
         if a.step.op.engine != b.step.op.engine and not order.ordered(a.step, b.step) and not _gated(order, a, b):
             yield _sentence(tile, a, b)
@@ -55,11 +62,36 @@ def _overlapping(uses: list[_Use]) -> Iterator[tuple[_Use, _Use]]:
 
 
 def _gated(order: TileOrder, a: _Use, b: _Use) -> bool:
-    """Whether loop watchers let one of them touch a row only when the other is through with it."""
-    return _follows(order, a, b) or _follows(order, b, a)
+    """Whether watchers let one of them touch a row only when the other is through with it."""
+    return any(follows(order, *pair) for pair in ((a, b), (b, a)) for follows in (_follows_by_rounds, _follows_by_rows))
 
 
-def _follows(order: TileOrder, first: _Use, then: _Use) -> bool:
+def _follows_by_rounds(order: TileOrder, first: _Use, then: _Use) -> bool:
+    """Round by round of both outermost loops: all that ``first`` may still touch, ``then`` leaves alone."""
+    op, flag = first.step.op, raised_flag(first.step.op)
+    watchers = [watcher for watcher in then.step.op.wait if watcher.flag == flag]
+    if not watchers or op.produce is None or first.step not in order.raisers(then.step, flag):
+        return False
+    ahead, behind = (use.rounds(order.topology) for use in (first, then))
+    if ahead is None or behind is None:
+        return False
+    before, raises = first.step.raised_to - increments(op), increments(op)
+    left = [*accumulate(reversed(ahead), int.__or__)][::-1]
+    for k, touched in enumerate(behind):
+        done = (_count(watchers, k, then.step.op, order.strict) - before) * len(ahead) // raises
+        if done < len(ahead) and touched & left[max(0, done)]:
+            return False
+    return True
+
+
+def _count(watchers: list[Watcher], k: int, op: Work, strict: bool) -> int:
+    """What the flag has at least counted to in round k of the outermost loop."""
+    outer = counted_nest(op).loops[0].name
+    found = [w.expected + k * w.stride + strict for w in watchers if w.loop in (None, outer)]
+    return max(found, default=-1)
+
+
+def _follows_by_rows(order: TileOrder, first: _Use, then: _Use) -> bool:
     flag = raised_flag(first.step.op)
     watchers = [w for w in then.step.op.wait if w.loop is not None and w.flag == flag]
     rows = [getattr(use.step.op, use.footprint.operand) for use in (first, then)]

@@ -34,6 +34,8 @@ RAISES: dict[type, Flag] = {
     NarrowToWide: Flag.NARROW_TO_WIDE,
     WideToNarrow: Flag.WIDE_TO_NARROW,
 }
+EXTERNAL = frozenset({Flag.RING_PRODUCER_A})
+"""Flags that no instruction of the tile raises, but whatever passes on the ring: they order nothing here."""
 
 
 def raised_flag(op: Work) -> Flag:
@@ -61,14 +63,16 @@ def rounds_of(nest: Nest, name: str) -> int:
 
 @dataclass(eq=False)
 class Step:
-    """An instruction of one tile, and all that completes before it starts: for each engine how many of its
-    instructions.
+    """An instruction of one tile, and all that completes before it starts, and before it completes itself: for each
+    engine how many of its instructions.
     """
 
     op: Work
+    number: int
     place: int
     epoch: int
     before: dict[Engine, int] = field(default_factory=dict)
+    through: dict[Engine, int] = field(default_factory=dict)
     raised_to: int = 0
     """What its flag has counted to when it has completed."""
 
@@ -78,6 +82,7 @@ class TileOrder:
 
     def __init__(self, program: Program, tile: int) -> None:
         self.steps: list[Step] = []
+        self.topology = program.topology
         self.strict = program.topology.tile.strict_compare
         self.fence_faults: list[str] = []
         self._fences: list[dict[Engine, int]] = [{}]
@@ -108,6 +113,13 @@ class TileOrder:
         """The instructions that raise ``flag`` in the time in which ``step`` may watch it, in order."""
         return self._raisers.get((flag, self._waits_in[id(step)].get(flag, 0)), [])
 
+    def reaches(self, step: Step, watcher: Watcher) -> Step | None:
+        """The instruction that raises a watcher's flag to the highest count that it waits for."""
+        count = self.last(step, watcher)
+        if count <= 0:
+            return None
+        return next((raiser for raiser in self.raisers(step, watcher.flag) if raiser.raised_to >= count), None)
+
     def _precedes(self, first: Step, second: Step) -> bool:
         return second.before.get(first.op.engine, 0) > first.place
 
@@ -120,7 +132,7 @@ class TileOrder:
                 self._generation[flag] = self._generation.get(flag, 0) + 1
         elif isinstance(op, Work):
             queue = self._queues[op.engine]
-            step = Step(op, len(queue), len(self._fences) - 1)
+            step = Step(op, len(self.steps), len(queue), len(self._fences) - 1)
             queue.append(step)
             self.steps.append(step)
             self._waits_in[id(step)] = dict(self._generation)
@@ -150,12 +162,10 @@ class TileOrder:
         while changed:
             changed = False
             for step in self.steps:
-                found = dict(self._fences[step.epoch])
-                for earlier in self._directly_before(step):
-                    _join(found, earlier.before)
-                    _join(found, {earlier.op.engine: earlier.place + 1})
-                if found != step.before:
-                    step.before, changed = found, True
+                before = _joined(dict(self._fences[step.epoch]), self._directly_before(step))
+                through = _joined(dict(before), self._before_the_end(step))
+                if (before, through) != (step.before, step.through):
+                    step.before, step.through, changed = before, through, True
 
     def _play(self) -> None:
         """Let start and finish whatever can, again and again, until nothing more can."""
@@ -165,7 +175,7 @@ class TileOrder:
             for step in self.steps:
                 if self._can_start(step):
                     self._started.add(id(step))
-                    if all(self._reach(step, w.flag, self._started) >= self._last(step, w) for w in step.op.wait):
+                    if all(self._met(step, watcher, self._started) for watcher in step.op.wait):
                         self._finished.add(id(step))
 
     def _can_start(self, step: Step) -> bool:
@@ -173,16 +183,15 @@ class TileOrder:
         if step.place:
             ahead.append(self._queues[step.op.engine][step.place - 1])
         return all(id(earlier) in self._finished for earlier in ahead) and all(
-            self._reach(step, watcher.flag, self._finished) >= self._last(step, watcher)
-            for watcher in step.op.wait
-            if watcher.loop is None
+            self._met(step, watcher, self._finished) for watcher in step.op.wait if watcher.loop is None
         )
 
-    def _reach(self, step: Step, flag: Flag, of: set[int]) -> int:
-        """How far the instructions ``of`` raise ``flag`` where ``step`` watches it."""
-        return max((raiser.raised_to for raiser in self.raisers(step, flag) if id(raiser) in of), default=0)
+    def _met(self, step: Step, watcher: Watcher, by: set[int]) -> bool:
+        """Whether ``by`` raise the flag as far as ``watcher`` waits; what comes from outside may always come."""
+        reached = (raiser.raised_to for raiser in self.raisers(step, watcher.flag) if id(raiser) in by)
+        return watcher.flag in EXTERNAL or max(reached, default=0) >= self.last(step, watcher)
 
-    def _last(self, step: Step, watcher: Watcher) -> int:
+    def last(self, step: Step, watcher: Watcher) -> int:
         """The highest count that a watcher waits for."""
         rounds = rounds_of(counted_nest(step.op), watcher.loop) if watcher.loop else 1
         return watcher.expected + max(0, (rounds - 1) * watcher.stride) + self.strict
@@ -193,6 +202,12 @@ class TileOrder:
         for watcher in step.op.wait:
             if watcher.loop is None:
                 yield from self._awaited(step, watcher.flag, watcher.expected + self.strict)
+
+    def _before_the_end(self, step: Step) -> Iterator[Step]:
+        """What the loops of an instruction wait for while it works."""
+        for watcher in step.op.wait:
+            if watcher.loop is not None:
+                yield from self._awaited(step, watcher.flag, self.last(step, watcher))
 
     def _awaited(self, step: Step, flag: Flag, count: int) -> Iterator[Step]:
         """What has completed when ``flag`` has counted to ``count``; a count that is never reached orders nothing."""
@@ -207,6 +222,9 @@ class TileOrder:
                 return
 
 
-def _join(into: dict[Engine, int], other: dict[Engine, int]) -> None:
-    for engine, count in other.items():
-        into[engine] = max(into.get(engine, 0), count)
+def _joined(found: dict[Engine, int], steps: Iterator[Step]) -> dict[Engine, int]:
+    """``found`` grown by some instructions and all that completes before them."""
+    for step in steps:
+        for engine, count in {**step.through, step.op.engine: step.place + 1}.items():
+            found[engine] = max(found.get(engine, 0), count)
+    return found

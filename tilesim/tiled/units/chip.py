@@ -7,12 +7,15 @@ from typing import Any
 
 import simpy
 
+from tilesim.sim.arbiter import Arbiter
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes, Memory
 from tilesim.sim.recorder import Recorder
 from tilesim.sim.unit import Unit
+from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
+from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.program import DataSegment
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classifier import ClassifierTile
@@ -20,6 +23,7 @@ from tilesim.tiled.units.controller import FENCES, Sequencer
 from tilesim.tiled.units.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.infeed import InfeedEngine
 from tilesim.tiled.units.instruction_bus import BusStop, Station
+from tilesim.tiled.units.mesh_link import MeshLink
 from tilesim.tiled.units.outfeed import OutfeedEngine
 from tilesim.tiled.units.ring import RingStop
 from tilesim.tiled.units.tile import Tile
@@ -65,10 +69,12 @@ class Chip:
         self.outfeed = OutfeedEngine(
             self.clock, self._unit("chip.outfeed"), topology, self.host_outfeed, self.stops[-1]
         )
+        arbiter = Arbiter(self.clock)
         self.tiles = [
-            Tile(k, self.clock, topology, self.stops[k + 1], self._unit, samples, self._raise_fence, retired)
+            Tile(k, self.clock, arbiter, topology, self.stops[k + 1], self._unit, samples, self._raise_fence, retired)
             for k in range(tiles)
         ]
+        self.mesh = [self._mesh_link(tile, side) for tile in self.tiles for side in tile.mesh_out]
         self.classifier = ClassifierTile(self.clock, self._unit("chip.classifier"), topology, self.stops[tiles + 1])
         stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
         self.bus = [
@@ -98,10 +104,19 @@ class Chip:
         start = self.clock.cycle
         for unit in self.units:
             unit.restart()
+        for tile in self.tiles:
+            tile.tensor.restart()
         self.sequencer.start(instructions)
-        self.host_infeed.start(host_rows)
+        self.host_infeed.start(host_rows, instructions)
         self.clock.run()
         return start, max(start, self.host_outfeed.last_arrival, *(unit.active_until for unit in self.units))
+
+    def close(self, end: int) -> None:
+        """Book the rest of a run that ends at ``end``."""
+        for tile in self.tiles:
+            tile.tensor.close(end)
+        for unit in self.units:
+            unit.close(end)
 
     def _raise_fence(self, increment: int) -> None:
         self.sequencer.counters.raise_by(FENCES, increment)
@@ -110,6 +125,14 @@ class Chip:
         unit = Unit(self.clock, track, self._recorder)
         self.units.append(unit)
         return unit
+
+    def _mesh_link(self, tile: Tile, side: Side) -> MeshLink:
+        to = neighbour(self.topology.grid, tile.index, side)
+        assert to is not None
+        sender, receiver = tile.mesh_out[side], self.tiles[to].mesh_in[OPPOSITE[side]]
+        unit = self._unit(f"chip.mesh.tile{tile.index}.{side}")
+        sender.link = receiver.link = MeshLink(unit, self.topology.mesh, side, sender, receiver)
+        return sender.link
 
     def _ring_stop(self, node: int) -> RingStop:
         return RingStop(self.clock, self.topology, node - 1 if node else None, self._unit(f"chip.ring.link{node}"))

@@ -27,9 +27,10 @@ Work = Generator[simpy.Event, Any, None]
 
 
 class ClassifierTile:
-    """Collects rows from the ring, applies its function to their first elements, and sends rows to the sink.
+    """Collects rows from the ring, applies its function to the elements in them, and sends rows to the sink.
 
-    Timing: elements * cycles_per_element cycles after the last row has come, then a row a cycle.
+    Timing: elements * cycles_per_element cycles after the last row has come, wherever in the rows they are, then a row
+    of results a cycle.
     Source: US 19/025,090 [0057]; the rate is an assumption.
     """
 
@@ -38,6 +39,7 @@ class ClassifierTile:
         self.unit = unit
         self._clock = clock
         self._cycles_per_element = topology.classifier.cycles_per_element
+        self._row_bytes = topology.wide_memory.row_bytes
         self._sink = 1 << (topology.tiles + 1)
         self._stop = stop
         self._row: simpy.Event | None = None
@@ -49,26 +51,26 @@ class ClassifierTile:
             self.unit.instruction = ""
             op: Classify = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
             self.unit.instruction = op.label
-            rows = []
+            rows: list[Bytes] = []
             for _ in range(op.rows):
                 self._row = self._clock.event()
                 self._stop.poke()
                 packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
                 yield self._clock.timeout(1)
-                self.unit.spend(BUSY, moved_bytes=packet.row.shape[1])
+                self.unit.spend(BUSY)
                 rows.append(packet.row)
             yield self._clock.timeout(op.elements * self._cycles_per_element)
             self.unit.spend(BUSY)
-            yield from self._reply(op, classified(op, np.concatenate(rows, axis=1)))
+            yield from self._reply(op, classified(op, np.stack(rows, axis=1)))
 
     def _reply(self, op: Classify, data: Bytes) -> Work:
-        row_bytes = data.shape[1] // op.rows
-        for k in range(op.rows):
-            row = data[:, k * row_bytes : (k + 1) * row_bytes]
-            sent = self._stop.send(Packet(self._sink, row, k == op.rows - 1, op.label))
+        rows = data.shape[1] // self._row_bytes
+        for k in range(rows):
+            row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
+            sent = self._stop.send(Packet(self._sink, row, k == rows - 1, op.label))
             yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
             yield self._clock.timeout(1)
-            self.unit.spend(BUSY)
+            self.unit.spend(BUSY, moved_bytes=row.shape[1])
 
     def obstacle(self) -> str | None:
         return None if self._row is not None else "the classifier to be posted"
@@ -79,12 +81,23 @@ class ClassifierTile:
         row.succeed(packet)
 
 
-def classified(op: Classify, data: Bytes) -> Bytes:
-    """The rows with the function applied to their first ``elements`` bytes."""
+def classified(op: Classify, rows: Bytes) -> Bytes:
+    """The function of the elements in ``rows``, (samples, rows, row bytes), with zeros up to whole rows: (samples,
+    bytes).
+    """
     scales = np.array(op.scaling[:2], np.int32).view(np.float32)
     zero_point, low, high = op.scaling[2:5]
-    x = np.ascontiguousarray(data[:, : op.elements]).view(ELEMENT_DTYPES[op.input_type])
+    x = _elements(op, rows).view(ELEMENT_DTYPES[op.input_type])
     y = FUNCTIONS[op.function](x, float(scales[0]), float(scales[1]), zero_point, (low, high))
-    out = np.zeros_like(data)
+    row_bytes = rows.shape[2]
+    out = np.zeros((len(rows), -(-op.elements // row_bytes) * row_bytes), np.uint8)
     out[:, : op.elements] = y.astype(ELEMENT_DTYPES[op.output_type]).view(np.uint8)
     return out
+
+
+def _elements(op: Classify, rows: Bytes) -> Bytes:
+    """The bytes that count: (samples, elements)."""
+    each = op.elements_per_sender or op.elements
+    sender, place = np.divmod(np.arange(op.elements), each)
+    first_row = sender * -(-each // rows.shape[2])
+    return rows.reshape(len(rows), -1)[:, first_row * rows.shape[2] + place]

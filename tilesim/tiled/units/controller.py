@@ -11,7 +11,7 @@ from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.instructions import Infeed, Instruction, Outfeed, ScalarFence
+from tilesim.tiled.isa.instructions import WORD_BYTES, Infeed, Instruction, Outfeed, ScalarFence
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.instruction_bus import BusStop, Delivery, bus_words, header_of, send
 
@@ -69,7 +69,7 @@ class Sequencer:
         delivery = Delivery(header_of(op, self._topology.tiles), op, words)
         yield from send(self._clock, self.unit, self._first_stop, delivery, self._topology.instruction_bus.hop_cycles)
         yield self._clock.timeout(words)
-        self.unit.spend(BUSY)
+        self.unit.spend(BUSY, moved_bytes=op.words * WORD_BYTES)
 
     def _dispatch(self, queue: Fifo[Any], op: Instruction) -> Work:
         yield from self.unit.wait(queue.room(), Reason.FIFO, lambda: f"a place in the buffer of the {op.mnemonic}")

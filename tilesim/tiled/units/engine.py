@@ -40,7 +40,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the engines of one tile share.
+    """What the engines of one tile share; the arbiter is the chip's.
 
     ``retired(label)`` hears of every instruction that has; ``raisers(flag)`` names those here that will still raise it.
     """
@@ -57,20 +57,20 @@ class Surroundings:
 class Engine(ABC, Generic[Op]):
     """Takes the instructions of its buffer one after the other, in order.
 
-    ``order`` is its place when memory ports are planned. Each completed loop that an instruction produces on raises
-    ``flag``.
+    Each completed loop that an instruction produces on raises ``flag``; ``awaited`` is the flag that held its loops
+    last.
 
     Timing: an instruction that arrives at cycle t in an idle engine starts at t; the next one starts in the cycle in
     which the one before retires. Source: US 19/025,090 [0048]-[0054]; US 2025/0265455 [0031].
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, order: int, flag: Flag) -> None:
+    def __init__(self, tile: Surroundings, unit: Unit, flag: Flag) -> None:
         self.tile = tile
         self.unit = unit
         self.flag = flag
         self.buffer: Fifo[Op] = Fifo(tile.clock, tile.buffer_depth)
         self.unfinished: list[Op] = []
-        self._order = order
+        self.awaited: Flag | None = None
         self._drained: list[simpy.Event] = []
         tile.clock.process(self._work())
 
@@ -104,18 +104,34 @@ class Engine(ABC, Generic[Op]):
             yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
 
     def run_pipe(self, pipe: Pipe, gates: list[Gate], produce: list[int]) -> Work:
-        """Let ``pipe`` work, hold it at ``gates``, and raise the flag when as many groups are written as ``produce``
-        lists.
+        """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
+        self.tile.arbiter.add(pipe, pipe.slots)
+        yield from self.follow(pipe, pipe.hold, gates, produce)
+
+    def follow(self, pipe: Pipe, hold: Callable[[int, int], None], gates: list[Gate], produce: list[int]) -> Work:
+        """See ``pipe`` to its end: ``hold``, one of its own, moves from gate to gate as their flags rise; the engine's
+        flag rises each time as many groups are written as ``produce`` lists.
         """
         if gates:
-            self.tile.clock.process(self._open(pipe, gates))
-        self.tile.arbiter.add(self._order, pipe)
+            self.tile.clock.process(self._open(pipe, hold, gates))
         rises = Counter(produce)
         for written in sorted({*produce, pipe.groups}):
-            yield self.tile.arbiter.reach(self._order, written)
-            pipe.advance(self.tile.clock.cycle)
+            yield self.tile.arbiter.reach(pipe, written)
             self.raise_flag(rises[written])
-        self.tile.arbiter.remove(self._order)
+
+    def _open(self, pipe: Pipe, hold: Callable[[int, int], None], gates: list[Gate]) -> Work:
+        flags, clock = self.tile.flags, self.tile.clock
+        for gate in gates:
+            if not flags.met(gate.flag, gate.expected):
+                hold(clock.cycle, gate.group)
+                self.awaited = gate.flag
+                self.tile.arbiter.change(pipe)
+                before = self.unit.waiting
+                self.unit.waiting = Wait(Reason.FLAG, clock.cycle, lambda gate=gate: self._describe(gate))  # type: ignore[misc]
+                yield flags.reached(gate.flag, gate.expected)
+                self.unit.waiting = before
+        hold(clock.cycle, pipe.groups)
+        self.tile.arbiter.change(pipe)
 
     def raise_flag(self, increment: int) -> None:
         if increment:
@@ -125,18 +141,6 @@ class Engine(ABC, Generic[Op]):
         """Account for a pipe's cycles: busy when it accesses a memory."""
         busy = activity.reading or activity.writing
         self.unit.add(BUSY if busy else f"stall:{activity.reason}", cycles)
-
-    def _open(self, pipe: Pipe, gates: list[Gate]) -> Work:
-        flags = self.tile.flags
-        for gate in gates:
-            if not flags.met(gate.flag, gate.expected):
-                pipe.hold(self.tile.clock.cycle, gate.group)
-                self.tile.arbiter.change()
-                self.unit.waiting = Wait(Reason.FLAG, self.tile.clock.cycle, lambda gate=gate: self._describe(gate))  # type: ignore[misc]
-                yield flags.reached(gate.flag, gate.expected)
-                self.unit.waiting = None
-        pipe.hold(self.tile.clock.cycle, pipe.groups)
-        self.tile.arbiter.change()
 
     def raising(self, flag: Flag) -> list[str]:
         """The instructions in hand and in the buffer that will still raise ``flag``."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
+from itertools import repeat
 from math import ceil
 from typing import Any
 
@@ -13,6 +14,7 @@ from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.instructions import Infeed, Instruction
 from tilesim.tiled.topology import Topology
 
 QUEUED_ROWS = 8
@@ -37,11 +39,13 @@ class HostInfeed:
         self._latency_cycles = topology.host.latency_cycles
         self._bytes_per_cycle = topology.host.bytes_per_cycle
 
-    def start(self, rows: list[Bytes]) -> None:
-        self._clock.process(self._work(rows))
+    def start(self, rows: list[Bytes], instructions: Iterable[Instruction] = ()) -> None:
+        """Send ``rows`` for the infeeds among ``instructions``."""
+        self._clock.process(self._work(rows, _takers(instructions)))
 
-    def _work(self, rows: list[Bytes]) -> Work:
+    def _work(self, rows: list[Bytes], labels: Iterator[str]) -> Work:
         for row in rows:
+            self.unit.instruction = next(labels, "")
             room = self.rows.room()
             yield from self.unit.wait(room, Reason.FIFO, lambda: "an infeed to take the activations that it sent")
             yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
@@ -65,9 +69,10 @@ class HostOutfeed:
         self._latency_cycles = topology.host.latency_cycles
         self._bytes_per_cycle = topology.host.bytes_per_cycle
 
-    def receive(self, output: int, row: Bytes) -> Work:
-        """Carry one row of output number ``output`` over the link."""
+    def receive(self, output: int, row: Bytes, sender: str) -> Work:
+        """Carry one row of output number ``output`` over the link for the outfeed ``sender``."""
         self.unit.spend("idle")
+        self.unit.instruction = sender
         yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
         self.unit.spend(BUSY, moved_bytes=row.shape[1])
         self.last_arrival = self._clock.cycle + self._latency_cycles
@@ -76,3 +81,10 @@ class HostOutfeed:
     def output(self, output: int) -> Bytes:
         """All bytes of one output, (samples, bytes)."""
         return np.concatenate(self.received[output], axis=1)
+
+
+def _takers(instructions: Iterable[Instruction]) -> Iterator[str]:
+    """The label of the infeed that takes each row of the host, in order."""
+    for op in instructions:
+        if isinstance(op, Infeed) and op.source == "host":
+            yield from repeat(op.label, op.total_rows)

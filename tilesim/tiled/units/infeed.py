@@ -46,9 +46,10 @@ class InfeedEngine:
             self.unit.instruction = ""
             op: Infeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
             self.unit.instruction = op.label
-            for row in range(op.rows):
+            for row in range(op.total_rows):
                 data = yield from (self._from_host() if op.source == "host" else self._from_memory(op, row))
-                sent = self._stop.send(Packet(op.to, data, row == op.rows - 1, op.label))
+                transfer, place = divmod(row, op.rows)
+                sent = self._stop.send(Packet(op.to << transfer, data, place == op.rows - 1, op.label))
                 yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
                 yield self._clock.timeout(1)
                 self.unit.spend(BUSY, moved_bytes=self._row_bytes)

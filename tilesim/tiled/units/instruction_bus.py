@@ -67,12 +67,13 @@ class BusStop:
     def _work(self) -> Work:
         while True:
             delivery: Delivery = yield from self.unit.wait(self.inbox.get(), Reason.INSTRUCTION)
+            self.unit.instruction = delivery.op.label
             mine = delivery.header & self._mask
             if mine:
                 yield from self._admit(delivery)
             yield from self._forward(delivery)
             yield self._clock.timeout(delivery.words)
-            self.unit.spend(BUSY, moved_bytes=delivery.words * WORD_BYTES)
+            self.unit.spend(BUSY, moved_bytes=delivery.op.words * WORD_BYTES)
             if mine:
                 self._copy(delivery)
 

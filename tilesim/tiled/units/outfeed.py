@@ -44,7 +44,7 @@ class OutfeedEngine:
                 self._stop.poke()
                 packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a result row from the ring")
                 yield self._clock.timeout(1)
-                yield from self._host.receive(op.output, packet.row)
+                yield from self._host.receive(op.output, packet.row, op.label)
                 self.unit.spend(BUSY, moved_bytes=packet.row.shape[1])
 
     def obstacle(self) -> str | None:

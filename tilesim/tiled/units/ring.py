@@ -7,6 +7,7 @@ outfeed), and back to source.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -46,13 +47,15 @@ class RingStop:
     link when nothing is forwarded.
 
     Timing: a packet that leaves at t stands at the next stop at t + hop_cycles; one packet a cycle. A register has
-    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. Source: US 2025/0265455
-    [0033]-[0035], [0046]; hop, credits and forwarding before injection are assumptions.
+    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. ``on_tail`` hears at t + 1 of every
+    tail packet that the stop sends, forwards or takes in t; one that it takes and forwards is one. Source: US
+    2025/0265455 [0033]-[0035], [0046]; hop, credits, forwarding before injection and counting tails are assumptions.
     """
 
     def __init__(self, clock: Clock, topology: Topology, bit: int | None, link: Unit) -> None:
         self.link = link
         self.receiver: Receiver | None = None
+        self.on_tail: Callable[[], None] | None = None
         self.outgoing: deque[Packet] = deque()
         self.credits = topology.ring.hop_cycles + 1
         self._clock = clock
@@ -113,6 +116,7 @@ class RingStop:
         if packet.header & self._mask:
             assert self.receiver is not None
             self.receiver.take(packet)
+        self._note(packet)
         left = packet.header & ~self._mask
         if left:
             self._transmit(replace(packet, header=left))
@@ -140,10 +144,18 @@ class RingStop:
         if not self.credits:
             self._await_credit()
             return
-        self._transmit(self.outgoing.popleft())
+        packet = self.outgoing.popleft()
+        self._note(packet)
+        self._transmit(packet)
         if self._sent is not None:
             sent, self._sent = self._sent, None
             sent.succeed()
+
+    def _note(self, packet: Packet) -> None:
+        """A packet passes here in this cycle."""
+        on_tail = self.on_tail
+        if packet.tail and on_tail is not None:
+            self._clock.timeout(1).callbacks.append(lambda _: on_tail())
 
     def _transmit(self, packet: Packet) -> None:
         assert self._next is not None

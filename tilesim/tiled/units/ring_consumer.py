@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import count
 
 import numpy as np
 import simpy
 
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.fields import ByteFilter, Flag
 from tilesim.tiled.isa.instructions import RingConsume
 from tilesim.tiled.units import ttu
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
 from tilesim.tiled.units.memories import WideRank
+from tilesim.tiled.units.packer import Packer, steps
 from tilesim.tiled.units.ring import Packet, RingStop
 
 
@@ -20,46 +22,68 @@ class RingConsumer(Engine[RingConsume]):
     """Supplies the address of each row; the ring's packets carry none.
 
     Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody
-    else at the wide port, and is seen at t + 1; peak rate one row a cycle. Source: US 2025/0265455 [0034]-[0035],
-    [0046].
+    else at the wide port, and is seen at t + 1; peak rate one row a cycle. With a byte filter every row takes its
+    cycle, but only one that completes a row of ``write`` is committed, and waits for that row's loop watchers. A last
+    row that is not full is committed with the row that brings its last byte; if that one completes another row as
+    well, in the cycle after, in which none is taken. Source: US 2025/0265455 [0034]-[0035], [0046]; the filter's
+    timing is an assumption.
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, order: int, stop: RingStop) -> None:
+    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop) -> None:
         self._stop = stop
+        self._packer: Packer | None = None
         self._address: int | None = None
         self._taken: simpy.Event | None = None
-        super().__init__(tile, unit, order, Flag.RING_READ_A)
+        super().__init__(tile, unit, Flag.RING_READ_A)
         stop.receiver = self
 
     def execute(self, op: RingConsume) -> Work:
         yield from self.watch(op.wait)
-        nest = op.write.nest
+        nest, memories = op.write.nest, self.tile.memories
         rises = Counter(completions(nest, op.produce))
         held = gates_by_round(nest, op.wait)
-        for row, address in enumerate(ttu.addresses(nest, op.write.reference).tolist()):
-            for gate in held.get(row, ()):
+        addresses = ttu.addresses(nest, op.write.reference).tolist()
+        kept = op.filter or ByteFilter(rows=len(addresses), first=0, keep=memories.row_bytes, gap=0)
+        self._packer = Packer(kept, len(addresses), len(memories.wide.bytes), memories.row_bytes)
+        received = count()
+        for step in steps(kept, len(addresses), memories.row_bytes):
+            row = step.completes
+            for gate in () if row is None else held.get(row, ()):
                 yield from self.await_flag(gate)
-            self._address = address
-            self._taken = self.tile.clock.event()
-            self._stop.poke()
-            yield from self.unit.wait(self._taken, Reason.FIFO, lambda row=row: f"row {row} from the ring")  # type: ignore[misc]
+            self._address = None if row is None else addresses[row]
+            if step.takes:
+                yield from self._receive(next(received))
+            else:
+                self._commit()
             yield self.tile.clock.timeout(1)
-            self.unit.spend(BUSY, moved_bytes=self.tile.memories.row_bytes)
-            self.raise_flag(rises[row + 1])
+            self.unit.spend(BUSY, moved_bytes=0 if row is None else memories.row_bytes)
+            self.raise_flag(0 if row is None else rises[row + 1])
+
+    def _receive(self, row: int) -> Work:
+        """Let the stop hand over the next row."""
+        self._taken = self.tile.clock.event()
+        self._stop.poke()
+        yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
 
     def obstacle(self) -> str | None:
-        if self._address is not None:
+        if self._taken is not None:
             return None
         if self.unit.waiting is not None and self.unit.waiting.reason is Reason.FLAG:
             return f"its ring consumer, which waits for {self.unit.waiting.describe()}"
         return "a ring consumer to be posted"
 
     def take(self, packet: Packet) -> None:
-        assert self._address is not None
         assert self._taken is not None
-        memories, now = self.tile.memories, self.tile.clock.cycle
-        memories.wide.write_words(np.array([self._address]), packet.row[:, None])
-        memories.wide_port.taken[WideRank.RING_COMMIT].append(now, now + 1)
-        self.tile.arbiter.change()
-        self._address = None
-        self._taken.succeed()
+        assert self._packer is not None
+        self._packer.take(packet.row)
+        if self._address is not None:
+            self._commit()
+        taken, self._taken = self._taken, None
+        taken.succeed()
+
+    def _commit(self) -> None:
+        """Write the row that is complete, in this cycle."""
+        assert self._packer is not None
+        memories = self.tile.memories
+        memories.wide.write_words(np.array([self._address]), self._packer.packed()[:, None])
+        self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))

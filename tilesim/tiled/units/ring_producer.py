@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from tilesim.sim.clock import Phase
 from tilesim.sim.unit import BUSY, Reason, Unit
@@ -13,17 +14,27 @@ from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, 
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring import Packet, RingStop
 
+ORDINAL = Flag.RING_PRODUCER_A
+"""Counts the transfers that have passed a tile's ring stop: who is to be the k-th master there waits for k of them."""
+PASSING = "transfers that pass the tile's ring stop"
+
 
 class RingProducer(Engine[RingProduce]):
     """Reads a row through the wide port, where only ring commits go before it, then puts it on the ring.
 
     Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R
-    rows take 2 * R cycles. Source: US 2025/0265455 [0035]; one row at a time is an assumption.
+    rows take 2 * R cycles. A tail that passes the tile's stop in t raises ``ORDINAL`` at t + 1. Source: US 2025/0265455
+    [0035]; that masters take turns by counting is from the Edge TPU's programs as reported by others, what is counted
+    and one row at a time are assumptions.
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, order: int, stop: RingStop) -> None:
-        super().__init__(tile, unit, order, Flag.RING_WRITE)
+    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop) -> None:
+        super().__init__(tile, unit, Flag.RING_WRITE)
         self._stop = stop
+        stop.on_tail = partial(tile.flags.raise_by, ORDINAL)
+
+    def raising(self, flag: Flag) -> list[str]:
+        return [PASSING] if flag == ORDINAL else super().raising(flag)
 
     def execute(self, op: RingProduce) -> Work:
         yield from self.watch(op.wait)
@@ -44,16 +55,14 @@ class RingProducer(Engine[RingProduce]):
 
     def _claim_port(self) -> Work:
         """Take the wide port for one cycle, the first one that no ring commit has."""
-        clock, port = self.tile.clock, self.tile.memories.wide_port
+        clock, slot = self.tile.clock, self.tile.memories.wide_access(WideRank.RING_PRODUCER)
         while True:
             yield clock.phase(Phase.CLAIM)
-            now = clock.cycle
-            free, _ = port.free(WideRank.RING_PRODUCER, now)
+            free, _ = slot.port.free(slot.rank, clock.cycle)
             if free:
                 break
             yield clock.timeout(1)
             self.unit.spend(Reason.PORT.kind)
-        port.taken[WideRank.RING_PRODUCER].append(now, now + 1)
-        self.tile.arbiter.change()
+        self.tile.arbiter.access(slot)
         yield clock.timeout(1)
         self.unit.spend(BUSY)

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
-from tilesim.sim.unit import BUSY, Unit
+from tilesim.sim.port import NEVER
+from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.activation_unit import PARAMETER_ROWS, ActivationUnit
-from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates
 from tilesim.tiled.units.mac_array import MacArray, cycles_per_step
 from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
 from tilesim.tiled.units.operands import Operands
+
+
+@dataclass
+class Share:
+    """A tile's part in a layer.
+
+    It lasts from its first step at ``start`` to its last written word at ``end``. ``spent`` holds the MAC array's
+    cycles from the end of the tensorop before (or the start of the run) to the end of each of the layer's: ``busy``, or
+    what it waited for, a :class:`~tilesim.sim.unit.Reason` or, instead of ``flag``, the flag's own name. Of several
+    flags that an instruction waits for before it begins, each has the cycles that it took longer than those before.
+    """
+
+    start: int = NEVER
+    end: int = 0
+    spent: Counter[str] = field(default_factory=Counter)
 
 
 class TensorControl(Engine[TensorOp]):
@@ -28,21 +47,32 @@ class TensorControl(Engine[TensorOp]):
     assumption.
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, mac_unit: Unit, order: int, shape: Tile) -> None:
-        super().__init__(tile, unit, order, Flag.AVDATA)
+    def __init__(self, tile: Surroundings, unit: Unit, mac_unit: Unit, shape: Tile) -> None:
+        super().__init__(tile, unit, Flag.AVDATA)
         self.mac_unit = mac_unit
         self._shape = shape
         self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
         self._activation = ActivationUnit(tile.memories)
-        self.issue_cycles: dict[int, int] = {}
-        self.spans: dict[int, tuple[int, int]] = {}
+        self.shares: dict[int, Share] = {}
+        self._share = Share()
+
+    def restart(self) -> None:
+        """Begin new accounts of layers."""
+        self.shares = {}
+
+    def close(self, end: int) -> None:
+        """Book the rest of a run that has come to its end: there was no more work."""
+        for unit in (self.unit, self.mac_unit):
+            unit.instruction = ""
+            unit.spend(Reason.WORK.kind, end)
 
     def execute(self, op: TensorOp) -> Work:
+        self._share = self.shares.setdefault(op.layer, Share())
         self.mac_unit.instruction = op.label
-        self.mac_unit.spend("idle")
+        self._book_wait(Reason.INSTRUCTION, Reason.INSTRUCTION)
         yield from self.watch(op.wait)
-        self.mac_unit.spend("stall:flag")
         start = self.tile.clock.cycle
+        self._share.start = min(self._share.start, start)
         operands = Operands(op)
         memories = self.tile.memories
         reads_wide = operands.weights is not None
@@ -62,7 +92,11 @@ class TensorControl(Engine[TensorOp]):
         every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
         yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
-        self._note_layer(op.layer, start, operands.count * operands.steps * cycles_per_step(op))
+        self._share.end = self.tile.clock.cycle
+
+    def await_flag(self, gate: Gate) -> Work:
+        yield from super().await_flag(gate)
+        self._book_wait(Reason.FLAG, gate.flag)
 
     def _costs(self, op: TensorOp, operands: Operands) -> Costs:
         issues = np.full(operands.count, operands.steps * cycles_per_step(op), np.int64)
@@ -99,11 +133,12 @@ class TensorControl(Engine[TensorOp]):
     def _book_both(self, activity: Activity, cycles: int) -> None:
         self.book(activity, cycles)
         self.mac_unit.add(BUSY if activity.issuing else f"stall:{activity.reason}", cycles)
+        reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
+        self._share.spent[reason or BUSY] += cycles
 
-    def _note_layer(self, layer: int, start: int, issue_cycles: int) -> None:
-        first, _ = self.spans.get(layer, (start, start))
-        self.spans[layer] = (first, self.tile.clock.cycle)
-        self.issue_cycles[layer] = self.issue_cycles.get(layer, 0) + issue_cycles
+    def _book_wait(self, reason: Reason, cause: str) -> None:
+        """The MAC array has waited until now."""
+        self._share.spent[cause] += self.mac_unit.spend(reason.kind)
 
 
 def _issue_ports(memories: TileMemories, reads_wide: bool) -> list[Slot]:

@@ -15,24 +15,18 @@ from tilesim.sim.unit import Unit
 from tilesim.tiled.isa.fields import Engine as EngineName
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import Instruction, TileFence
+from tilesim.tiled.isa.neighbours import neighbour
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.engine import Engine, Surroundings
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.mesh_in import MeshInEngine
+from tilesim.tiled.units.mesh_out import MeshOutEngine
 from tilesim.tiled.units.narrow_to_wide import NarrowToWideEngine
 from tilesim.tiled.units.ring import RingStop
 from tilesim.tiled.units.ring_consumer import RingConsumer
 from tilesim.tiled.units.ring_producer import RingProducer
 from tilesim.tiled.units.tensor_control import TensorControl
 from tilesim.tiled.units.wide_to_narrow import WideToNarrowEngine
-
-PLANNING_ORDER = (
-    *(EngineName(f"mesh_in_{side}") for side in Side),
-    EngineName.NARROW_TO_WIDE,
-    EngineName.WIDE_TO_NARROW,
-    EngineName.TENSOR,
-)
-"""Engines by falling priority at the ports that they share."""
 
 
 class Tile:
@@ -44,6 +38,7 @@ class Tile:
         self,
         index: int,
         clock: Clock,
+        arbiter: Arbiter,
         topology: Topology,
         stop: RingStop,
         unit: Callable[[str], Unit],
@@ -60,7 +55,7 @@ class Tile:
             clock,
             self.memories,
             self.flags,
-            Arbiter(clock),
+            arbiter,
             topology.instruction_bus.buffer_depth,
             lambda label: retired(index, label),
             self._raisers,
@@ -69,23 +64,19 @@ class Tile:
         def track(name: str) -> Unit:
             return unit(f"chip.tile{index}.{name}")
 
-        order = {name: place for place, name in enumerate(PLANNING_ORDER)}
-        tensor_order = order[EngineName.TENSOR]
-        self.tensor = TensorControl(around, track("tensor"), track("mac_array"), tensor_order, topology.tile)
+        self.tensor = TensorControl(around, track("tensor"), track("mac_array"), topology.tile)
         self.engines: dict[EngineName, Engine[Any]] = {
             EngineName.TENSOR: self.tensor,
-            EngineName.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), -1, stop),
-            EngineName.RING_PRODUCER: RingProducer(around, track("ring_producer"), -1, stop),
-            EngineName.NARROW_TO_WIDE: NarrowToWideEngine(
-                around, track("narrow_to_wide"), order[EngineName.NARROW_TO_WIDE], Flag.NARROW_TO_WIDE
-            ),
-            EngineName.WIDE_TO_NARROW: WideToNarrowEngine(
-                around, track("wide_to_narrow"), order[EngineName.WIDE_TO_NARROW], Flag.WIDE_TO_NARROW
-            ),
+            EngineName.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop),
+            EngineName.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop),
+            EngineName.NARROW_TO_WIDE: NarrowToWideEngine(around, track("narrow_to_wide"), Flag.NARROW_TO_WIDE),
+            EngineName.WIDE_TO_NARROW: WideToNarrowEngine(around, track("wide_to_narrow"), Flag.WIDE_TO_NARROW),
         }
-        for side in Side:
-            name = EngineName(f"mesh_in_{side}")
-            self.engines[name] = MeshInEngine(around, track(name), order[name], Flag(f"mesh_{side}_in"))
+        sides = [side for side in Side if neighbour(topology.grid, index, side) is not None]
+        self.mesh_in = {side: MeshInEngine(around, track(f"mesh_in_{side}"), side) for side in Side}
+        self.mesh_out = {side: MeshOutEngine(around, track(f"mesh_out_{side}"), side) for side in sides}
+        self.engines.update({EngineName(f"mesh_in_{side}"): engine for side, engine in self.mesh_in.items()})
+        self.engines.update({EngineName(f"mesh_out_{side}"): engine for side, engine in self.mesh_out.items()})
 
     def _raisers(self, flag: Flag) -> list[str]:
         return [label for engine in self.engines.values() for label in engine.raising(flag)]

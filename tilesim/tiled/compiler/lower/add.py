@@ -10,29 +10,38 @@ from tilesim.tiled.isa.instructions import Operation, TensorOp
 
 def lower_add(task: Task, op: Add) -> list[TensorOp]:
     """Loops: row, word."""
-    a, b, target, vector = *task.inputs, task.output, task.topology.tile.vector_bytes
+    a, b, target, vector, step = *task.inputs, task.output, task.topology.tile.vector_bytes, task.step
+    first, left = task.first_row, task.output.columns.start
     nest = NestWriter(
         [
-            Line("y", target.shape.height, {"a": a.row_bytes, "b": b.row_bytes, "output": target.row_bytes}),
-            Line("w", target.shape.width * target.pixel_bytes // vector, {"a": vector, "b": vector, "output": vector}),
+            Line(
+                "y",
+                len(target.block_rows),
+                {"a": step * a.row_bytes, "b": step * b.row_bytes, "output": step * target.row_bytes},
+            ),
+            Line(
+                "w",
+                len(target.block_columns) * target.pixel_bytes // vector,
+                {"a": vector, "b": vector, "output": vector},
+            ),
             Line("lane", vector, {}),
         ]
     )
     return [
         TensorOp(
-            tiles=task.tiles,
+            tiles=0,
             operation=Operation.ADD,
             nest=nest.nest,
             reduce=nest.reduce,
-            input=nest.reference("a", a.at(0, 0)),
-            input_b=nest.reference("b", b.at(0, 0)),
-            output=nest.reference("output", target.at(0, 0)),
+            input=nest.reference("a", a.at(first, left)),
+            input_b=nest.reference("b", b.at(first, left)),
+            output=nest.reference("output", target.at(first, left)),
             input_type=task.input_type,
             output_type=task.output_type,
             rule=op.rule,
             scaling=op.scaling,
             clamp=op.clamp,
-            produce=nest.outermost,
+            produce=task.raises(nest),
             layer=task.layer,
         )
     ]

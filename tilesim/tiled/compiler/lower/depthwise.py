@@ -24,18 +24,20 @@ def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
     height, width, _ = weights.shape
     block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
-    data = byte_weights(weights, block, op.weight_zero_point)
-    rows = requantisation_rows(bias, op.multiplier, op.shift, block, task.row_bytes)
     row, pixel = source.row_bytes, source.pixel_bytes
     nest = NestWriter(
         [
-            Line("y", target.shape.height, {"input": op.strides[0] * row, "output": target.row_bytes}),
+            Line(
+                "y",
+                len(target.block_rows),
+                {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes},
+            ),
             Line(
                 "cb",
-                len(data),
-                {"input": block, "weights": data[0].nbytes, "parameters": 3 * task.row_bytes, "output": block},
+                padded(channels, vector) // block,
+                {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
             ),
-            Line("x", target.shape.width, {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+            Line("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
             Line(
                 "cg",
                 block // vector,
@@ -46,7 +48,16 @@ def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
             Line("lane", vector, {}),
         ]
     )
-    return [weighted(task, op, nest, Operation.DEPTHWISE, op.padding, data, rows)]
+    return [
+        weighted(
+            task,
+            op,
+            nest,
+            Operation.DEPTHWISE,
+            task.keep("weights", lambda: byte_weights(weights, block, op.weight_zero_point)),
+            task.keep("parameters", lambda: requantisation_rows(bias, op.multiplier, op.shift, block, task.row_bytes)),
+        )
+    ]
 
 
 def channel_block(words: int, most: int) -> int:

@@ -26,15 +26,15 @@ class Span:
     taps: int
 
 
-def spans(outputs: int, size: int, window: int, stride: int, before: int) -> list[Span]:
-    """Cut one axis where the number of window positions inside the map changes, so that no padding is needed."""
+def spans(outputs: range, size: int, window: int, stride: int, before: int) -> list[Span]:
+    """Cut output positions along one axis where the window positions inside the map change: no padding then."""
 
     def inside(position: int) -> tuple[int, int]:
         corner = position * stride - before
         return max(0, -corner), min(window, size - corner)
 
     found = []
-    for (low, high), positions in groupby(range(outputs), inside):
+    for (low, high), positions in groupby(outputs, inside):
         places = list(positions)
         found.append(Span(places[0], len(places), places[0] * stride - before + low, high - low))
     return found
@@ -71,8 +71,8 @@ def lower_max_pool(task: Task, op: MaxPool) -> list[TensorOp]:
 
 def lower_rescale(task: Task, op: Rescale) -> list[TensorOp]:
     """An average over one element."""
-    shape = task.output.shape
-    whole = (Span(0, shape.height, 0, 1), Span(0, shape.width, 0, 1))
+    rows, columns = task.output.rows, task.output.columns
+    whole = (Span(rows.start, len(rows), rows.start, 1), Span(columns.start, len(columns), columns.start, 1))
     return [
         _tensorop(
             task,
@@ -88,9 +88,9 @@ def lower_rescale(task: Task, op: Rescale) -> list[TensorOp]:
 
 
 def _parts(task: Task, op: AveragePool | MaxPool) -> Iterator[tuple[Span, Span]]:
-    source, target = task.inputs[0].shape, task.output.shape
-    for rows in spans(target.height, source.height, op.window[0], op.strides[0], op.padding.top):
-        for columns in spans(target.width, source.width, op.window[1], op.strides[1], op.padding.left):
+    source, target = task.inputs[0].shape, task.output
+    for rows in spans(target.rows, source.height, op.window[0], op.strides[0], op.padding.top):
+        for columns in spans(target.columns, source.width, op.window[1], op.strides[1], op.padding.left):
             yield rows, columns
 
 
@@ -121,7 +121,7 @@ def _tensorop(
 ) -> TensorOp:
     rows, columns = part
     return TensorOp(
-        tiles=task.tiles,
+        tiles=0,
         operation=operation,
         nest=nest.nest,
         reduce=nest.reduce,

@@ -1,0 +1,91 @@
+"""An axis cut over one side of the grid."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull
+from tilesim.tiled.compiler.windows import Window
+
+
+def axes() -> st.SearchStrategy[Axis]:
+    """What a layer of some stride and reach, cut over as many parts, needs of its input."""
+
+    def build(size: int, parts: int, reach: int, stride: int, before: int, border: bool) -> Axis:
+        before = min(before, reach - 1)
+        outputs = max(1, (size + 2 * before - reach) // stride + 1)
+        window = Window(reach, stride, before, border)
+        need = tuple(window.need(own, size) for own in Axis.cut(outputs, parts))
+        return Axis(size, Axis.cut(size, parts), need, (NOTHING,) * parts)
+
+    return st.builds(
+        build,
+        st.integers(1, 30),
+        st.integers(1, 8),
+        st.integers(1, 25),
+        st.integers(1, 4),
+        st.integers(0, 24),
+        st.booleans(),
+    )
+
+
+def test_a_part_is_the_size_over_the_number_of_parts_rounded_up() -> None:
+    assert [len(own) for own in Axis.cut(25, 4)] == [7, 7, 7, 4]
+    assert [len(own) for own in Axis.cut(5, 4)] == [2, 2, 1, 0]
+    assert Axis.cut(6, 8)[5:] == (range(5, 6), range(6, 6), range(6, 6))
+
+
+@given(axes())
+def test_every_position_that_is_needed_is_owned_or_comes_or_lies_in_the_border(axis: Axis) -> None:
+    for i, (own, need) in enumerate(zip(axis.own, axis.need, strict=True)):
+        found = [*axis.border(i, True), *axis.received(i, True), *own, *axis.received(i, False), *axis.border(i, False)]
+        assert set(need) <= set(found)
+        assert len(set(found)) == len(found)
+
+
+@given(axes())
+def test_whoever_sends_holds_what_the_neighbour_gets(axis: Axis) -> None:
+    for i in range(len(axis.own)):
+        for before in (True, False):
+            sent = axis.sent(i, before)
+            assert set(sent) <= set(axis.hold[i]), "what is passed on has come before"
+            neighbour = i - 1 if before else i + 1
+            if 0 <= neighbour < len(axis.own):
+                assert sent == axis.received(neighbour, not before)
+            else:
+                assert not sent
+
+
+@given(axes())
+def test_all_tiles_keep_their_positions_in_one_frame(axis: Axis) -> None:
+    for own, hold in zip(axis.own, axis.hold, strict=True):
+        assert own.start - axis.margin <= hold.start
+        assert hold.stop <= own.start - axis.margin + axis.length
+
+
+def test_what_is_far_away_is_passed_on() -> None:
+    """6 rows on 6 tiles, stride 2: tile 2 needs rows 4 and 5, through the hands of tiles 4 and 3."""
+    axis = Axis(6, Axis.cut(6, 6), (range(2), range(2, 4), range(4, 6), *[NOTHING] * 3), (NOTHING,) * 6)
+    assert [axis.received(i, False) for i in range(6)] == [
+        range(1, 2),
+        range(2, 4),
+        range(3, 6),
+        range(4, 6),
+        range(5, 6),
+        range(6, 6),
+    ]
+    assert axis.exchanges
+
+
+def test_a_part_that_is_cut_short_is_computed_as_a_whole_block_and_has_room_for_it() -> None:
+    own = Axis.cut(10, 4)
+    assert own[3] == range(9, 10)
+    axis = Axis(10, own, own, (range(3), range(3, 6), range(6, 9), range(9, 12)))
+    assert axis.blocks[3] == range(9, 12)
+    assert axis.length == 3
+
+
+def test_runs_of_positions() -> None:
+    assert clip(range(-3, 4), 0, 9) == range(4)
+    assert not clip(range(5, 9), 0, 3)
+    assert hull((range(2, 3), NOTHING, range(7, 9))) == range(2, 9)
+    assert hull(()) == NOTHING

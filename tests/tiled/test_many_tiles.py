@@ -1,0 +1,133 @@
+"""Real models on many tiles: bit for bit, faster, and with every cycle and byte accounted for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilesim
+from tilesim.run import Run
+from tilesim.shipped import shipped
+from tilesim.tiled.compiler.feature_map import bits
+from tilesim.tiled.isa.instructions import WORD_BYTES, Classify, Infeed, MeshOut, RingProduce
+from tilesim.tiled.isa.nests import iterations
+from tilesim.tiled.isa.program import Program
+
+MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_vww_mnv1", "mlperf_ad_ae")
+TOPOLOGIES = ("edge-1x2", "edge-2x2", "edge-2x4", "edge-4x4", "edge-8x8", "fig2-5x2")
+
+
+@cache
+def compiled(path: Path, topology: str) -> Program:
+    return tilesim.compile(tilesim.load_network(path / "model.tflite"), tilesim.load_topology(topology))
+
+
+@cache
+def first_run(path: Path, topology: str) -> Run:
+    return tilesim.simulate(compiled(path, topology), [np.load(path / "io.npz")["s0_in0"]], keep_tensors=True)
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_sample_equals_the_reference_kernels(models: Path, name: str, topology: str) -> None:
+    io = np.load(models / name / "io.npz")
+    samples = range(len([key for key in io.files if key.endswith("_in0")]))
+    run = tilesim.simulate(compiled(models / name, topology), [np.concatenate([io[f"s{k}_in0"] for k in samples])])
+    np.testing.assert_array_equal(run.outputs[0], np.concatenate([io[f"s{k}_out0_ref"] for k in samples]))
+    assert run.cycles == first_run(models / name, topology).cycles, "however many samples travel together"
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_intermediate_tensor_is_put_together_from_the_tiles(models: Path, name: str, topology: str) -> None:
+    run, expected = first_run(models / name, topology), np.load(models / name / "acts_ref.npz")
+    for key in expected.files:
+        np.testing.assert_array_equal(run.tensors[int(key[1:])], expected[key])
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_the_digits_equal_onnx_runtime_on_the_whole_held_out_set(topology: str) -> None:
+    held_out = np.load(shipped("workloads") / "digits.npz")
+    program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology(topology))
+    np.testing.assert_array_equal(tilesim.simulate(program, [held_out["in0"]]).outputs[0], held_out["out0"])
+
+
+@pytest.mark.parametrize("name", [*MODELS, "digits"])
+def test_what_does_not_fit_the_pocket_chip_is_refused_in_a_sentence(models: Path, name: str) -> None:
+    network = tilesim.load_network("digits" if name == "digits" else models / name / "model.tflite")
+    with pytest.raises(tilesim.CapacityError, match=r"must fit the (narrow|wide) memory of pocket-2x1: .* are free"):
+        tilesim.compile(network, tilesim.load_topology("pocket-2x1"))
+
+
+def test_what_fits_the_pocket_chip_uses_both_of_its_tiles() -> None:
+    network, chip = tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1")
+    x = np.random.default_rng(0).integers(-128, 128, (1, 4, 4, 4)).astype(np.int8)
+    run = tilesim.simulate(tilesim.compile(network, chip), [x])
+    alone = tilesim.simulate(tilesim.compile(network, tilesim.load_topology("edge-1x1")), [x])
+    np.testing.assert_array_equal(run.outputs[0], alone.outputs[0])
+    assert run.statistics["layers"][0]["tiles"] == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "four", "sixteen"), [("mlperf_resnet8", 2.5, 6), ("mlperf_vww_mnv1", 2, 4), ("mlperf_kws_dscnn", 2, 4)]
+)
+def test_more_tiles_take_fewer_cycles(models: Path, name: str, four: float, sixteen: float) -> None:
+    one, some, many = (first_run(models / name, chip).cycles for chip in ("edge-1x1", "edge-2x2", "edge-4x4"))
+    assert one >= four * some
+    assert one >= sixteen * many
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("name", MODELS)
+def test_no_run_beats_its_macs_and_every_cycle_has_a_reason(models: Path, name: str, topology: str) -> None:
+    run, chip = first_run(models / name, topology), compiled(models / name, topology).topology
+    assert run.cycles >= run.statistics["macs"] / (chip.tiles * chip.macs_per_cycle)
+    for unit in [*run.statistics["units"], *run.statistics["links"]]:
+        assert unit["busy_cycles"] + sum(unit["stall_cycles"].values()) + unit["idle_cycles"] == run.cycles, unit
+    for unit in run.statistics["units"]:
+        if unit["track"].endswith("mac_array"):
+            assert unit["idle_cycles"] <= 0.1 * (run.cycles - unit["busy_cycles"]), unit
+    for layer in run.statistics["layers"]:
+        assert layer["bound_by"] or not layer["tiles"]
+
+
+def planned_bytes(program: Program) -> Counter[str]:
+    """What the program's instructions have to move over each bus, every link counted."""
+    chip, moved = program.topology, Counter[str]()
+    nodes, row_bytes = chip.tiles + 3, chip.wide_memory.row_bytes
+
+    def hops(master: int, to: int) -> int:
+        return max((stop - master) % nodes for stop in bits(to))
+
+    for op in program.run:
+        if isinstance(op, MeshOut):
+            moved["mesh"] += op.tiles.bit_count() * iterations(op.read.nest) * chip.narrow_memory.word_bytes
+        elif isinstance(op, Infeed):
+            moved["host"] += op.rows * op.transfers * row_bytes
+            moved["ring"] += sum(op.rows * row_bytes * hops(-1, op.to << k) for k in range(op.transfers))
+        elif isinstance(op, RingProduce):
+            moved["ring"] += sum(iterations(op.read.nest) * row_bytes * hops(tile, op.to) for tile in bits(op.tiles))
+        elif isinstance(op, Classify):
+            moved["ring"] += -(-op.elements // row_bytes) * row_bytes
+        stops = 1 << chip.tiles if isinstance(op, Classify) else getattr(op, "tiles", 0)
+        moved["instruction_bus"] += stops.bit_length() * op.words * WORD_BYTES
+    moved["host"] += sum(output.rows for output in program.outputs) * row_bytes
+    return moved
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize("name", MODELS)
+def test_the_bytes_over_each_bus_are_those_that_had_to_move(models: Path, name: str, topology: str) -> None:
+    program, run = compiled(models / name, topology), first_run(models / name, topology)
+    carried = {bus: moved["carried"] for bus, moved in run.statistics["bytes"].items()}
+    assert carried == {bus: planned_bytes(program)[bus] for bus in carried}
+    tracks: dict[str, Any] = {link["track"]: link for link in run.statistics["links"]}
+    grid = program.topology.grid
+    neighbours = 2 * (grid.rows * (grid.columns - 1) + grid.columns * (grid.rows - 1))
+    assert len([track for track in tracks if ".mesh." in track]) == neighbours
+    assert len([track for track in tracks if ".ring." in track]) == program.topology.tiles + 3

@@ -1,0 +1,36 @@
+"""The statistics document as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilesim
+
+
+@pytest.fixture(scope="module")
+def statistics() -> dict[str, Any]:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    return tilesim.simulate(program, np.zeros((1, 4, 4, 4), np.int8)).statistics
+
+
+def test_every_link_and_stop_is_among_the_links_and_nothing_twice(statistics: dict[str, Any]) -> None:
+    tracks = [each["track"] for each in (*statistics["links"], *statistics["units"])]
+    links = {each["track"] for each in statistics["links"]}
+    assert len(set(tracks)) == len(tracks)
+    assert {*(f"chip.ring.link{k}" for k in range(5)), *(f"chip.instruction_bus.stop{k}" for k in range(3))} <= links
+    assert {
+        track for track in tracks if track.startswith(("chip.ring.", "chip.mesh.", "chip.instruction_bus."))
+    } == links
+    for each in (*statistics["links"], *statistics["units"]):
+        assert each["busy_cycles"] + sum(each["stall_cycles"].values()) + each["idle_cycles"] == statistics["cycles"]
+
+
+@pytest.mark.parametrize("bus", ["ring", "mesh", "instruction_bus"])
+def test_links_carry_what_the_totals_say(statistics: dict[str, Any], bus: str) -> None:
+    carried = sum(each["bytes"] for each in statistics["links"] if each["track"].startswith(f"chip.{bus}."))
+    assert statistics["bytes"][bus]["carried"] == carried >= statistics["bytes"][bus]["entered"]
+    for how in ("entered", "carried"):
+        assert sum(layer["bytes"][bus][how] for layer in statistics["layers"]) <= statistics["bytes"][bus][how]

@@ -1,0 +1,72 @@
+"""One network on several chips, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich.table import Table
+from rich.text import Text
+
+from tilesim.report.costs import Statistics, cause_words, mac_arrays
+from tilesim.report.terminal import printable
+
+COLUMNS = ("tiles", "cycles", "speed-up", "efficiency", "MACs used")
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What a chip makes of a network that another chip runs too.
+
+    ``speed_up``: the other's latency over this one's, in time, since their clocks may differ. ``efficiency``: how much
+    of the speed-up that so many times as many tiles could give.
+    """
+
+    speed_up: float
+    efficiency: float
+
+
+def scaling(first: Statistics, statistics: Statistics) -> Scaling:
+    """How a run compares with the ``first`` one, of the same network."""
+    speed_up = first["latency_us"] / statistics["latency_us"]
+    return Scaling(speed_up, speed_up * tiles(first) / tiles(statistics))
+
+
+def tiles(statistics: Statistics) -> int:
+    """The tiles of the chip, at work or not."""
+    return len(mac_arrays(statistics))
+
+
+@dataclass(frozen=True)
+class Row:
+    """A chip of ``tiles`` tiles, and its run; None if the network does not fit it."""
+
+    topology: str
+    tiles: int
+    statistics: Statistics | None
+
+
+def scaling_table(rows: Sequence[Row]) -> Table:
+    """A line a chip; speed-up and efficiency are over the first that the network fits."""
+    first = next((row.statistics for row in rows if row.statistics is not None), None)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("topology")
+    for title in COLUMNS:
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("bound by", no_wrap=True)
+    for row in rows:
+        name = Text(printable(row.topology), no_wrap=True, overflow="ellipsis")
+        table.add_row(name, f"{row.tiles:,}", *_numbers(row.statistics, first))
+    return table
+
+
+def _numbers(statistics: Statistics | None, first: Statistics | None) -> Iterator[str]:
+    if statistics is None or first is None:
+        yield from (*("-" for _ in COLUMNS[1:]), "does not fit")
+        return
+    found = scaling(first, statistics)
+    yield f"{statistics['cycles']:,}"
+    yield f"{found.speed_up:.2f} x"
+    yield f"{found.efficiency:.0%}"
+    yield f"{statistics['mac_utilisation']:.1%}"
+    yield cause_words(statistics["bound_by"])

@@ -1,0 +1,70 @@
+"""What bound each layer: everything that the MAC arrays' cycles for it went into."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from tilesim.sim.unit import BUSY, Reason
+from tilesim.tiled.isa.fields import Flag, Side
+from tilesim.tiled.isa.instructions import Infeed
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.units.chip import Chip
+
+RING = (
+    *(Flag.RING_READ_A, Flag.RING_READ_B, Flag.RING_WRITE, Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B),
+    *(Flag.WIDE_TO_NARROW, Flag.NARROW_TO_WIDE),
+)
+MESH = tuple(Flag(f"mesh_{side}_{way}") for side in Side for way in ("in", "out"))
+CAUSES: Mapping[str, str] = {
+    BUSY: "macs",
+    Reason.FIFO: "output write",
+    Reason.PORT: "port",
+    **dict.fromkeys(MESH, "mesh"),
+    **dict.fromkeys(RING, "ring"),
+    Reason.INSTRUCTION: "instruction bus",
+}
+"""What stands behind what a tensor control does or waits for. ``macs``: they are busy; ``output write``: the output
+FIFO is full, or empties after the last step; ``port``: a memory port is denied, or reads parameters or sums; the
+others: data, or an instruction, come too late.
+"""
+OTHER = "flags"
+"""What stands behind all other flags: work of this tile."""
+
+
+def breakdowns(program: Program, chip: Chip) -> list[dict[str, int]]:
+    """For each layer of the program, cycles by cause, the largest first, summed over the tiles that ran it.
+
+    Each tile accounts for its MAC array's cycles from the end of its tensorop before (or the start of the run) to the
+    end of each of the layer's. So all layers together have all cycles of the MAC arrays but those after a tile's last
+    tensorop (``stall:work``). Where the host's inputs go into a layer, a wait for the ring is one for the host.
+    """
+    from_host = {op.layer for op in program.run if isinstance(op, Infeed) and op.source == "host"}
+    return [_breakdown(chip, k, "host" if k in from_host else "ring") for k in range(len(program.layers))]
+
+
+def whole(layers: list[dict[str, int]]) -> dict[str, int]:
+    """The breakdown of all layers together."""
+    total: Counter[str] = Counter()
+    for layer in layers:
+        total.update(layer)
+    return _sorted(total)
+
+
+def bound_by(breakdown: Mapping[str, int]) -> str | None:
+    """The cause with the most cycles; None where no tile ran anything."""
+    return next(iter(breakdown), None)
+
+
+def _breakdown(chip: Chip, layer: int, ring: str) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for tile in chip.tiles:
+        if layer in tile.tensor.shares:
+            for what, cycles in tile.tensor.shares[layer].spent.items():
+                cause = CAUSES.get(what, OTHER)
+                total[ring if cause == "ring" else cause] += cycles
+    return _sorted(total)
+
+
+def _sorted(cycles: Counter[str]) -> dict[str, int]:
+    return {cause: n for cause, n in sorted(cycles.items(), key=lambda item: (-item[1], item[0])) if n}

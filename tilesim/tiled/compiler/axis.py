@@ -1,0 +1,95 @@
+"""One axis of a map, cut along one side of the grid of tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+NOTHING = range(0)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """``size`` positions: ``own[i]`` are those of the tiles in row (or column) i of the grid, ``need[i]`` those that
+    layers there read, which may run past the map into its border.
+
+    What a tile needs and does not own comes from the neighbour on that side, which passes on what it has got itself
+    if need be; so each tile holds one run of positions, ``hold[i]``. Tiles with less than a whole block compute one all
+    the same, so that they can share an instruction with the others: ``reach[i]`` are the positions that they read.
+    """
+
+    size: int
+    own: tuple[range, ...]
+    need: tuple[range, ...]
+    reach: tuple[range, ...]
+
+    @staticmethod
+    def cut(size: int, parts: int, each: int = 0) -> tuple[range, ...]:
+        """Part i owns positions i * ``each`` to (i + 1) * ``each`` - 1, clipped; ceil(size / parts) if 0."""
+        each = each or -(-size // parts)
+        return tuple(range(min(k * each, size), min((k + 1) * each, size)) for k in range(parts))
+
+    @property
+    def blocks(self) -> tuple[range, ...]:
+        """What each tile computes: as much as the one that owns most."""
+        most = max(map(len, self.own))
+        return tuple(range(own.start, own.start + most) if own else own for own in self.own)
+
+    @cached_property
+    def hold(self) -> tuple[range, ...]:
+        found = []
+        for i, (own, need) in enumerate(zip(self.own, self.need, strict=True)):
+            passed = [*(max(0, n.start) for n in self.need[i + 1 :] if n), *([need.start] if need else ())]
+            brought = [*(min(self.size, n.stop) for n in self.need[:i] if n), *([need.stop] if need else ())]
+            found.append(range(min([own.start, *passed]), max([own.stop, *brought])))
+        return tuple(found)
+
+    @cached_property
+    def margin(self) -> int:
+        """Positions that lie before the first own one in a tile's memory: the most that any tile needs."""
+        return max(own.start - hull((own, hold, reach)).start for own, hold, reach in self._frames() if hold or reach)
+
+    @cached_property
+    def length(self) -> int:
+        """Positions in a tile's memory, alike in all tiles."""
+        return self.margin + max(max(hold.stop, reach.stop) - own.start for own, hold, reach in self._frames())
+
+    def _frames(self) -> Iterator[tuple[range, range, range]]:
+        return zip(self.own, self.hold, self.reach, strict=True)
+
+    def border(self, i: int, before: bool) -> range:
+        """Positions off the map that i needs, ``before`` its first or behind its last one."""
+        need = self.need[i]
+        return clip(need, need.start, 0) if before else clip(need, self.size, need.stop)
+
+    def received(self, i: int, before: bool) -> range:
+        """Positions that come to i from the neighbour before (or behind) it."""
+        own, hold = self.own[i], self.hold[i]
+        return (
+            range(max(0, hold.start), own.start)
+            if before
+            else range(own.stop, max(own.stop, min(self.size, hold.stop)))
+        )
+
+    def sent(self, i: int, before: bool) -> range:
+        """Positions that i sends to the neighbour before (or behind) it."""
+        other = i - 1 if before else i + 1
+        return self.received(other, not before) if 0 <= other < len(self.own) else NOTHING
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether anything has to come from a neighbour."""
+        return any(self.received(i, before) for i in range(len(self.own)) for before in (True, False))
+
+
+def clip(positions: range, start: int, stop: int) -> range:
+    """Those of ``positions`` that are from ``start`` to ``stop`` - 1."""
+    first = max(positions.start, start)
+    return range(first, max(first, min(positions.stop, stop)))
+
+
+def hull(ranges: Iterable[range]) -> range:
+    """The shortest run that covers all of them."""
+    used = [each for each in ranges if each]
+    return range(min(each.start for each in used), max(each.stop for each in used)) if used else NOTHING

@@ -1,0 +1,193 @@
+"""What a tile needs of a map beyond its own part: rows and columns from its neighbours, zero points from nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.tiled.compiler.axis import Axis, clip, hull
+from tilesim.tiled.compiler.draft import Arrival, Draft
+from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.rows import block
+from tilesim.tiled.isa.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.instructions import MeshIn, MeshOut
+from tilesim.tiled.units import ttu
+
+ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
+COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
+OPPOSITE = {Side.NORTH: Side.SOUTH, Side.SOUTH: Side.NORTH, Side.WEST: Side.EAST, Side.EAST: Side.WEST}
+IN = {side: Flag(f"mesh_{side}_in") for side in Side}
+
+Counts = Mapping[tuple[int, Flag], int]
+
+
+@dataclass(frozen=True)
+class Halo:
+    """The exchange of one map: rows up and down first, then columns, those of rows that have come included.
+
+    What comes from ``late`` (above if True) is written last: the layers that read the map get there last. Own rows go
+    sideways in the order ``step`` in which they are made. ``zero_point`` fills the border; ``layer`` is the one that
+    the words are for.
+    """
+
+    draft: Draft
+    name: str
+    zero_point: int
+    layer: int
+    late: bool
+    step: int
+
+    def write(self) -> None:
+        """Append all instructions, each receive directly before its send."""
+        before = self._counts()
+        self._rows(not self.late)
+        for from_west in (True, False):
+            self._columns(from_west, None)
+            self._columns(from_west, not self.late)
+        early = self._counts()
+        self._rows(self.late)
+        for from_west in (True, False):
+            self._columns(from_west, self.late)
+        self.draft.arrived[self.name] = _arrivals(before, early, self._counts())
+
+    @property
+    def map(self) -> FeatureMap:
+        return self.draft.placement.maps[self.name]
+
+    def _counts(self) -> Counts:
+        return {(tile, flag): self.draft.raised[tile, flag] for tile in self.map.held() for flag in IN.values()}
+
+    def _places(self) -> Iterator[tuple[int, int, int]]:
+        """Each tile that holds something, with its place in the grid."""
+        return ((tile, *self.map.place(tile)) for tile in self.map.held())
+
+    def _rows(self, above: bool) -> None:
+        """Rows from above (or below) for the own columns."""
+        rows, columns, side = self.map.rows, self.map.columns, ROWS_FROM[above]
+        fills, receives, sends = {}, {}, {}
+        for tile, i, j in self._places():
+            if columns.need[j]:
+                fills[tile] = self._fill(tile, side, rows.border(i, above), columns.own[j])
+            receives[tile] = self._receive(tile, side, rows.received(i, above), columns.own[j])
+        self._put(f"{side}.border", fills)
+        self._put(f"{side}.receive", receives)
+        for tile, i, j in self._places():
+            leaving = rows.sent(i, not above)
+            waits = [*self._rows_made(tile, i, leaving), *self._passed_on(tile, side, rows, i, leaving)]
+            sends[tile] = self._send(tile, side, leaving, columns.own[j], waits)
+        self._put(f"{side}.send", sends)
+
+    def _columns(self, from_west: bool, above: bool | None) -> None:
+        """Columns from the left (or right) for the own rows, or (``above`` given) for those above or below them."""
+        columns, side = self.map.columns, COLUMNS_FROM[from_west]
+        corners, fills, receives, sends = {}, {}, {}, {}
+        for tile, i, j in self._places():
+            inside, outside = self._band(i, above)
+            border, coming = columns.border(j, from_west), columns.received(j, from_west)
+            if columns.need[j]:
+                corners[tile] = self._fill(tile, side, outside, hull((border, coming)))
+            fills[tile] = self._fill(tile, side, inside, border)
+            receives[tile] = self._receive(tile, side, inside, coming)
+        name = side if above is None else f"{side}.{ROWS_FROM[above]}"
+        self._put(f"{name}.corner", corners)
+        self._put(f"{name}.border", fills)
+        self._put(f"{name}.receive", receives)
+        for tile, i, j in self._places():
+            inside, leaving = self._band(i, above)[0], columns.sent(j, not from_west)
+            waits = [*self._band_made(tile, inside, above), *self._passed_on(tile, side, columns, j, leaving)]
+            sends[tile] = self._send(tile, side, inside, leaving, waits)
+        self._put(f"{name}.send", sends)
+
+    def _band(self, i: int, above: bool | None) -> tuple[range, range]:
+        """The rows on the map, and off it, that layers in row i of the grid need above (below) the own rows, or of the
+        own ones, these in the order in which they are made.
+        """
+        need, own, size = self.map.rows.need[i], self.map.rows.own[i], self.map.rows.size
+        if above is None:
+            return clip(need, own.start, own.stop)[:: self.step], range(0)
+        band = clip(need, need.start, own.start) if above else clip(need, own.stop, need.stop)
+        return clip(band, 0, size), clip(band, band.start, 0) if above else clip(band, size, band.stop)
+
+    def _rows_made(self, tile: int, i: int, rows: range) -> Iterator[Watcher]:
+        """Waits for those of some rows that the tile makes itself."""
+        mine = clip(rows, self.map.rows.own[i].start, self.map.rows.own[i].stop)
+        made = self.draft.made[self.name].get(tile)
+        if mine and made is not None:
+            yield self.draft.counted(made.flag, made.rows(mine))
+
+    def _band_made(self, tile: int, rows: range, above: bool | None) -> Iterator[Watcher]:
+        """Waits for rows of a band: own ones one by one, others until all have come."""
+        made = self.draft.made[self.name].get(tile)
+        if above is not None:
+            yield self.draft.count(tile, IN[ROWS_FROM[above]])
+        elif rows and made is not None:
+            one_by_one = len(rows) > 1 and len(made.order) > 0
+            loop = ("y", 1) if one_by_one else (None, 0)
+            yield self.draft.counted(made.flag, made.row(rows[0]), *loop)
+
+    def _passed_on(self, tile: int, side: Side, axis: Axis, place: int, leaving: range) -> Iterator[Watcher]:
+        """Waits for what has come from the other neighbour, if some of it is to go on."""
+        if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
+            yield self.draft.count(tile, IN[side])
+
+    def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
+        return self._mesh_in(tile, side, rows, columns, self.zero_point)
+
+    def _receive(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
+        return self._mesh_in(tile, side, rows, columns, None)
+
+    def _mesh_in(self, tile: int, side: Side, rows: range, columns: range, fill: int | None) -> MeshIn | None:
+        if not rows or not columns:
+            return None
+        target = self._words(tile, rows, columns)
+        return MeshIn(
+            tiles=0,
+            side=side,
+            write=target,
+            fill=fill,
+            wait=(*self.draft.free(self.name, tile), *self._not_overwritten(tile, target)),
+            produce=target.nest.loops[0].name,
+            layer=self.layer,
+        )
+
+    def _not_overwritten(self, tile: int, target: Traversal) -> Iterator[Watcher]:
+        """Waits for the tile's own part, if its whole wide rows or blocks run on into what is to be written."""
+        made, part = self.draft.made[self.name].get(tile), self.map.part(tile).block
+        if made is None:
+            return
+        written = made.words or self._words(tile, part.rows, part.columns)
+        if np.isin(_addresses(target), _addresses(written)).any():
+            yield self.draft.counted(made.flag, made.count)
+
+    def _send(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
+        if not rows or not columns:
+            return None
+        source = self._words(tile, rows, columns)
+        last = source.nest.loops[0].name
+        return MeshOut(tiles=0, side=OPPOSITE[side], read=source, wait=tuple(wait), produce=last, layer=self.layer)
+
+    def _words(self, tile: int, rows: range, columns: range) -> Traversal:
+        part, word_bytes = self.map.part(tile), self.draft.topology.narrow_memory.word_bytes
+        words = len(columns) * part.pixel_bytes // word_bytes
+        return block(part.at(rows[0], columns[0]), len(rows), rows.step * part.row_bytes, words, word_bytes)
+
+    def _put(self, what: str, ops: Mapping[int, MeshIn | MeshOut | None]) -> None:
+        found = {tile: op for tile, op in ops.items() if op is not None}
+        self.draft.write(f"{self.name}.{what}", found)
+        self.draft.use(self.name, found.values())
+
+
+def _addresses(words: Traversal) -> NDArray[np.int64]:
+    return ttu.addresses(words.nest, words.reference)
+
+
+def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:
+    found: dict[int, dict[Flag, Arrival]] = {}
+    for (tile, flag), count in full.items():
+        if count > before[tile, flag]:
+            first = early[tile, flag] if early[tile, flag] > before[tile, flag] else 0
+            found.setdefault(tile, {})[flag] = Arrival(first, count, late=count == early[tile, flag] + 1)
+    return found

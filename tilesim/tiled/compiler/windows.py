@@ -1,0 +1,68 @@
+"""What a layer needs of its input, axis by axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilesim.network.graph import Network, Node
+from tilesim.network.operators.average_pool import AveragePool
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.network.operators.max_pool import MaxPool
+from tilesim.tiled.compiler.axis import NOTHING
+from tilesim.tiled.compiler.feature_map import Shape
+
+
+@dataclass(frozen=True)
+class Window:
+    """Output position p reads ``reach`` input positions from p * ``stride`` - ``before`` on; those off the map only if
+    ``border``.
+    """
+
+    reach: int
+    stride: int = 1
+    before: int = 0
+    border: bool = False
+
+    def reads(self, outputs: range) -> range:
+        """The input positions that some output positions read, on the map or off it."""
+        if not outputs:
+            return NOTHING
+        return range(
+            outputs.start * self.stride - self.before, (outputs.stop - 1) * self.stride - self.before + self.reach
+        )
+
+    def need(self, outputs: range, size: int) -> range:
+        """Those of them, of ``size``, whose value matters."""
+        read = self.reads(outputs)
+        return read if self.border else range(max(0, read.start), max(0, read.start, min(size, read.stop)))
+
+
+EVERYTHING = Window(1 << 30)
+
+
+def windows(network: Network, node: Node) -> tuple[Window, Window]:
+    """Down and across."""
+    op, tensors = node.operator, network.tensors
+    if isinstance(op, Convolution | DepthwiseConvolution):
+        weights = tensors[node.inputs[1]].shape
+        kernel = weights[1:3] if isinstance(op, Convolution) else weights[:2]
+        before = (op.padding.top, op.padding.left)
+        down, across = (Window((kernel[k] - 1) * op.dilations[k] + 1, op.strides[k], before[k], True) for k in (0, 1))
+        return down, across
+    if isinstance(op, AveragePool | MaxPool):
+        return (
+            Window(op.window[0], op.strides[0], op.padding.top),
+            Window(op.window[1], op.strides[1], op.padding.left),
+        )
+    if isinstance(op, FullyConnected):
+        return EVERYTHING, EVERYTHING
+    return Window(1), Window(1)
+
+
+def gathers(network: Network, node: Node) -> bool:
+    """Whether one output reads (nearly) all of the input, so that no cut of the map into neighbours serves."""
+    if isinstance(node.operator, FullyConnected):
+        return True
+    return Shape.of(network.tensors[node.output].shape).pixels == 1

@@ -1,0 +1,84 @@
+"""Static checks of inputs and outputs as the host sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+import numpy as np
+
+from tilesim.tiled.isa.check_values import RANGES
+from tilesim.tiled.isa.instructions import ElementType
+from tilesim.tiled.isa.program import Block, HostTensor
+from tilesim.tiled.isa.scanner import unknown
+
+MOST_HOST_BYTES = 1 << 28
+"""The bytes of a host tensor: more would only fill the simulator's own memory."""
+SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
+HOST_DTYPES = {ElementType.I8: ("int8", "float32"), ElementType.U8: ("uint8", "float32")}
+ROUNDINGS = ("even", "away")
+
+
+def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    """What is wrong with a network input as the host sees it."""
+    if tensor.element not in HOST_DTYPES:
+        yield f"element {unknown(tensor.element, ElementType, 'a type')}"
+        return
+    dtypes = HOST_DTYPES[ElementType(tensor.element)]
+    if tensor.dtype not in dtypes or (tensor.dtype == "float32") != (tensor.scale != 0):
+        yield f"dtype must be {dtypes[0]}, or float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
+    if tensor.scale and not SMALLEST_SCALE <= tensor.scale <= LARGEST_SCALE:
+        yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
+    if tensor.rounding not in ROUNDINGS:
+        yield f"rounding {unknown(tensor.rounding, ROUNDINGS, 'a way to round')}"
+    low, high = RANGES[ElementType(tensor.element)]
+    for name, value in (("pad", tensor.pad), ("zero_point", tensor.zero_point)):
+        if not low <= value <= high:
+            yield f"{name} must be {low} to {high}, not {value}"
+    yield from _shape_faults(tensor)
+    yield from _block_faults(tensor, row_bytes)
+
+
+def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    """What is wrong with a network output as the host sees it: its blocks must make up the whole."""
+    found = list(input_faults(tensor, row_bytes))
+    yield from found
+    if found:  # the sizes below are bounded only in a sound tensor
+        return
+    elements, given = prod(tensor.extent), sum(prod(block.extent) for block in tensor.blocks)
+    if given != elements:
+        yield f"blocks must make up its {elements} elements, not {given}"
+        return
+    covered = np.zeros(tensor.extent, bool)
+    for block in tensor.blocks:
+        covered[block.place] = True
+    if not covered.all():
+        y, x, c = np.argwhere(~covered)[0]
+        yield f"blocks must not overlap, as they do, so that none holds the element {y}, {x}, {c}"
+
+
+def _shape_faults(tensor: HostTensor) -> Iterator[str]:
+    if not tensor.shape or min(tensor.shape) < 1 or sorted(tensor.axes) != list(range(len(tensor.shape))):
+        yield f"shape must be sizes of at least 1 and axes their order, not {tensor.shape} and {tensor.axes}"
+    elif min(tensor.extent) < 1 or prod(tensor.extent) != prod(tensor.shape):
+        yield f"extent must be that of a map of {prod(tensor.shape)} elements, not {tensor.extent}"
+
+
+def _block_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    if not tensor.blocks:
+        yield "blocks must be at least one"
+    for place, block in enumerate(tensor.blocks):
+        yield from (f"block {place}: {sentence}" for sentence in _faults_of(block, tensor.extent, row_bytes))
+    if tensor.rows * row_bytes > MOST_HOST_BYTES:
+        yield f"rows must be at most {MOST_HOST_BYTES // row_bytes}, not {tensor.rows}"
+
+
+def _faults_of(block: Block, whole: tuple[int, int, int], row_bytes: int) -> Iterator[str]:
+    height, width, channels = block.extent
+    reach = zip(block.origin, block.extent, whole, strict=True)
+    if any(start < 0 or size < 1 or start + size > most for start, size, most in reach):
+        yield f"origin and extent must lie in the map {whole}, not be {block.origin} and {block.extent}"
+    elif block.pixel_bytes < channels:
+        yield f"pixel_bytes must hold the {channels} channels, not {block.pixel_bytes}"
+    elif height * width * block.pixel_bytes > block.rows * row_bytes:
+        yield f"rows must hold all {height * width} pixels, not {block.rows} of {row_bytes} bytes"

@@ -1,0 +1,121 @@
+"""A link of the mesh: words from a tile to one neighbour."""
+
+from __future__ import annotations
+
+import numpy as np
+import simpy
+from numpy.typing import NDArray
+
+from tilesim.sim.pipe import Activity, Costs, Pipe
+from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.fields import Side
+from tilesim.tiled.isa.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.neighbours import OPPOSITE
+from tilesim.tiled.topology import Mesh
+from tilesim.tiled.units.engine import Engine
+from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank
+
+Addresses = NDArray[np.int64]
+
+
+class MeshLink:
+    """Joins the mesh-out engine ``sender`` of a tile, at ``side``, to the mesh-in engine ``receiver`` of its neighbour.
+
+    The k-th transfer of the one meets the k-th of the other, whichever end comes first. Words may leave before anybody
+    is there to take them; a link holds ``mesh.credits`` words that were read and are not yet written.
+
+    Timing: a word that is read in cycle t can be written from t + hop_cycles on, and its credit can be used in the
+    cycle after the write. Unloaded, with c credits, a hop of h cycles and a receiver that waits, the sender reads word
+    k (from 0) in its cycle (k // c) * max(c, h + 1) + k % c, and both ends retire h + 1 cycles after it has read the
+    last: n words take n + h cycles if c > h. Peak rate min(1, c / (h + 1)) words a cycle. Source: US 19/025,090
+    [0053]-[0055]; US 2025/0265455 [0029]; that there are credits is from libedgetpu's register names, all numbers are
+    assumptions.
+    """
+
+    def __init__(self, unit: Unit, mesh: Mesh, side: Side, sender: Engine[MeshOut], receiver: Engine[MeshIn]) -> None:
+        self.unit = unit
+        self.mesh = mesh
+        self.sender, self.receiver = sender, receiver
+        self.reading = sender.tile.memories.reading(NarrowReadRank[f"MESH_OUT_{side.name}"])
+        self.writing = receiver.tile.memories.writing(NarrowWriteRank[f"MESH_IN_{OPPOSITE[side].name}"])
+        self._offered: Transfer | None = None
+        self._awaited: simpy.Event | None = None
+
+    def send(self, words: Addresses) -> Transfer:
+        """The sender begins to send the narrow words at ``words`` in this cycle."""
+        self.unit.spend("idle")
+        self.unit.instruction = self.sender.unit.instruction
+        transfer = self._offered = Transfer(self, words)
+        self._meet()
+        return transfer
+
+    def transfer(self) -> simpy.Event:
+        """The next transfer to receive, when there is one."""
+        event = self._awaited = self.unit.clock.event()
+        self._meet()
+        return event
+
+    def describe_receiver(self) -> str:
+        """What a sender that can't go on waits for."""
+        return f"{self.receiver.unit.track} to take its words; {_in_hand(self.receiver)}"
+
+    def describe_sender(self) -> str:
+        """What a receiver that can't go on waits for."""
+        return f"words from {self.sender.unit.track}; {_in_hand(self.sender)}"
+
+    def _meet(self) -> None:
+        if self._offered is not None and self._awaited is not None:
+            self._awaited.succeed(self._offered)
+            self._offered = self._awaited = None
+
+
+class Transfer:
+    """The words of one MeshOut on their way, and the accounts of the link and of its two ends meanwhile."""
+
+    def __init__(self, link: MeshLink, words: Addresses) -> None:
+        self._link = link
+        self._from = words
+        self._to: Addresses | None = None
+        ones = np.ones(len(words), np.int64)
+        self.pipe = Pipe(
+            link.unit.clock.cycle,
+            Costs(0 * ones, ones, ones),
+            link.mesh.credits,
+            issue=[link.reading],
+            extra=None,
+            write=link.writing,
+            move=self._move,
+            book=self._book,
+            delay=link.mesh.hop_cycles - 1,
+            every_span=link.unit.recording,
+        )
+        self.pipe.write_limit = 0  # until somebody takes them
+
+    def receive(self, words: Addresses) -> None:
+        """From this cycle on the receiver takes part; the words go to ``words``, as many as are sent."""
+        if len(words) != self.pipe.groups:
+            raise AssertionError(f"{self._link.unit.track} joins {self.pipe.groups} words to {len(words)}")
+        self.pipe.hold_writes(self._link.unit.clock.cycle, self.pipe.groups)
+        self._to = words
+
+    def _move(self, first: int, end: int) -> None:
+        assert self._to is not None
+        source, target = self._link.sender.tile.memories, self._link.receiver.tile.memories
+        target.narrow.write_words(self._to[first:end], source.narrow.words(self._from[first:end], source.word_bytes))
+
+    def _book(self, activity: Activity, cycles: int) -> None:
+        link = self._link
+        if activity.reading:
+            link.sender.unit.add(BUSY, cycles)
+            link.unit.add(BUSY, cycles, cycles * link.sender.tile.memories.word_bytes)
+        else:
+            full = activity.reads_wait == Reason.FIFO
+            link.sender.unit.add(Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}", cycles)
+            link.unit.add("idle", cycles)
+        if self._to is not None:
+            link.receiver.unit.add(BUSY if activity.writing else f"stall:{activity.writes_wait}", cycles)
+
+
+def _in_hand(engine: Engine[MeshOut] | Engine[MeshIn]) -> str:
+    label = engine.unit.instruction
+    return f"it is in {label}" if label else "it has no instruction in hand"
