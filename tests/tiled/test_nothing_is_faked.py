@@ -128,7 +128,7 @@ def test_hardly_any_number_can_be_changed_by_one_on_many_tiles(kws: Subject, sha
     """A ninth of all numbers, in three parts."""
     tried, benign = kws.benign(share, 27)
     assert benign <= BENIGN_KWS.keys()
-    assert tried >= 100
+    assert tried >= 90
     assert len(BENIGN_KWS) <= 0.05 * 3 * tried
 
 

@@ -67,6 +67,8 @@ class Builder:
     def add_layer(self) -> None:
         kind = self.draw(st.sampled_from(self.family.kinds))
         name, before = f"l{len(self.layers)}", self.draw(st.sampled_from(list(self.shapes)[-2:]))
+        if any(layer["name"] == before and layer["kind"] == "fully_connected" for layer in self.layers):
+            kind = "fully_connected"  # nothing else reads a vector
         shape = self.shapes[before]
         layer, made = {
             "convolution": self._convolution,

@@ -44,18 +44,23 @@ class Halo:
         """Append all instructions, each receive directly before its send."""
         before = self._counts()
         self._rows(not self.late)
-        for from_west in (True, False):
-            self._columns(from_west, None)
-            self._columns(from_west, not self.late)
+        self._columns(None)
+        if self._crosses:
+            self._columns(not self.late)
         early = self._counts()
         self._rows(self.late)
-        for from_west in (True, False):
-            self._columns(from_west, self.late)
+        if self._crosses:
+            self._columns(self.late)
         self.draft.arrived[self.name] = _arrivals(before, early, self._counts())
 
     @property
     def map(self) -> FeatureMap:
         return self.draft.placement.maps[self.name]
+
+    @property
+    def _crosses(self) -> bool:
+        """Whether there are neighbours both ways; if not, what lies above and below is dealt with in one go."""
+        return self.map.rows.exchanges and self.map.columns.exchanges
 
     def _counts(self) -> Counts:
         return {(tile, flag): self.draft.raised[tile, flag] for tile in self.map.held() for flag in IN.values()}
@@ -70,7 +75,8 @@ class Halo:
         fills, receives, sends = {}, {}, {}
         for tile, i, j in self._places():
             if columns.need[j]:
-                fills[tile] = self._fill(tile, side, rows.border(i, above), columns.own[j])
+                width = columns.own[j] if rows.exchanges else columns.need[j]
+                fills[tile] = self._fill(tile, side, rows.border(i, above), width)
             receives[tile] = self._receive(tile, side, rows.received(i, above), columns.own[j])
         self._put(f"{side}.border", fills)
         self._put(f"{side}.receive", receives)
@@ -80,8 +86,12 @@ class Halo:
             sends[tile] = self._send(tile, side, leaving, columns.own[j], waits)
         self._put(f"{side}.send", sends)
 
-    def _columns(self, from_west: bool, above: bool | None) -> None:
-        """Columns from the left (or right) for the own rows, or (``above`` given) for those above or below them."""
+    def _columns(self, above: bool | None) -> None:
+        """Columns from both sides for the own rows, or (``above`` given) for those above or below them."""
+        for from_west in (True, False):
+            self._columns_from(from_west, above)
+
+    def _columns_from(self, from_west: bool, above: bool | None) -> None:
         columns, side = self.map.columns, COLUMNS_FROM[from_west]
         corners, fills, receives, sends = {}, {}, {}, {}
         for tile, i, j in self._places():
@@ -97,8 +107,9 @@ class Halo:
         self._put(f"{name}.receive", receives)
         for tile, i, j in self._places():
             inside, leaving = self._band(i, above)[0], columns.sent(j, not from_west)
-            waits = [*self._band_made(tile, inside, above), *self._passed_on(tile, side, columns, j, leaving)]
-            sends[tile] = self._send(tile, side, inside, leaving, waits)
+            if inside and leaving:
+                waits = [*self._band_made(tile, inside, above), *self._passed_on(tile, side, columns, j, leaving)]
+                sends[tile] = self._send(tile, side, inside, leaving, waits)
         self._put(f"{name}.send", sends)
 
     def _band(self, i: int, above: bool | None) -> tuple[range, range]:
@@ -106,6 +117,8 @@ class Halo:
         own ones, these in the order in which they are made.
         """
         need, own, size = self.map.rows.need[i], self.map.rows.own[i], self.map.rows.size
+        if above is None and self.map.rows.exchanges and not self._crosses:
+            return need, range(0)  # the border beside all rows, wherever they come from
         if above is None:
             return clip(need, own.start, own.stop)[:: self.step], range(0)
         band = clip(need, need.start, own.start) if above else clip(need, own.stop, need.stop)
@@ -123,7 +136,7 @@ class Halo:
         made = self.draft.made[self.name].get(tile)
         if above is not None:
             yield self.draft.count(tile, IN[ROWS_FROM[above]])
-        elif rows and made is not None:
+        elif made is not None:
             one_by_one = len(rows) > 1 and len(made.order) > 0
             loop = ("y", 1) if one_by_one else (None, 0)
             yield self.draft.counted(made.flag, made.row(rows[0]), *loop)
