@@ -22,11 +22,6 @@ ALIKE = "one word less of zero points, where whole wide rows or whole blocks hav
 LATER = "all rows are waited for instead of all but the last: the wait is longer, the data the same"
 
 BENIGN = {
-    **{
-        f"tensor{index}.{side} write.nest.loops.0.bound +1": SAME
-        for index, sides in {27: ("", ".south.corner", ".north.corner"), 48: ("",), 58: ("",)}.items()
-        for side in (f"{towards}{band or '.border'}" for towards in ("west", "east") for band in sides)
-    },
     "fullyconnected8 nest.loops.3.bound +1": "an eleventh lane computes a padding byte, which the host drops",
     "output0.send0 wait.1.expected -1": "the output is made from the input, whose tail has long passed by then",
 }
