@@ -111,3 +111,32 @@ def test_a_turn_on_the_ring_orders_nothing_in_the_tile_and_hides_nothing() -> No
     assert len(hazards(program(f"{gather} produce=r\n{turn}"))) == 1
     assert hazards(program(f"{gather} produce=r\n{turn},narrow_to_wide>=1")) == []
     assert hazards(program(f"{turn}\ntile_fence tiles=0x1 reset=ring_producer_a\n{gather}")) == []
+
+
+ROWS = (
+    "make: tensorop tiles=1 operation=maximum nest=[y:4,x:2,lane:4] input=@0x0+y*8+x*4 output=@0x40+y*8+x*4 produce=x"
+)
+
+
+@pytest.mark.parametrize(("expected", "found"), [(1, 0), (0, 1)])
+def test_rows_may_leave_one_by_one_as_they_are_made(expected: int, found: int) -> None:
+    send = f"send: mesh_out tiles=1 side=south read=[y:4,w:2 @0x40+y*8+w*4] wait=avdata@y>={expected}+1"
+    assert len(hazards(program(f"{ROWS}\n{send}"))) == found
+
+
+@pytest.mark.parametrize(("count", "found"), [(2, 0), (1, 1)])
+def test_the_first_rows_may_leave_when_they_are_made(count: int, found: int) -> None:
+    send = f"send: mesh_out tiles=1 side=south read=[y:2,w:2 @0x40+y*8+w*4] wait=avdata>={count}"
+    assert len(hazards(program(f"{ROWS}\n{send}"))) == found
+
+
+@pytest.mark.parametrize(("expected", "found"), [(-2, 0), (-3, 1)])
+def test_the_last_row_may_wait_for_what_only_it_reads(expected: int, found: int) -> None:
+    fill = "fill: mesh_in tiles=1 side=north write=[w:2 @0x18+w*4] fill=0 produce=w"
+    assert len(hazards(program(f"{fill}\n{ROWS} wait=mesh_north_in@y>={expected}+1"))) == found
+
+
+def test_what_a_loop_waits_for_is_over_when_the_instruction_is() -> None:
+    fill = "fill: mesh_in tiles=1 side=north write=[w:2 @0x18+w*4] fill=0 produce=w"
+    after = "pack: narrow_to_wide tiles=1 read=[w:4 @0x10+w*4] write=[r:1 @0x0] wait=avdata>=4"
+    assert hazards(program(f"{fill}\n{ROWS} wait=mesh_north_in@y>=-2+1\n{after}")) == []
