@@ -18,7 +18,7 @@ from tilesim.sim.clock import Clock
 from tilesim.tiled.isa.program import Program
 
 ROOT = Path(__file__).parents[2]
-WORKLOADS = ("example-conv", "example-residual")
+WORKLOADS = ("example-conv edge-1x1", "example-residual edge-1x1", "example-conv edge-2x2", "example-residual fig2-5x2")
 HASH_OF_A_RUN = """
 import sys
 from tests.tiled.test_determinism import program, run
@@ -27,7 +27,8 @@ print(run(program(sys.argv[1])).statistics["trace_sha256"])
 
 
 def program(workload: str) -> Program:
-    return tilesim.compile(tilesim.load_network(workload), tilesim.load_topology("edge-1x1"))
+    network, topology = workload.split()
+    return tilesim.compile(tilesim.load_network(network), tilesim.load_topology(topology))
 
 
 def inputs(of: Program, samples: int = 1) -> list[np.ndarray]:
@@ -82,11 +83,12 @@ def test_the_order_of_events_within_a_phase_changes_nothing(
     assert run(of).statistics == plain.statistics
 
 
+@pytest.mark.parametrize("topology", ["edge-1x1", "edge-2x2", "edge-2x4"])
 @pytest.mark.parametrize("name", ["mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_ad_ae"])
 def test_the_order_of_events_changes_nothing_for_a_model(
-    models: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    models: Path, monkeypatch: pytest.MonkeyPatch, name: str, topology: str
 ) -> None:
-    of = tilesim.compile(tilesim.load_network(models / name / "model.tflite"), tilesim.load_topology("edge-1x1"))
+    of = tilesim.compile(tilesim.load_network(models / name / "model.tflite"), tilesim.load_topology(topology))
     sample = [np.load(models / name / "io.npz")["s0_in0"]]
     plain = tilesim.simulate(of, sample, trace=True)
     disorder(monkeypatch, 5)

@@ -14,11 +14,11 @@ from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.rows import block
 from tilesim.tiled.isa.fields import Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.neighbours import OPPOSITE
 from tilesim.tiled.units import ttu
 
 ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
 COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
-OPPOSITE = {Side.NORTH: Side.SOUTH, Side.SOUTH: Side.NORTH, Side.WEST: Side.EAST, Side.EAST: Side.WEST}
 IN = {side: Flag(f"mesh_{side}_in") for side in Side}
 
 Counts = Mapping[tuple[int, Flag], int]
