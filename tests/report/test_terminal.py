@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import tilesim
-from tilesim.report.terminal import duration, frequency, print_on, short_name, summary
+from tilesim.report.terminal import covered_cycles, duration, frequency, print_on, short_name, summary
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,21 @@ def shown(width: int, **changes: object) -> str:
 def test_layers_and_costs_add_up_to_the_run() -> None:
     layers, costs = shown(100).split("layer ")[1].split("latency")[0], shown(100).split("largest first\n")[1]
     *rows, total = [
-        re.findall(r" ([0-9,]+|-) +([0-9.]+%|-) +(?:[0-9.]+%|-)  ", line)[0] for line in layers.splitlines()[1:] if line
+        re.findall(r" (-?[0-9,]+|-) +(-?[0-9.]+%|-) +(?:[0-9.]+%|-)  ", line)[0]
+        for line in layers.splitlines()[1:]
+        if line
     ]
     assert sum(int(cycles) for cycles, _ in rows if cycles != "-") == int(total[0])
     assert total[1] == "100.0%"
     assert sum(float(line.split("%")[0]) for line in costs.splitlines()) == pytest.approx(100, abs=0.2)
     assert costs.splitlines()[-1].endswith("  the rest")
+
+
+def test_cycles_in_which_several_layers_are_at_work_count_once() -> None:
+    layers = [
+        {"start_cycle": start, "cycles": cycles} for start, cycles in ((10, 5), (12, 2), (0, 3), (14, 6), (30, 1))
+    ]
+    assert covered_cycles(layers) == 3 + 10 + 1
 
 
 def test_what_bounds_a_layer_is_shown_in_full_at_80_columns() -> None:

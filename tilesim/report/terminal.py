@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
@@ -92,11 +92,25 @@ def layer_table(statistics: Statistics) -> Table:
     table.add_column("bound by", no_wrap=True)
     for layer in statistics["layers"]:
         table.add_row(_cut(short_name(layer["name"])), _cut(kind_words(layer["kind"])), *_numbers(layer, statistics))
-    outside = statistics["cycles"] - sum(layer["cycles"] for layer in statistics["layers"])
-    between = {"cycles": outside, "macs": 0, "bound_by": None}
-    table.add_row(_cut("outside layers"), "", *_numbers(between, statistics))
+    in_layers = covered_cycles(statistics["layers"])
+    for what, cycles in (
+        ("outside layers", statistics["cycles"] - in_layers),
+        ("several at once", in_layers - sum(layer["cycles"] for layer in statistics["layers"])),
+    ):
+        if cycles:
+            table.add_row(_cut(what), "", *_numbers({"cycles": cycles, "macs": 0, "bound_by": None}, statistics))
     table.add_row(_cut("total"), "", *_numbers(statistics, statistics), style="bold")
     return table
+
+
+def covered_cycles(layers: Sequence[Statistics]) -> int:
+    """Cycles in which some layer is at work."""
+    covered = end = 0
+    for layer in sorted(layers, key=lambda layer: int(layer["start_cycle"])):
+        start, stop = layer["start_cycle"], layer["start_cycle"] + layer["cycles"]
+        covered += max(0, stop - max(start, end))
+        end = max(end, stop)
+    return covered
 
 
 def short_name(name: str) -> str:

@@ -59,7 +59,7 @@ def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = Fal
     return Run(
         outputs=outputs,
         cycles=end - start,
-        statistics=statistics.document(program, chip, load_cycles, end - start, recorder),
+        statistics=statistics.document(program, chip, load_cycles, range(start, end), recorder),
         tensors=watch.tensors(outputs) if keep_tensors else {},
         trace=recorder.trace() if recorder else None,
     )

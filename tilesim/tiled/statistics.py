@@ -13,15 +13,15 @@ from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
 
 
-def document(program: Program, chip: Chip, load_cycles: int, cycles: int, recorder: Recorder | None) -> dict[str, Any]:
-    """Everything that ``run.json`` holds.
+def document(program: Program, chip: Chip, load_cycles: int, run: range, recorder: Recorder | None) -> dict[str, Any]:
+    """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
     make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
     bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
     :mod:`~tilesim.tiled.traffic`, ``breakdown`` and ``bound_by`` those of :mod:`~tilesim.tiled.bounds`.
     """
-    topology = program.topology
+    topology, cycles = program.topology, len(run)
     macs = sum(layer.macs for layer in program.layers)
     peak = topology.tiles * topology.macs_per_cycle * cycles
     buses = traffic.buses(chip)
@@ -42,7 +42,7 @@ def document(program: Program, chip: Chip, load_cycles: int, cycles: int, record
         "bytes": traffic.total(buses),
         **_bound(bounds.whole(breakdowns)),
         "units": [_unit(unit) for unit in chip.units if unit.track not in carriers],
-        "layers": _layers(program, chip, breakdowns, traffic.by_layer(program, buses)),
+        "layers": _layers(program, chip, run.start, breakdowns, traffic.by_layer(program, buses)),
         "links": [_link(unit) for unit in links],
         "findings": [],
         "inferences": 1,
@@ -66,25 +66,35 @@ def _link(unit: Unit) -> dict[str, Any]:
 
 
 def _layers(
-    program: Program, chip: Chip, breakdowns: list[dict[str, int]], moved: list[traffic.Traffic]
+    program: Program, chip: Chip, start: int, breakdowns: list[dict[str, int]], moved: list[traffic.Traffic]
 ) -> list[dict[str, Any]]:
     return [
-        {**_layer(program, chip, k), "mac_busy_cycles": breakdown.get("macs", 0), "bytes": bytes_, **_bound(breakdown)}
+        {
+            **_layer(program, chip, k, start),
+            "mac_busy_cycles": breakdown.get("macs", 0),
+            "bytes": bytes_,
+            **_bound(breakdown),
+        }
         for k, (breakdown, bytes_) in enumerate(zip(breakdowns, moved, strict=True))
     ]
 
 
-def _layer(program: Program, chip: Chip, k: int) -> dict[str, Any]:
-    """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word."""
+def _layer(program: Program, chip: Chip, k: int, start: int) -> dict[str, Any]:
+    """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word.
+
+    Tiles go on to the next layer as soon as they can, so that layers overlap: ``start_cycle`` tells.
+    """
     layer = program.layers[k]
     shares = [tile.tensor.shares[k] for tile in chip.tiles if k in tile.tensor.shares]
-    cycles = max(share.end for share in shares) - min(share.start for share in shares) if shares else 0
+    first = min((share.start for share in shares), default=start)
+    cycles = max((share.end for share in shares), default=first) - first
     peak = len(shares) * program.topology.macs_per_cycle * cycles
     return {
         "name": layer.name,
         "kind": layer.kind,
         "macs": layer.macs,
         "tiles": len(shares),
+        "start_cycle": first - start,
         "cycles": cycles,
         "mac_utilisation": layer.macs / peak if peak else 0.0,
     }
