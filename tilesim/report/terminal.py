@@ -95,7 +95,7 @@ def layer_table(statistics: Statistics) -> Table:
     in_layers = covered_cycles(statistics["layers"])
     for what, cycles in (
         ("outside layers", statistics["cycles"] - in_layers),
-        ("several at once", in_layers - sum(layer["cycles"] for layer in statistics["layers"])),
+        ("overlap", in_layers - sum(layer["cycles"] for layer in statistics["layers"])),
     ):
         if cycles:
             table.add_row(_cut(what), "", *_numbers({"cycles": cycles, "macs": 0, "bound_by": None}, statistics))
