@@ -4,7 +4,7 @@ import numpy as np
 
 import tilesim
 from tilesim.report.costs import MACS, WAITS, cause_words, costs, working
-from tilesim.tiled.bounds import CAUSES, OTHER
+from tilesim.tiled.bounds import CAUSES, NO_WORK, OTHER
 
 LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}
 
@@ -16,19 +16,19 @@ def unit(track: str, busy: int, idle: int, **stalls: int) -> dict[str, object]:
 def test_costs_are_the_run_in_words_the_largest_first() -> None:
     statistics = {
         "cycles": 40,
-        "breakdown": {"mesh": 18, "macs": 10, "instruction bus": 3},
+        "breakdown": {"no work": 48, "mesh": 18, "macs": 10, "instruction bus": 4},
         "layers": [LAYER, {**LAYER, "kind": "softmax", "mac_busy_cycles": 0, "cycles": 0, "tiles": 0}],
         "units": [
-            unit("chip.tile0.mac_array", 10, 3, flag=18, work=9),
+            unit("chip.tile0.mac_array", 10, 4, flag=18, work=8),
             unit("chip.tile1.mac_array", 0, 0, work=40),
             unit("chip.controller", 40, 0),
         ],
     }
     assert [(cost.cycles, cost.what) for cost in costs(statistics)] == [
-        (18, "waiting for borders, which the mesh brings or fills"),
-        (10, "computing 1 fully connected layer, 50% of the MACs in use"),
-        (9, "done with the last layer"),
-        (3, "waiting for an instruction"),
+        (24, "without work: layers on other tiles only, or none left"),
+        (9, "waiting for borders, which the mesh brings or fills"),
+        (5, "computing 1 fully connected layer, 50% of the MACs in use"),
+        (2, "waiting for an instruction"),
     ]
     assert len(working(statistics)) == 1
 
@@ -41,5 +41,5 @@ def test_they_add_up_to_a_real_run() -> None:
 
 
 def test_everything_that_can_bind_has_words() -> None:
-    assert {*WAITS, MACS} == {*CAUSES.values(), "host", OTHER}
+    assert {*WAITS, MACS} == {*CAUSES.values(), "host", NO_WORK, OTHER}
     assert [cause_words(cause) for cause in ("macs", "output write", None)] == ["MACs", "output write", "-"]

@@ -10,6 +10,7 @@ import pytest
 
 import tilesim
 from tests.tiled.programs import program
+from tests.tiled.units.bench import Bench
 from tilesim.tiled import bounds
 from tilesim.tiled.isa.instructions import Infeed
 
@@ -47,8 +48,9 @@ def test_every_cycle_has_its_cause() -> None:
     assert (both["tiles"], first["tiles"], none["tiles"]) == (2, 1, 0)
     assert (both["cycles"], first["cycles"], none["cycles"]) == (10, 7, 0)
     assert (both["mac_busy_cycles"], none["breakdown"]) == (16, {})
-    assert found["bound_by"] == "mesh"
-    assert sum(found["breakdown"].values()) == found["cycles"] + 43  # tile 1 has no more work from 43 on
+    assert found["bound_by"] == "no work"
+    assert found["breakdown"]["no work"] == found["cycles"] - 43, "tile 1 has no more work from 43 on"
+    assert sum(found["breakdown"].values()) == 2 * found["cycles"]
     arrays = {unit["track"]: unit for unit in found["units"] if unit["track"].endswith(("mac_array", "tensor"))}
     assert arrays["chip.tile1.mac_array"]["stall_cycles"] == {"fifo": 1, "flag": 3, "work": found["cycles"] - 43}
     assert arrays["chip.tile1.tensor"]["stall_cycles"] == {"flag": 3, "work": found["cycles"] - 43}
@@ -81,4 +83,24 @@ def test_layers_have_all_cycles_of_the_mac_arrays_but_those_without_work(workloa
 
 
 def test_of_equal_causes_the_first_by_name_binds() -> None:
-    assert bounds.bound_by(bounds.whole([{"ring": 2, "macs": 1}, {"macs": 1}])) == "macs"
+    layers = [{"ring": 2, "macs": 1}, {"macs": 1}]
+    assert bounds.bound_by(bounds.whole(layers, Bench().chip)) == "macs"
+
+
+def test_time_in_which_layers_ran_elsewhere_is_no_wait_of_the_next_layer() -> None:
+    """A layer of two tiles after one of the first tile only: the second tile had nothing to do until that was over."""
+    alone = "alone: tensorop tiles=1 operation=maximum nest=[x:40,lane:4] input=@0x0 output=@0x40 produce=x layer=0"
+    joined = (
+        "tensorop tiles=3 operation=maximum nest=[x:2,lane:4] input=@0x0 output=@0x80 wait=mesh_north_in>=1 layer=1"
+    )
+    fill = "mesh_in tiles=3 side=north write=[w:350 @0x100+w*4] fill=0 produce=w"
+    found = tilesim.simulate(program(f"{alone}\n{fill}\n{joined}", head=LAYERS), []).statistics
+    first, second, _ = found["layers"]
+    end = first["start_cycle"] + first["cycles"]
+    assert second["breakdown"]["no work"] == end
+    assert second["bound_by"] == "mesh"
+
+
+def test_a_layer_is_bound_by_what_it_waits_for_itself() -> None:
+    assert bounds.layer_bound_by({"no work": 9, "ring": 2}) == "ring"
+    assert bounds.layer_bound_by({}) is None

@@ -47,8 +47,10 @@ def check_cycles(run: Run) -> None:
     for unit in run.statistics["units"]:
         if unit["track"].endswith("mac_array"):
             assert unit["idle_cycles"] <= 0.1 * (run.cycles - unit["busy_cycles"]), unit
+    arrays = run.statistics["chip"]["grid"]["rows"] * run.statistics["chip"]["grid"]["columns"]
+    assert sum(run.statistics["breakdown"].values()) == arrays * run.cycles
     for layer in run.statistics["layers"]:
-        assert layer["bound_by"] or not layer["tiles"]
+        assert sum(layer["breakdown"].values()) <= layer["tiles"] * run.cycles
 
 
 def check_bytes(program: Program, run: Run) -> None:

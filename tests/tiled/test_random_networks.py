@@ -114,7 +114,7 @@ class Builder:
         return {"other": self.draw(st.sampled_from(same))}, shape
 
     def _fully_connected(self, _: tuple[int, int, int]) -> tuple[dict[str, Any], tuple[int, int, int]]:
-        units = self.draw(st.sampled_from([1, 10, 64, 100, 300, 700]))
+        units = self.draw(st.sampled_from([1, 10, 64, 100, 300, 700, 1001]))
         return {"units": units}, (1, 1, units)
 
 
@@ -127,6 +127,8 @@ def workloads(draw: Any, family: Family) -> dict[str, Any]:
         builder.add_layer()
         if builder.layers[-1]["kind"] == "fully_connected" and draw(st.booleans()):
             break
+    if builder.layers[-1]["kind"] == "fully_connected" and draw(st.booleans()):
+        builder.layers.append({"name": "softmax", "kind": "softmax"})
     zero_point = draw(st.sampled_from([-128, 0, 5]))
     given = {"shape": [1, height, width, channels], "zero_point": zero_point}
     return {"seed": draw(st.integers(0, 9)), "input": given, "layers": builder.layers}

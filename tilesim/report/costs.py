@@ -26,14 +26,14 @@ WAITS = {
     "host": "waiting for the host's inputs",
     "instruction bus": "waiting for an instruction",
     "flags": "waiting for other work of the tile",
+    "no work": "without work: layers on other tiles only, or none left",
 }
 """What bounds a layer, beside its MACs, in words."""
-DONE = "done with the last layer"
 
 
 @dataclass(frozen=True)
 class Cost:
-    """``cycles`` of a run that its working MAC arrays spent on one thing, on average."""
+    """``cycles`` of a run that its MAC arrays spent on one thing, on average."""
 
     cycles: int
     what: str
@@ -61,13 +61,8 @@ def working(statistics: Statistics) -> list[Mapping[str, Any]]:
 
 def costs(statistics: Statistics) -> list[Cost]:
     """Everything that the cycles of the run went into, the largest first; together they are the run."""
-    arrays = working(statistics)
-    totals: Counter[str] = Counter()
-    for array in arrays:
-        totals[DONE] += array["stall_cycles"].get("work", 0)
-    for cause, waited in statistics["breakdown"].items():
-        if cause != MACS:
-            totals[WAITS[cause]] += waited
+    arrays = mac_arrays(statistics)
+    totals = Counter({WAITS[cause]: cycles for cause, cycles in statistics["breakdown"].items() if cause != MACS})
     for what, busy in _computing(statistics["layers"]):
         totals[what] += busy
     each = ((what, round(total / max(1, len(arrays)))) for what, total in totals.items())

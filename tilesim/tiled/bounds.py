@@ -10,6 +10,7 @@ from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.units.chip import Chip
+from tilesim.tiled.units.tile import Tile
 
 RING = (
     *(Flag.RING_READ_A, Flag.RING_READ_B, Flag.RING_WRITE, Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B),
@@ -28,6 +29,8 @@ CAUSES: Mapping[str, str] = {
 FIFO is full, or empties after the last step; ``port``: a memory port is denied, or reads parameters or sums; the
 others: data, or an instruction, come too late.
 """
+NO_WORK = "no work"
+"""Behind cycles in which a tile has nothing to do: layers run on other tiles only, or nothing is left to do."""
 OTHER = "flags"
 """What stands behind all other flags: work of this tile."""
 
@@ -43,11 +46,12 @@ def breakdowns(program: Program, chip: Chip) -> list[dict[str, int]]:
     return [_breakdown(chip, k, "host" if k in from_host else "ring") for k in range(len(program.layers))]
 
 
-def whole(layers: list[dict[str, int]]) -> dict[str, int]:
-    """The breakdown of all layers together."""
+def whole(layers: list[dict[str, int]], chip: Chip) -> dict[str, int]:
+    """The breakdown of all layers together, and of all cycles of the MAC arrays that belong to none."""
     total: Counter[str] = Counter()
     for layer in layers:
         total.update(layer)
+    total[NO_WORK] += sum(tile.tensor.mac_unit.cycles.get(Reason.WORK.kind, 0) for tile in chip.tiles)
     return _sorted(total)
 
 
@@ -56,14 +60,38 @@ def bound_by(breakdown: Mapping[str, int]) -> str | None:
     return next(iter(breakdown), None)
 
 
+def layer_bound_by(breakdown: Mapping[str, int]) -> str | None:
+    """What bound a layer: not that its tiles had nothing to do before."""
+    return bound_by({cause: cycles for cause, cycles in breakdown.items() if cause != NO_WORK})
+
+
 def _breakdown(chip: Chip, layer: int, ring: str) -> dict[str, int]:
     total: Counter[str] = Counter()
     for tile in chip.tiles:
-        if layer in tile.tensor.shares:
-            for what, cycles in tile.tensor.shares[layer].spent.items():
-                cause = CAUSES.get(what, OTHER)
-                total[ring if cause == "ring" else cause] += cycles
+        share = tile.tensor.shares.get(layer)
+        if share is None:
+            continue
+        for what, cycles in share.spent.items():
+            total[_cause(what, ring)] += cycles
+        elsewhere = _elsewhere(chip, tile, layer)
+        for what, wait in share.waits:
+            without = min(len(wait), max(0, elsewhere - wait.start))
+            total[NO_WORK] += without
+            total[_cause(what, ring)] += len(wait) - without
     return _sorted(total)
+
+
+def _elsewhere(chip: Chip, tile: Tile, layer: int) -> int:
+    """Until when the layers before ran on other tiles only; 0 if the tile had a part in the last of them."""
+    before = {k for each in chip.tiles for k in each.tensor.shares if k < layer}
+    if not before or max(before) in tile.tensor.shares:
+        return 0
+    return max(share.end for each in chip.tiles for k, share in each.tensor.shares.items() if k < layer)
+
+
+def _cause(what: str, ring: str) -> str:
+    cause = CAUSES.get(what, OTHER)
+    return ring if cause == "ring" else cause
 
 
 def _sorted(cycles: Counter[str]) -> dict[str, int]:

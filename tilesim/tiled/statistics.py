@@ -28,6 +28,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, recorde
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
     breakdowns = bounds.breakdowns(program, chip)
+    whole = bounds.whole(breakdowns, chip)
     return {
         "schema": SCHEMA,
         "machine": topology.machine,
@@ -40,7 +41,8 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, recorde
         "macs": macs,
         "mac_utilisation": macs / peak if peak else 0.0,
         "bytes": traffic.total(buses),
-        **_bound(bounds.whole(breakdowns)),
+        "bound_by": bounds.bound_by(whole),
+        "breakdown": whole,
         "units": [_unit(unit) for unit in chip.units if unit.track not in carriers],
         "layers": _layers(program, chip, run.start, breakdowns, traffic.by_layer(program, buses)),
         "links": [_link(unit) for unit in links],
@@ -73,7 +75,8 @@ def _layers(
             **_layer(program, chip, k, start),
             "mac_busy_cycles": breakdown.get("macs", 0),
             "bytes": bytes_,
-            **_bound(breakdown),
+            "bound_by": bounds.layer_bound_by(breakdown),
+            "breakdown": breakdown,
         }
         for k, (breakdown, bytes_) in enumerate(zip(breakdowns, moved, strict=True))
     ]
@@ -98,7 +101,3 @@ def _layer(program: Program, chip: Chip, k: int, start: int) -> dict[str, Any]:
         "cycles": cycles,
         "mac_utilisation": layer.macs / peak if peak else 0.0,
     }
-
-
-def _bound(breakdown: dict[str, int]) -> dict[str, Any]:
-    return {"bound_by": bounds.bound_by(breakdown), "breakdown": breakdown}

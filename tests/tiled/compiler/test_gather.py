@@ -9,7 +9,7 @@ import pytest
 
 import tilesim
 from tilesim.network.evaluate import evaluate
-from tilesim.tiled.isa.instructions import NarrowToWide, RingConsume, RingProduce, TensorOp, WideToNarrow
+from tilesim.tiled.isa.instructions import NarrowToWide, RingProduce, TensorOp, WideToNarrow
 from tilesim.tiled.isa.program import Program
 
 
@@ -61,14 +61,3 @@ def test_outputs_spread_by_channel_come_together_for_the_next_layer(tmp_path: Pa
     spread = next(op for op in program.run if isinstance(op, TensorOp) and op.label.startswith("fullyconnected0"))
     assert spread.tiles.bit_count() > 1
     exact(network, program)
-
-
-def test_a_master_that_does_not_see_the_input_pass_is_held_by_a_fence(tmp_path: Path) -> None:
-    """With buffers of one place, and consumers for the gather posted after the fence, not before."""
-    layers = "{name: f, kind: fully_connected, units: 130}, {name: g, kind: fully_connected, units: 700}"
-    for columns in (3, 4):
-        network, program = compiled(
-            tmp_path, "[1, 256]", layers, "edge-1x1", grid__columns=columns, instruction_bus__buffer_depth=1
-        )
-        assert any(isinstance(op, RingConsume) and op.label.startswith("copy") for op in program.run)
-        exact(network, program)

@@ -140,3 +140,27 @@ def test_what_a_loop_waits_for_is_over_when_the_instruction_is() -> None:
     fill = "fill: mesh_in tiles=1 side=north write=[w:2 @0x18+w*4] fill=0 produce=w"
     after = "pack: narrow_to_wide tiles=1 read=[w:4 @0x10+w*4] write=[r:1 @0x0] wait=avdata>=4"
     assert hazards(program(f"{fill}\n{ROWS} wait=mesh_north_in@y>=-2+1\n{after}")) == []
+
+
+def test_instructions_that_wait_for_each_other_row_by_row_start_all_the_same() -> None:
+    """If they were taken to never start, nothing behind them would be looked at."""
+    make = ROWS + " wait=narrow_to_wide@y>=0+1"
+    takes = [
+        f"take{k}: narrow_to_wide tiles=1 read=[w:4 @0x80+w*4] write=[r:1 @{16 * k:#x}] wait=avdata>={k + 1} produce=r"
+        for k in range(4)
+    ]
+    late = "late: wide_to_narrow tiles=1 read=[r:1 @0x100] write=[w:4 @0x80+w*4] wait=narrow_to_wide>=2"
+    found = hazards(program("\n".join([make, *takes, late])))
+    assert [sentence for sentence in found if "late (wide_to_narrow)" in sentence and "take3" in sentence]
+
+
+@pytest.mark.parametrize(
+    ("before", "sentence"),
+    [
+        (f"{RECEIVE}\nquiet: ring_consume tiles=1 write=[r:1 @0x40]", "which in may still raise"),
+        (f"{MOVE} wait=ring_read_a>=2", "for which move may still wait"),
+    ],
+)
+def test_a_fence_must_not_reset_a_flag_that_is_still_in_use(before: str, sentence: str) -> None:
+    [found] = hazards(program(f"{before}\nf: tile_fence tiles=1 idle=tensor reset=ring_read_a"))
+    assert sentence in found

@@ -86,7 +86,9 @@ def test_a_late_receiver_finds_as_many_words_as_there_are_credits() -> None:
     assert [bench.clock.cycle - 99, bench.narrow(1).max()] == [0, 0]
     bench.clock.run()
     assert bench.retired == {"out": 120, "in": 120}
-    assert bench.spans("mesh.tile0.east") == [(0, 4, "busy", "out"), (101, 16, "busy", "out")]
+    full = "stall:credit"
+    spans = [(0, 4, "busy", "out"), (4, 97, full, "out"), (101, 16, "busy", "out"), (117, 3, full, "out")]
+    assert bench.spans("mesh.tile0.east") == spans
     assert bench.unit("tile0.mesh_out_east") == {"busy": 20, "stall:credit": 97 + 3}
     assert bench.unit("tile1.mesh_in_west") == {"idle": 100, "busy": 20}
     check_words(bench, 20)
@@ -117,7 +119,9 @@ def test_an_end_that_is_held_as_a_whole_takes_no_part() -> None:
     raise_at(bench, 0, Flag.AVDATA, 30)
     raise_at(bench, 1, Flag.AVDATA, 90)
     bench.clock.run()
-    assert bench.spans("mesh.tile0.east") == [(30, 4, "busy", "out"), (91, 4, "busy", "out")]
+    full = "stall:credit"
+    spans = [(30, 4, "busy", "out"), (34, 57, full, "out"), (91, 4, "busy", "out"), (95, 3, full, "out")]
+    assert bench.spans("mesh.tile0.east") == spans
     assert bench.unit("tile1.mesh_in_west") == {"stall:flag": 90, "busy": 8}
     assert bench.retired == {"out": 98, "in": 98}
 

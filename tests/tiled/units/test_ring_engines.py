@@ -217,7 +217,8 @@ def test_the_classifier_gathers_what_begins_anew_with_each_sender(elements: int,
     bench = Bench()
     x = bench.random.integers(-128, 128, (2, elements)).astype(np.int8)
     parts = [x[:, first : first + each] for first in range(0, elements, each)]
-    rows = [np.pad(part, [(0, 0), (0, -part.shape[1] % ROW)]).reshape(2, -1, ROW) for part in parts]
+    whole = -(-each // ROW) * ROW  # as many rows from the last one as from the others
+    rows = [np.pad(part, [(0, 0), (0, whole - part.shape[1])]).reshape(2, -1, ROW) for part in parts]
     stacked = np.concatenate(rows, axis=1).view(np.uint8)
     scales = [int(float_bits(scale)[0]) for scale in (0.1, 1 / 256)]
     op = Classify(

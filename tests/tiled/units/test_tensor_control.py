@@ -163,9 +163,11 @@ def test_each_wait_is_booked_to_the_flag_that_ends_it() -> None:
     assert bench.cycles(convolution(3, 20, parameters=None, wait=watchers, layer=4)) == 210 + 20 + WORDS
     share = bench.chip.tiles[0].tensor.shares[4]
     assert (share.start, share.end) == (50, 210 + 20 + WORDS)
+    assert [(what, wait) for what, wait in share.waits if wait] == [
+        ("parameters", range(30)),
+        ("ring_read_a", range(30, 50)),
+    ]
     assert +share.spent == {
-        "parameters": 30,
-        "ring_read_a": 20,
         "mesh_north_in": 10 + (100 - 95) + (200 - 120),
         "wide_to_narrow": 15 + 10,
         "busy": 60,

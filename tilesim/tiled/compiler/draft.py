@@ -156,16 +156,19 @@ class Draft:
         self.last = Transfer(master, to, bitmap_of(seen))
 
     def turn(self, master: int) -> tuple[Watcher, ...]:
-        """Waits of a master until the last transfer is over: for its tail at the master's own stop, or else a fence."""
-        if self.last is None or self.last.seen >> master & 1:
-            return (self.counted(Flag.RING_PRODUCER_A, self.tails[master]),) if self.tails[master] else ()
-        from_tile = self.last.master >= 0
-        tiles = 1 << self.last.master if from_tile else self.last.to & ((1 << self.topology.tiles) - 1)
+        """Waits of a master for the tails of all transfers that pass its stop; a fence if the last one doesn't."""
+        if self.last is not None and not self.last.seen >> master & 1:
+            self._fence(self.last)
+        return (self.counted(Flag.RING_PRODUCER_A, self.tails[master]),) if self.tails[master] else ()
+
+    def _fence(self, last: Transfer) -> None:
+        """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
+        from_tile = last.master >= 0
+        tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
         idle = (Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER,)
         number = len(self.rest)
         self.rest.append(TileFence(tiles=tiles, idle=idle, increment=1, label=f"turn{number}.fence"))
         self.rest.append(ScalarFence(count=tiles.bit_count(), label=f"turn{number}"))
-        return ()
 
     def note_unpacked(self, name: str, ops: Mapping[int, WideToNarrow]) -> None:
         """Remember that a map has come over the ring."""

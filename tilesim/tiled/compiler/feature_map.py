@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 
 from tilesim.tiled.compiler.axis import Axis
 
@@ -134,11 +135,11 @@ class FeatureMap:
 
     def held(self) -> list[int]:
         """The tiles that hold something of the map, their own or a neighbour's."""
-        grid = [(i, j) for i in range(len(self.rows.own)) for j in range(len(self.columns.own))]
-        around = [i * len(self.columns.own) + j for i, j in grid if self.rows.hold[i] and self.columns.hold[j]]
-        return (
-            sorted({*around, *bits(self.tiles)}) if self.rows.exchanges or self.columns.exchanges else bits(self.tiles)
-        )
+        if not (self.rows.exchanges or self.columns.exchanges):
+            return bits(self.tiles)
+        holds = product(self.rows.hold, self.columns.hold)
+        around = [tile for tile, (down, across) in enumerate(holds) if down and across]
+        return sorted({*around, *bits(self.tiles)})
 
 
 def bits(bitmap: int) -> list[int]:

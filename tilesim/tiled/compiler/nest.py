@@ -21,10 +21,9 @@ class NestWriter:
     """Loops, outermost first, the lanes last; those that run once are left out, but never all, nor all inside ``y``."""
 
     def __init__(self, lines: list[Line], alternate: Alternate | None = None) -> None:
-        repeated = [line for line in lines[:-1] if line.bound > 1]
-        self.lines = [*(repeated or lines[:1]), lines[-1]]
-        if repeated[1:] == [] and lines[0] in repeated:
-            self.lines.insert(1, lines[1])
+        kept = [line for line in lines[:-1] if line.bound > 1] or lines[:1]
+        alone = kept[0].name == "y" and kept[0].bound > 1 and not kept[1:]
+        self.lines: list[Line] = [*kept, *(lines[1:2] if alone else ()), lines[-1]]
         loops = tuple(Loop(line.name, line.bound) for line in self.lines)
         self.nest = Nest(loops, alternate)
         self.reduce = tuple(line.name for line in self.lines if line.reduce)

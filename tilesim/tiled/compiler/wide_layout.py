@@ -41,7 +41,7 @@ class WideLayout:
         self._topology = topology
         self._row_bytes = topology.wide_memory.row_bytes
         self._end = topology.wide_memory.reserve_bytes
-        self._places: dict[tuple[str, str], int] = {}
+        self._places: dict[tuple[str, str], tuple[int, int]] = {}
         self._chunks: dict[tuple[str, str, int], _Chunk] = {}
         self._staging: list[Region] = []
 
@@ -56,9 +56,12 @@ class WideLayout:
             raw = np.ascontiguousarray(make()).reshape(-1).view(np.uint8)
             data = np.pad(raw, (0, -raw.size % self._row_bytes))
             if (layer, part) not in self._places:
-                self._places[layer, part] = self._take(f"parameters of layer {layer}", data.size)
-            self._chunks[layer, part, tiles] = _Chunk(tiles, self._places[layer, part], data)
-        return self._places[layer, part]
+                self._places[layer, part] = (self._take(f"parameters of layer {layer}", data.size), data.size)
+            address, size = self._places[layer, part]
+            if data.size > size:
+                raise AssertionError(f"{part} of layer {layer}: {data.size} bytes after only {size}")
+            self._chunks[layer, part, tiles] = _Chunk(tiles, address, data)
+        return self._places[layer, part][0]
 
     def stage(self, name: str, rows: int, tiles: int) -> int:
         """The address of rows for a tensor that crosses the ring.

@@ -36,8 +36,7 @@ def _classify_faults(op: Classify, row_bytes: int) -> Iterator[str]:
     if op.elements < 1 or op.elements_per_sender < 0:
         return
     each = op.elements_per_sender or op.elements
-    senders, rest = divmod(op.elements, each)
-    need = senders * -(-each // row_bytes) + -(-rest // row_bytes)
+    need = -(-op.elements // each) * -(-each // row_bytes)
     if op.rows != need:
         held = f"{op.elements} elements" + (f", {each} a sender," if op.elements_per_sender else "")
         yield f"rows must be the {need} that {held} take, not {op.rows}"

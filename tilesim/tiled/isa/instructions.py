@@ -229,7 +229,7 @@ class Classify:
     """The classifier tile: ``rows`` from the ring, ``function`` over ``elements`` of their bytes, results to the sink.
 
     The elements are the first bytes; or, if there are ``elements_per_sender``, the first so many bytes from each
-    sender, the last of which may have fewer, each beginning on a row of its own. The results are contiguous.
+    sender, the last of which may have fewer, all in as many rows of their own. The results are contiguous.
     ``scaling`` holds what the function needs as integers (floats as float32 bit patterns).
     Source: US 19/025,090 [0057].
     """

@@ -151,11 +151,6 @@ def _sentence(tile: int, a: _Use, b: _Use) -> str:
     first, end = (both & -both).bit_length() - 1, both.bit_length()
     verb = "writes" if other.footprint.writes else "reads"
     return (
-        f"tile {tile}: nothing orders {_name(writer)}, which writes {writer.footprint.memory} bytes between "
-        f"{first:#x} and {end - 1:#x}, and {_name(other)}, which {verb} them; a watcher or a fence must"
+        f"tile {tile}: nothing orders {writer.step}, which writes {writer.footprint.memory} bytes between "
+        f"{first:#x} and {end - 1:#x}, and {other.step}, which {verb} them; a watcher or a fence must"
     )
-
-
-def _name(use: _Use) -> str:
-    op = use.step.op
-    return f"{op.label or 'an unnamed instruction'} ({op.mnemonic})"

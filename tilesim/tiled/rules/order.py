@@ -76,6 +76,9 @@ class Step:
     raised_to: int = 0
     """What its flag has counted to when it has completed."""
 
+    def __str__(self) -> str:
+        return f"{self.op.label or 'an unnamed instruction'} ({self.op.mnemonic})"
+
 
 class TileOrder:
     """The order of the instructions for tile ``tile``."""
@@ -141,13 +144,20 @@ class TileOrder:
             self._raisers.setdefault((flag, self._generation.get(flag, 0)), []).append(step)
 
     def _check_reset(self, op: TileFence, flag: Flag) -> None:
-        """An engine that is not waited for may raise the flag after the reset."""
-        for raiser in self._raisers.get((flag, self._generation.get(flag, 0)), [])[-1:]:
-            if increments(raiser.op) and self._fences[-1].get(raiser.op.engine, 0) <= raiser.place:
-                self.fence_faults.append(
-                    f"{op.label or op.mnemonic} resets {flag}, which {raiser.op.label or raiser.op.mnemonic} may still "
-                    f"raise: its idle must name {raiser.op.engine}"
-                )
+        """An engine that is not waited for may raise the flag after the reset, or still wait for it."""
+        raising = [step for step in self._raisers_now(flag) if increments(step.op)]
+        watching = [step for step in self.steps if any(watcher.flag == flag for watcher in step.op.wait)]
+        for steps, what in ((raising, "which {} may still raise"), (watching, "for which {} may still wait")):
+            late = [step for step in steps if self._fences[-1].get(step.op.engine, 0) <= step.place]
+            self.fence_faults += [
+                f"{op.label or op.mnemonic} resets {flag}, {what.format(step.op.label or step.op.mnemonic)}: its idle "
+                f"must name {step.op.engine}"
+                for step in late[-1:]
+            ]
+
+    def _raisers_now(self, flag: Flag) -> list[Step]:
+        """The instructions so far that raise ``flag`` since its last reset."""
+        return self._raisers.get((flag, self._generation.get(flag, 0)), [])
 
     def _fence(self, idle: tuple[Engine, ...]) -> None:
         drained = dict(self._fences[-1])
@@ -183,7 +193,7 @@ class TileOrder:
         if step.place:
             ahead.append(self._queues[step.op.engine][step.place - 1])
         return all(id(earlier) in self._finished for earlier in ahead) and all(
-            self._met(step, watcher, self._finished) for watcher in step.op.wait if watcher.loop is None
+            self._met(step, watcher, self._started) for watcher in step.op.wait if watcher.loop is None
         )
 
     def _met(self, step: Step, watcher: Watcher, by: set[int]) -> bool:

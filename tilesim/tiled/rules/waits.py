@@ -21,14 +21,10 @@ def vain_waits(order: TileOrder, touched: Footprints) -> Iterator[str]:
                 continue
             if not _concern(touched[step], touched[later]):
                 yield (
-                    f"{_name(step)} waits for {watcher.flag} to reach {order.last(step, watcher)}, which only "
-                    f"{_name(later)} does, later in the program and with no bytes in common"
+                    f"{step} waits for {watcher.flag} to reach {order.last(step, watcher)}, which only "
+                    f"{later} does, later in the program and with no bytes in common"
                 )
 
 
 def _concern(some: list[Footprint], others: list[Footprint]) -> bool:
     return any(a.memory == b.memory and a.touched & b.touched and (a.writes or b.writes) for a in some for b in others)
-
-
-def _name(step: Step) -> str:
-    return f"{step.op.label or 'an unnamed instruction'} ({step.op.mnemonic})"

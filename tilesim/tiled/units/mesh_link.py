@@ -111,7 +111,7 @@ class Transfer:
         else:
             full = activity.reads_wait == Reason.FIFO
             link.sender.unit.add(Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}", cycles)
-            link.unit.add("idle", cycles)
+            link.unit.add(Reason.CREDIT.kind if full else "idle", cycles)
         if self._to is not None:
             link.receiver.unit.add(BUSY if activity.writing else f"stall:{activity.writes_wait}", cycles)
 

@@ -70,6 +70,8 @@ class RingConsumer(Engine[RingConsume]):
             return None
         if self.unit.waiting is not None and self.unit.waiting.reason is Reason.FLAG:
             return f"its ring consumer, which waits for {self.unit.waiting.describe()}"
+        if self.unit.instruction:
+            return "its ring consumer, which writes a row"
         return "a ring consumer to be posted"
 
     def take(self, packet: Packet) -> None:

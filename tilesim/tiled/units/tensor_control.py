@@ -26,14 +26,16 @@ class Share:
     """A tile's part in a layer.
 
     It lasts from its first step at ``start`` to its last written word at ``end``. ``spent`` holds the MAC array's
-    cycles from the end of the tensorop before (or the start of the run) to the end of each of the layer's: ``busy``, or
-    what it waited for, a :class:`~tilesim.sim.unit.Reason` or, instead of ``flag``, the flag's own name. Of several
-    flags that an instruction waits for before it begins, each has the cycles that it took longer than those before.
+    cycles in its tensorops: ``busy``, or what it waited for, a :class:`~tilesim.sim.unit.Reason` or, instead of
+    ``flag``, the flag's own name. ``waits`` are the cycles from the end of the tensorop before (or the start of the
+    run) to the beginning of each of the layer's; of several flags, each has those that it took longer than the ones
+    before.
     """
 
     start: int = NEVER
     end: int = 0
     spent: Counter[str] = field(default_factory=Counter)
+    waits: list[tuple[str, range]] = field(default_factory=list)
 
 
 class TensorControl(Engine[TensorOp]):
@@ -138,7 +140,8 @@ class TensorControl(Engine[TensorOp]):
 
     def _book_wait(self, reason: Reason, cause: str) -> None:
         """The MAC array has waited until now."""
-        self._share.spent[cause] += self.mac_unit.spend(reason.kind)
+        now = self.tile.clock.cycle
+        self._share.waits.append((cause, range(now - self.mac_unit.spend(reason.kind), now)))
 
 
 def _issue_ports(memories: TileMemories, reads_wide: bool) -> list[Slot]:
