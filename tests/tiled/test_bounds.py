@@ -93,7 +93,10 @@ def test_time_in_which_layers_ran_elsewhere_is_no_wait_of_the_next_layer() -> No
     joined = (
         "tensorop tiles=3 operation=maximum nest=[x:2,lane:4] input=@0x0 output=@0x80 wait=mesh_north_in>=1 layer=1"
     )
-    fill = "mesh_in tiles=3 side=north write=[w:350 @0x100+w*4] fill=0 produce=w"
+    fill = "\n".join(
+        f"mesh_in tiles={tile} side=north write=[w:{words} @0x100+w*4] fill=0 produce=w"
+        for tile, words in ((1, 2), (2, 350))
+    )
     found = tilesim.simulate(program(f"{alone}\n{fill}\n{joined}", head=LAYERS), []).statistics
     first, second, _ = found["layers"]
     end = first["start_cycle"] + first["cycles"]
