@@ -148,3 +148,9 @@ def test_an_input_that_nobody_reads_and_two_outputs_through_one_softmax() -> Non
     expected = SOFTMAX.evaluate([x])
     np.testing.assert_array_equal(run.outputs[0], expected)
     np.testing.assert_array_equal(run.outputs[1], expected)
+
+
+def test_parameters_that_data_memory_cannot_hold_are_refused() -> None:
+    chip = tilesim.load_topology("edge-1x1", {"data_memory.size_bytes": "8 KiB"})
+    with pytest.raises(tilesim.CapacityError, match=r"must fit the data memory of edge-1x1: .* are needed, of 8 KiB"):
+        tilesim.compile(tilesim.load_network("digits"), chip)

@@ -87,3 +87,14 @@ def test_own_rows_go_sideways_one_by_one_and_what_comes_last_is_awaited_last(pro
     assert dict(second.output.strides)["y"] < 0, "upwards: its first row needs what the neighbour below made first"
     late = {w.flag for w in second.wait if w.loop == "y"}
     assert late == {Flag.MESH_NORTH_IN, Flag.MESH_EAST_IN, Flag.MESH_WEST_IN}
+
+
+def test_layers_of_different_heights_wait_for_the_last_row_each_for_itself(tmp_path: Path) -> None:
+    """The same watcher in a loop ends at another count if the loop runs more often."""
+    layers = """
+ - {name: l0, kind: convolution, filters: 20, groups: 4, kernel: [4, 3], dilations: [3, 1], strides: [3, 1]}
+ - {name: l1, kind: add, input: input, other: input}
+ - {name: l3, kind: convolution, filters: 7, kernel: [1, 10], strides: [2, 2], input: l1}
+"""
+    text = f"seed: 0\ninput: {{shape: [1, 49, 10, 200], zero_point: -128}}\nlayers:{layers}"
+    assert compiled(tmp_path, text).topology.tiles == 16

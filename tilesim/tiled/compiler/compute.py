@@ -108,11 +108,11 @@ def _made(draft: Draft, name: str, tile: int, ops: list[TensorOp]) -> Made:
 
 
 def _waits(draft: Draft, node: Node, tile: int) -> tuple[Watcher, ...]:
-    """What a tile's first tensorop of a node waits for; none for what an earlier one has waited for."""
+    """What a tile's first tensorop of a node waits for; not again for what an earlier one has waited for as a whole."""
     names = dict.fromkeys(draft.spread.read(node, tensor) for tensor in draft.plan.activations(node))
     found = [watcher for name in names for watcher in _waits_for(draft, name, node, tile)]
     new = [watcher for watcher in dict.fromkeys(found) if (tile, watcher) not in draft.awaited]
-    draft.awaited.update((tile, watcher) for watcher in new)
+    draft.awaited.update((tile, watcher) for watcher in new if watcher.loop is None)
     return tuple(new)
 
 

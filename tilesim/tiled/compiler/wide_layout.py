@@ -88,8 +88,18 @@ class WideLayout:
         return tuple(found)
 
     def data(self) -> tuple[DataSegment, ...]:
-        """The parameters as they stand in data memory."""
+        """The parameters as they stand in data memory.
+
+        Raises:
+            CapacityError: they do not fit.
+        """
         chunks = self._joined()
+        size, capacity = sum(chunk.data.size for chunk in chunks), self._topology.data_memory.size_bytes
+        if size > capacity:
+            raise CapacityError(
+                f"{self._network}: its parameters must fit the data memory of {self._topology.name}: "
+                f"{format_bytes(size)} are needed, of {format_bytes(capacity)}"
+            )
         return (DataSegment("parameters", 0, np.concatenate([chunk.data for chunk in chunks])),) if chunks else ()
 
     def regions(self) -> list[Region]:
