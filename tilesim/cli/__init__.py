@@ -38,7 +38,8 @@ class Commands(TyperGroup):
             where = f"{error.filename}: " if error.filename else ""
             raise _failed([f"{where}cannot be read or written: {error.strerror or error}"], 2) from None
         except MemoryError as error:
-            raise _failed([f"this computer has not enough memory: {error}"], 2) from None
+            what = str(error) or "smaller inputs, or fewer at once, may do"
+            raise _failed([f"this computer has not enough memory: {what}"], 2) from None
 
 
 app = typer.Typer(

@@ -13,7 +13,7 @@ import typer
 from tilesim import api
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
-from tilesim.errors import CapacityError, ConfigError, TilesimError
+from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError
 from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.tiled.topology import Topology
@@ -70,7 +70,7 @@ def _attempt(model: str, network: Network, chip: Topology, inputs: Path | None) 
     try:
         with progress(f"compiling {model} for {chip.name}"):
             program = api.compile(network, chip)
-    except CapacityError as error:
+    except (CapacityError, ProgramError) as error:
         return Attempt(chip, None, faults=error.faults)
     run = simulated(model, program, inputs)
     return Attempt(chip, run, samples(program, run))

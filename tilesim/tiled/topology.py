@@ -80,8 +80,8 @@ class Ring(Section):
 class Mesh(Section):
     """Links between neighbouring tiles: one narrow word a cycle."""
 
-    hop_cycles: Annotated[Count, Field(description="cycles from a tile to its neighbour")] = 1
-    credits: Annotated[Count, Field(description="words that a link may hold")] = 4
+    hop_cycles: Annotated[int, Field(ge=1, le=1 << 10, description="cycles from a tile to its neighbour")] = 1
+    credits: Annotated[int, Field(ge=1, le=1 << 10, description="words that a link may hold")] = 4
     destination: Annotated[Literal["narrow", "wide"], Field(description="memory into which arriving words go")] = (
         "narrow"
     )

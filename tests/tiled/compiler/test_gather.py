@@ -44,6 +44,12 @@ def test_one_reader_gets_all_parts_in_order_and_unpacks_them_at_once(tmp_path: P
     exact(network, program)
 
 
+@pytest.mark.parametrize(("units", "topology"), [(1000, "edge-1x2"), (1100, "edge-2x2"), (2620, "fig2-5x2")])
+def test_the_classifier_puts_outputs_together_that_were_spread(tmp_path: Path, units: int, topology: str) -> None:
+    layers = f"{{name: f, kind: fully_connected, units: {units}}}, {{name: s, kind: softmax}}"
+    exact(*compiled(tmp_path, "[1, 64]", layers, topology))
+
+
 @pytest.mark.parametrize("topology", ["edge-1x2", "fig2-5x2", "edge-4x4"])
 @pytest.mark.parametrize("units", [10, 300, 1000])
 def test_every_reader_of_a_spread_map_gets_it_whole(tmp_path: Path, units: int, topology: str) -> None:

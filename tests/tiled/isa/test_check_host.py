@@ -32,6 +32,7 @@ def blocks(*found: Block) -> dict[str, Any]:
         ({"extent": (2, 3, 2), "blocks": (LEFT,)}, "block 0: origin and extent must lie in the map (2, 3, 2), not be"),
         ({"extent": (2, 2, 4)}, "extent must be that of a map of 12 elements, not (2, 2, 4)"),
         ({"extent": (-2, -2, 3)}, "extent must be that of a map of 12 elements, not (-2, -2, 3)"),
+        ({"shape": (1, 1 << 15, 1 << 15, 3), "extent": (1 << 15, 1 << 15, 3)}, "shape must be that of at most"),
         (blocks(), "blocks must be at least one"),
         (blocks(replace(BLOCK, rows=1 << 30)), "rows must be at most 16777216, not 1073741824"),
         (blocks(replace(BLOCK, origin=(0, 0, 1))), "block 0: origin and extent must lie in the map (2, 2, 3), not be"),

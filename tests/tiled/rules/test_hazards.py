@@ -164,3 +164,11 @@ def test_instructions_that_wait_for_each_other_row_by_row_start_all_the_same() -
 def test_a_fence_must_not_reset_a_flag_that_is_still_in_use(before: str, sentence: str) -> None:
     [found] = hazards(program(f"{before}\nf: tile_fence tiles=1 idle=tensor reset=ring_read_a"))
     assert sentence in found
+
+
+def test_endless_rounds_are_not_looked_at_one_by_one() -> None:
+    """They are refused for want of a proof, instead of filling the memory of this computer."""
+    chip = {"narrow_memory__size_bytes": "64 KiB"}
+    fill = "a: mesh_in tiles=1 side=north write=[y:9000 @0x0+y*4] fill=0 produce=y"
+    send = "b: mesh_out tiles=1 side=south read=[y:9000 @0x0+y*4] wait=mesh_north_in@y>=1+1"
+    assert len(hazards(program(f"{fill}\n{send}", **chip))) <= 1

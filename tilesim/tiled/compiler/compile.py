@@ -47,7 +47,7 @@ def compile_network(network: Network, topology: Topology) -> Program:
     program = _program(draft, wide, [lowered(draft, wide, layer, node) for layer, node in plan.steps])
     found = faults(program) or [*strays(program), *hazards(program)]
     if found:
-        raise ProgramError(found)
+        raise ProgramError(f"{network.name} on {topology.name}: {fault}" for fault in found)
     return program
 
 

@@ -62,6 +62,8 @@ def _shape_faults(tensor: HostTensor) -> Iterator[str]:
         yield f"shape must be sizes of at least 1 and axes their order, not {tensor.shape} and {tensor.axes}"
     elif min(tensor.extent) < 1 or prod(tensor.extent) != prod(tensor.shape):
         yield f"extent must be that of a map of {prod(tensor.shape)} elements, not {tensor.extent}"
+    elif prod(tensor.shape) > MOST_HOST_BYTES:
+        yield f"shape must be that of at most {MOST_HOST_BYTES} elements, not {tensor.shape}"
 
 
 def _block_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:

@@ -41,15 +41,21 @@ def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
         yield Footprint(access.field, access.memory, _all_touched(access, topology))
 
 
+MOST_ROUNDS = 1 << 12
+"""Rounds that are looked at one by one."""
+
+
 def by_round(op: Work, operand: str, topology: Topology) -> list[int] | None:
     """The bytes that an operand touches in each round of the outermost loop that the instruction counts; None if its
-    addresses don't follow that loop.
+    addresses don't follow that loop, or if there are too many rounds to look at.
     """
     [access] = [access for access in accesses(op, topology) if access.field == operand]
     nest = access.nest
     if nest != counted_nest(op) or (nest.alternate is not None and nest.alternate.loop == nest.loops[0].name):
         return None
     outer, *inner = nest.loops
+    if outer.bound > MOST_ROUNDS:
+        return None
     once = replace(nest, loops=(replace(outer, bound=1), *inner))
     stride = dict(access.reference.strides).get(outer.name, 0) if outer.name in access.moving else 0
     found = []
