@@ -10,7 +10,6 @@ from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.units.chip import Chip
-from tilesim.tiled.units.tile import Tile
 
 RING = (
     *(Flag.RING_READ_A, Flag.RING_READ_B, Flag.RING_WRITE, Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B),
@@ -66,27 +65,22 @@ def layer_bound_by(breakdown: Mapping[str, int]) -> str | None:
 
 
 def _breakdown(chip: Chip, layer: int, ring: str) -> dict[str, int]:
+    """Where a tile had no part in the last layer before, its wait for this one begins when all before are over."""
     total: Counter[str] = Counter()
+    before = [(k, share.end) for tile in chip.tiles for k, share in tile.tensor.shares.items() if k < layer]
+    last, over = max((k for k, _ in before), default=-1), max((end for _, end in before), default=0)
     for tile in chip.tiles:
         share = tile.tensor.shares.get(layer)
         if share is None:
             continue
         for what, cycles in share.spent.items():
             total[_cause(what, ring)] += cycles
-        elsewhere = _elsewhere(chip, tile, layer)
+        elsewhere = 0 if last in tile.tensor.shares else over
         for what, wait in share.waits:
             without = min(len(wait), max(0, elsewhere - wait.start))
             total[NO_WORK] += without
             total[_cause(what, ring)] += len(wait) - without
     return _sorted(total)
-
-
-def _elsewhere(chip: Chip, tile: Tile, layer: int) -> int:
-    """Until when the layers before ran on other tiles only; 0 if the tile had a part in the last of them."""
-    before = {k for each in chip.tiles for k in each.tensor.shares if k < layer}
-    if not before or max(before) in tile.tensor.shares:
-        return 0
-    return max(share.end for each in chip.tiles for k, share in each.tensor.shares.items() if k < layer)
 
 
 def _cause(what: str, ring: str) -> str:

@@ -1,5 +1,6 @@
 """What the compiler writes, and what it refuses."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import tilesim
 from tilesim.arithmetic.requantise import float_bits
+from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, Node, Quantisation, Tensor
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.max_pool import MaxPool
@@ -148,3 +150,13 @@ def test_an_input_that_nobody_reads_and_two_outputs_through_one_softmax() -> Non
     expected = SOFTMAX.evaluate([x])
     np.testing.assert_array_equal(run.outputs[0], expected)
     np.testing.assert_array_equal(run.outputs[1], expected)
+
+
+@pytest.mark.parametrize("topology", ["edge-1x1", "edge-2x2"])
+def test_layers_of_one_name_have_parameters_of_their_own(topology: str) -> None:
+    """Names may repeat, and what is shown of long or fused ones often does."""
+    plain = tilesim.load_network("example-conv")
+    net = replace(plain, nodes=tuple(replace(node, name="same;and more") for node in plain.nodes))
+    x = np.random.default_rng(0).integers(-128, 128, (1, 16, 16, 4)).astype(np.int8)
+    run = tilesim.simulate(tilesim.compile(net, tilesim.load_topology(topology)), [x])
+    np.testing.assert_array_equal(run.outputs[0], evaluate(plain, [x])[plain.outputs[0]])

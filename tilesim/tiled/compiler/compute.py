@@ -23,7 +23,7 @@ from tilesim.tiled.compiler.lower.depthwise import lower_depthwise
 from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_rescale
 from tilesim.tiled.compiler.partition import map_name
 from tilesim.tiled.compiler.task import Task, element_type
-from tilesim.tiled.compiler.wide_layout import WideLayout
+from tilesim.tiled.compiler.wide_layout import Parameters, WideLayout
 from tilesim.tiled.compiler.windows import windows
 from tilesim.tiled.isa.fields import Flag, Watcher
 from tilesim.tiled.isa.instructions import TensorOp
@@ -97,7 +97,7 @@ def _task(draft: Draft, wide: WideLayout, layer: int, node: Node, tile: int) -> 
         constants=tuple(constant for constant in constants if constant is not None),
         input_type=element_type(tensors[0].dtype),
         output_type=element_type(network.tensors[node.output].dtype),
-        keep=lambda part, make: wide.keep(node.title, part, peers, make),
+        keep=lambda part, make: wide.keep(Parameters(layer, node.title, part), peers, make),
     )
 
 

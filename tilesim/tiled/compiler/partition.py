@@ -13,8 +13,6 @@ from tilesim.tiled.compiler.spread import Layer, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.windows import Window, gathers, windows
 from tilesim.tiled.topology import Topology
 
-FIRST_TILE = 0b1
-
 
 def map_name(index: int) -> str:
     """A tensor where the layer that makes it leaves it."""

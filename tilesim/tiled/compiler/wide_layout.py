@@ -20,6 +20,15 @@ Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
+class Parameters:
+    """A layer's ``weights`` or ``parameters``. Titles may repeat; the layer's number tells."""
+
+    layer: int
+    title: str
+    part: str
+
+
+@dataclass(frozen=True)
 class _Chunk:
     """Parameters that lie at ``address`` in each of ``tiles`` (a bitmap)."""
 
@@ -41,27 +50,27 @@ class WideLayout:
         self._topology = topology
         self._row_bytes = topology.wide_memory.row_bytes
         self._end = topology.wide_memory.reserve_bytes
-        self._places: dict[tuple[str, str], tuple[int, int]] = {}
-        self._chunks: dict[tuple[str, str, int], _Chunk] = {}
+        self._places: dict[Parameters, tuple[int, int]] = {}
+        self._chunks: dict[tuple[Parameters, int], _Chunk] = {}
         self._staging: list[Region] = []
 
-    def keep(self, layer: str, part: str, tiles: int, make: Callable[[], NDArray[Any]]) -> int:
-        """The address of a layer's ``weights`` or ``parameters`` for some tiles, whole rows; other tiles' come to the
-        same address, the longest first.
+    def keep(self, what: Parameters, tiles: int, make: Callable[[], NDArray[Any]]) -> int:
+        """The address of a layer's parameters for some tiles, whole rows; other tiles' come to the same address, the
+        longest first.
 
         Raises:
             CapacityError: they do not fit.
         """
-        if (layer, part, tiles) not in self._chunks:
+        if (what, tiles) not in self._chunks:
             raw = np.ascontiguousarray(make()).reshape(-1).view(np.uint8)
             data = np.pad(raw, (0, -raw.size % self._row_bytes))
-            if (layer, part) not in self._places:
-                self._places[layer, part] = (self._take(f"parameters of layer {layer}", data.size), data.size)
-            address, size = self._places[layer, part]
+            if what not in self._places:
+                self._places[what] = (self._take(f"parameters of layer {what.title}", data.size), data.size)
+            address, size = self._places[what]
             if data.size > size:
-                raise AssertionError(f"{part} of layer {layer}: {data.size} bytes after only {size}")
-            self._chunks[layer, part, tiles] = _Chunk(tiles, address, data)
-        return self._places[layer, part][0]
+                raise AssertionError(f"{what}: {data.size} bytes after only {size}")
+            self._chunks[what, tiles] = _Chunk(tiles, address, data)
+        return self._places[what][0]
 
     def stage(self, name: str, rows: int, tiles: int) -> int:
         """The address of rows for a tensor that crosses the ring.
