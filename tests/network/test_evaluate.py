@@ -7,7 +7,14 @@ from tilesim.errors import ArrayError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.readers import read
 
-NAMES = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_vww_mnv1", "mlperf_ad_ae")
+NAMES = (
+    "mlperf_kws_dscnn",
+    "mlperf_resnet8",
+    "mlperf_vww_mnv1",
+    "mlperf_ad_ae",
+    "coral_tf2_mnv2_ptq",
+    "mit_mcunet_detection",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

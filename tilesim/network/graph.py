@@ -6,6 +6,7 @@ convert at the edge. A network is immutable and knows nothing of any machine.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -77,12 +78,15 @@ class Operator(Protocol):
 
 @dataclass(frozen=True)
 class Node:
-    """One operator applied to tensors, named as the model names it."""
+    """One operator applied to tensors, named as the model names it. ``hints`` are what the file says of how it is to
+    run: words for machines, of which a network knows nothing.
+    """
 
     name: str
     operator: Operator
     inputs: tuple[int, ...]
     output: int
+    hints: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:

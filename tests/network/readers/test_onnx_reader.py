@@ -239,3 +239,40 @@ def test_a_softmax_that_overflows_is_refused(tmp_path: Path) -> None:
     unary(case, "pairs", "Softmax", (0.1, 0.003), axis=1)
     case.write((1, 2), (1, 2))
     assert "ONNX Runtime would overflow" in faults(case.path)[0]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["Sigmoid", "LeakyRelu"])
+def test_functions_of_one_byte(kind: str, form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
+    case = Case(seed, dtype, tmp_path)
+    scale = case.scale()
+    scales = (scale, np.float32(1 / 256)) if kind == "Sigmoid" else (scale, scale * np.float32(0.7))
+    unary(case, form, kind, scales, **({"alpha": 0.1 * seed} if kind == "LeakyRelu" else {}))
+    np.testing.assert_array_equal(*compare(case, (1, 8, 9, 9), (1, 8, 9, 9)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ["Mul", "Concat"])
+def test_a_map_with_its_maxima(kind: str, form: str, dtype: Any, seed: int, tmp_path: Path) -> None:
+    """Multiplied, or put together along each axis in turn, in another quantisation than that of the map."""
+    case = Case(seed, dtype, tmp_path)
+    x_scale, axis = case.scale(), 1 + seed % 3
+    x = case.quantisation("x", x_scale)
+    y = case.quantisation("y", x_scale**2 * 9000 if kind == "Mul" else x_scale * np.float32(1.3))
+    case.model.node("MaxPool", ["x"], "m", kernel_shape=[3, 3], pads=[1, 1, 1, 1])
+    if form == "integer":
+        first, last = (["x", *x, "m", *x, *y], []) if kind == "Mul" else ([*y, "x", *x], ["m", *x])
+        attributes = {} if kind == "Mul" else {"axis": axis}
+        case.model.node(f"QLinear{kind}", [*first, *last], "y", "com.microsoft", **attributes)
+    else:
+        case.model.node("DequantizeLinear", ["x", *x], "xr")
+        case.model.node("DequantizeLinear", ["m", *x], "mr")
+        case.model.node(kind, ["xr", "mr"], "yr", **({} if kind == "Mul" else {"axis": axis}))
+        case.model.node("QuantizeLinear", ["yr", *y], "y")
+    shape = (1, 8, 9, 9)
+    out_shape = tuple(size * (1 + (kind == "Concat" and k == axis)) for k, size in enumerate(shape))
+    np.testing.assert_array_equal(*compare(case, shape, out_shape))

@@ -44,7 +44,7 @@ def test_unsupported_operators_are_all_named(models: Path, monkeypatch: pytest.M
 def test_all_faults_at_once_but_none_that_follows_from_another(models: Path) -> None:
     graph = tflite_file.parse((models / "mlperf_kws_dscnn" / "model.tflite").read_bytes())
     ops, tensors = list(graph.operators), list(graph.tensors)
-    ops[1] = replace(ops[1], kind="HARD_SWISH")
+    ops[1] = replace(ops[1], kind="UNIQUE")
     ops[2] = replace(ops[2], options={**ops[2].options, "FusedActivationFunction": 9})
     ops[4] = replace(ops[4], inputs=(999, *ops[4].inputs[1:]))
     tensors[ops[6].inputs[1]] = replace(tensors[ops[6].inputs[1]], type_code=1, name="weights;fused")
@@ -52,7 +52,7 @@ def test_all_faults_at_once_but_none_that_follows_from_another(models: Path) -> 
         tflite._network("kws", replace(graph, operators=tuple(ops), tensors=tuple(tensors)))
     assert [fault.split(", not ")[0] for fault in caught.value.faults] == [
         f"tensor {ops[6].inputs[1]} (weights;...): its type must be one of float32, int32, uint8, int64, int8",
-        "node 1 (HARD_SWISH): the operator is not supported",
+        "node 1 (UNIQUE): the operator is not supported",
         "node 2 (CONV_2D): its fused activation must be one of none, relu, relu_n1_to_1, relu6",
         "node 4 (CONV_2D): must read a tensor that is ready",
     ]

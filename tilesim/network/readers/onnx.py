@@ -145,7 +145,8 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
     names = [*node.input, *[""] * 9]
     # a channel's scale belongs to the output channel: axis 0 of a convolution, else the columns of the matrix
     axis = 0 if node.op_type == "QLinearConv" or attribute(node, "transB", 0) else 1
-    operands = [graph.operand(names[start : start + 3], axis) for start in form.operands]
+    starts = range(form.operands[0], len(node.input), 3) if form.several else form.operands
+    operands = [graph.operand(names[start : start + 3], axis) for start in starts]
     if form.bias is not None and names[form.bias]:
         data = graph.constant(names[form.bias])
         operands.append(Operand(names[form.bias], -1, data, data.dtype, Quantisation(np.array(1.0), 0)))

@@ -24,6 +24,7 @@ from tilesim.arithmetic.requantise import float_bits
 from tilesim.arithmetic.softmax import smallest_output_scale
 from tilesim.errors import ModelError
 from tilesim.network.operators import Add, FullyConnected, Rescale, Reshape, Softmax
+from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply
 from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
 from tilesim.network.readers.onnx_operands import (
     Operands,
@@ -190,13 +191,17 @@ MOVERS = ("Flatten", "MaxPool", "Reshape")
 REAL: Mapping[str, tuple[Builder, int, int]] = {
     "Add": (add, 2, 2),
     "AveragePool": (average_pool, 1, 1),
+    "Concat": (concatenation, 1, 64),
     "Conv": (convolution, 2, 3),
     "Flatten": (flatten, 1, 1),
     "Gemm": (gemm, 2, 3),
     "GlobalAveragePool": (global_average_pool, 1, 1),
+    "LeakyRelu": (leaky_relu, 1, 1),
     "MatMul": (matmul, 2, 2),
     "MaxPool": (max_pool, 1, 1),
+    "Mul": (multiply, 2, 2),
     "Reshape": (reshape, 1, 1),
+    "Sigmoid": (logistic, 1, 1),
     "Softmax": (softmax, 1, 1),
 }
 """Operators on reals: what reads them, and the fewest and most operands."""
@@ -210,14 +215,20 @@ class Positions:
     operands: tuple[int, ...]
     output: int
     bias: int | None = None
+    several: bool = False
+    """Whether as many operands follow as there are."""
 
 
 INTEGER: Mapping[str, Positions] = {
     "QGemm": Positions(gemm, (0, 3), 7, 6),
     "QLinearAdd": Positions(add, (0, 3), 6),
     "QLinearAveragePool": Positions(average_pool, (0,), 3),
+    "QLinearConcat": Positions(concatenation, (2,), 0, several=True),
     "QLinearConv": Positions(convolution, (0, 3), 6, 8),
     "QLinearGlobalAveragePool": Positions(global_average_pool, (0,), 3),
+    "QLinearLeakyRelu": Positions(leaky_relu, (0,), 3),
     "QLinearMatMul": Positions(matmul, (0, 3), 6),
+    "QLinearMul": Positions(multiply, (0, 3), 6),
+    "QLinearSigmoid": Positions(logistic, (0,), 3),
     "QLinearSoftmax": Positions(softmax, (0,), 3),
 }

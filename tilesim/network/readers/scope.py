@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any, TypeVar
 
@@ -47,9 +47,19 @@ class Scope:
 
     def constant(self, name: str, data: Array) -> int:
         """Add a constant that the file does not hold in this form; its index is a new one."""
-        index = max(self.first_free, *self.tensors) + 1
+        index = self._free_index()
         self.tensors[index] = Tensor(index, name, data.dtype, data.shape, data=data)
         return index
+
+    def between(self, name: str, operator: Operator, source: int, known: Quantisation) -> int:
+        """Add a node that the file does not hold, which gives the tensor ``source`` another quantisation."""
+        index = self._free_index()
+        self.tensors[index] = replace(self.tensors[source], index=index, name=name, quantisation=known, data=None)
+        self.nodes.append(Node(name, operator, (source,), index))
+        return index
+
+    def _free_index(self) -> int:
+        return max(self.first_free, *self.tensors) + 1
 
     def activation(self, index: int) -> tuple[Tensor, float, int]:
         """An int8 or uint8 tensor with its scale and zero point."""

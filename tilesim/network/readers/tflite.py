@@ -44,7 +44,7 @@ def _network(name: str, graph: FileGraph) -> Network:
     for op in graph.operators:
         wrong = _wiring_faults(op, ready, len(graph.tensors))
         if not wrong and scope.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
-            scope.nodes += gather(wrong, [op], partial(_node, scope))
+            gather(wrong, [op], partial(_add, scope))
         faults += [f"node {op.index} ({op.kind}): {fault}" for fault in wrong]
         ready.update(op.outputs)
     faults += [f"output {i}: must be made by a node" for i in graph.outputs if i not in ready]
@@ -71,15 +71,16 @@ def _end_faults(graph: FileGraph) -> list[str]:
 
 
 def _wiring_faults(op: FileOperator, ready: set[int], count: int) -> list[str]:
-    """Whether the operator is known, its inputs are ``ready``, and its output is one of ``count`` that is not."""
+    """Whether the operator is known, its inputs are ``ready``, and its outputs are some of ``count`` that are not."""
     faults = [] if op.kind in BUILDERS else ["the operator is not supported"]
     faults += [
         f"must read a tensor that is ready, not {i}"
         for position, i in enumerate(op.inputs)
         if i not in ready and not (i == -1 and position >= 2)
     ]
-    if len(op.outputs) != 1 or not 0 <= op.outputs[0] < count or op.outputs[0] in ready:
-        faults.append(f"must write one tensor that nothing has written, not {list(op.outputs)}")
+    fresh = {i for i in op.outputs if 0 <= i < count} - ready
+    if not op.outputs or len(fresh) != len(op.outputs):
+        faults.append(f"must write tensors that nothing has written, not {list(op.outputs)}")
     return faults
 
 
@@ -125,9 +126,14 @@ def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | No
     return quantisation(source.scales, source.zero_points, dtype)
 
 
-def _node(scope: Scope, op: FileOperator) -> Node:
-    built = BUILDERS[op.kind](scope, op)
-    output = scope.tensors[op.outputs[0]]
-    if built.shape != output.shape:
-        raise ModelError(f"makes shape {list(built.shape)}, but {output.title} has {list(output.shape)}")
-    return Node(output.name, built.operator, built.inputs, output.index)
+def _add(scope: Scope, op: FileOperator) -> None:
+    """Add the node that an operator becomes, or one for each of its outputs."""
+    found = BUILDERS[op.kind](scope, op)
+    parts = found if isinstance(found, tuple) else (found,)
+    if len(parts) != len(op.outputs):
+        raise ModelError(f"must write {len(parts)} tensors, not {len(op.outputs)}")
+    for built, index in zip(parts, op.outputs, strict=True):
+        output = scope.tensors[index]
+        if built.shape != output.shape:
+            raise ModelError(f"makes shape {list(built.shape)}, but {output.title} has {list(output.shape)}")
+        scope.nodes.append(Node(output.name, built.operator, built.inputs, index))

@@ -36,6 +36,7 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "Pool2DOptions",
         ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
     ),
+    "CONCATENATION": ("ConcatenationOptions", ("Axis", "FusedActivationFunction")),
     "CONV_2D": (
         "Conv2DOptions",
         ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
@@ -45,11 +46,16 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
     ),
     "FULLY_CONNECTED": ("FullyConnectedOptions", ("FusedActivationFunction", "WeightsFormat", "KeepNumDims")),
+    "LEAKY_RELU": ("LeakyReluOptions", ("Alpha",)),
     "MAX_POOL_2D": (
         "Pool2DOptions",
         ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
     ),
+    "MEAN": ("ReducerOptions", ("KeepDims",)),
+    "MUL": ("MulOptions", ("FusedActivationFunction",)),
+    "RESIZE_NEAREST_NEIGHBOR": ("ResizeNearestNeighborOptions", ("AlignCorners", "HalfPixelCenters")),
     "SOFTMAX": ("SoftmaxOptions", ("Beta",)),
+    "SPLIT": ("SplitOptions", ("NumSplits",)),
 }
 """Of each operator that has options: their table in the schema, and the fields that are read."""
 

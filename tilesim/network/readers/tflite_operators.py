@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
@@ -34,20 +35,13 @@ from tilesim.network.operators import (
     Softmax,
 )
 from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
-from tilesim.network.readers.scope import Built, Scope, broadcast, map_shape
+from tilesim.network.readers.scope import Built, Scope, map_shape
+from tilesim.network.readers.tflite_ends import Ends, check_inputs, ends_of, fused_clamp, of_pair, same_scale
 from tilesim.network.readers.tflite_file import FileOperator
-
-ACTIVATIONS = ("none", "relu", "relu_n1_to_1", "relu6")
-"""Fused activations in the order of the schema's codes."""
+from tilesim.network.readers.tflite_functions import hard_swish, leaky_relu, logistic, mean, multiply, relu, tanh
+from tilesim.network.readers.tflite_moves import concatenation, pad, resize_nearest, split
 
 SAME_PADDING = 0
-
-
-def _clamp(op: FileOperator, ends: _Ends) -> tuple[int, int]:
-    code = op.options["FusedActivationFunction"]
-    if not 0 <= code < len(ACTIVATIONS):
-        raise ModelError(f"its fused activation must be one of {', '.join(ACTIVATIONS)}, not code {code}")
-    return clamp(ACTIVATIONS[code], ends.y.dtype, ends.y_scale, ends.y_zero)
 
 
 @dataclass(frozen=True)
@@ -73,39 +67,6 @@ def _pair(options: Mapping[str, Any], vertical: str, horizontal: str) -> tuple[i
     return int(options[vertical]), int(options[horizontal])
 
 
-@dataclass(frozen=True)
-class _Ends:
-    """Input and output of a node with their scales and zero points."""
-
-    x: Tensor
-    x_scale: float
-    x_zero: int
-    y: Tensor
-    y_scale: float
-    y_zero: int
-
-
-def _ends(scope: Scope, op: FileOperator) -> _Ends:
-    x, x_scale, x_zero = scope.activation(op.inputs[0])
-    y, y_scale, y_zero = scope.activation(op.outputs[0])
-    if x.dtype != y.dtype:
-        raise ModelError(f"{y.title} must be {x.dtype} like {x.title}, not {y.dtype}")
-    return _Ends(x, x_scale, x_zero, y, y_scale, y_zero)
-
-
-def _same_scale(ends: _Ends) -> None:
-    if (ends.x_scale, ends.x_zero) != (ends.y_scale, ends.y_zero):
-        raise ModelError(
-            f"{ends.y.title} must have the scale and zero point of {ends.x.title}, {ends.x_scale:g} and {ends.x_zero}, "
-            f"not {ends.y_scale:g} and {ends.y_zero}"
-        )
-
-
-def _inputs(op: FileOperator, *counts: int) -> None:
-    if len(op.inputs) not in counts:
-        raise ModelError(f"must have {' or '.join(map(str, counts))} inputs, not {len(op.inputs)}")
-
-
 def _bias(scope: Scope, op: FileOperator, channels: int) -> int:
     index = op.inputs[2] if len(op.inputs) > 2 else -1
     if index == -1:
@@ -120,8 +81,8 @@ def _bias(scope: Scope, op: FileOperator, channels: int) -> int:
 
 
 def convolution(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 2, 3)
-    ends = _ends(scope, op)
+    check_inputs(op, 2, 3)
+    ends = ends_of(scope, op)
     data, scales, w_zero = scope.weights(op.inputs[1], 4, 0)
     outputs, height, width, per_group = data.shape
     window = _window(ends.x, op, (height, width))
@@ -133,14 +94,14 @@ def convolution(scope: Scope, op: FileOperator) -> Built:
     operator = Convolution(
         window.strides, window.padding, window.dilations, groups, ends.x_zero, w_zero, ends.y_zero,
         "double", multiplier, shift,
-        _clamp(op, ends),
+        fused_clamp(op, ends),
     )  # fmt: skip
     return Built(operator, (ends.x.index, op.inputs[1], _bias(scope, op, outputs)), (*window.shape, outputs))
 
 
 def depthwise_convolution(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 2, 3)
-    ends = _ends(scope, op)
+    check_inputs(op, 2, 3)
+    ends = ends_of(scope, op)
     data, scales, w_zero = scope.weights(op.inputs[1], 4, 3)
     one, height, width, outputs = data.shape
     window = _window(ends.x, op, (height, width))
@@ -149,15 +110,15 @@ def depthwise_convolution(scope: Scope, op: FileOperator) -> Built:
     multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
     operator = DepthwiseConvolution(
         window.strides, window.padding, window.dilations, ends.x_zero, w_zero, ends.y_zero, "double", multiplier, shift,
-        _clamp(op, ends),
+        fused_clamp(op, ends),
     )  # fmt: skip
     weights = scope.constant(scope.tensors[op.inputs[1]].name, data[0])
     return Built(operator, (ends.x.index, weights, _bias(scope, op, outputs)), (*window.shape, outputs))
 
 
 def fully_connected(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 2, 3)
-    ends = _ends(scope, op)
+    check_inputs(op, 2, 3)
+    ends = ends_of(scope, op)
     data, scales, w_zero = scope.weights(op.inputs[1], 2, 0)
     outputs, inner = data.shape
     if op.options["WeightsFormat"] != 0:
@@ -168,20 +129,20 @@ def fully_connected(scope: Scope, op: FileOperator) -> Built:
     multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
     operator = FullyConnected(
         ends.x_zero, w_zero, ends.y_zero, "single", multiplier, shift,
-        _clamp(op, ends),
+        fused_clamp(op, ends),
     )  # fmt: skip
     return Built(operator, (ends.x.index, op.inputs[1], _bias(scope, op, outputs)), (rows, outputs))
 
 
 def add(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 2)
-    ends = _ends(scope, op)
+    check_inputs(op, 2)
+    ends = ends_of(scope, op)
     b, b_scale, b_zero = scope.activation(op.inputs[1])
     if b.dtype != ends.x.dtype:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
     scaling = add_scaling_fixed((ends.x_scale, b_scale, ends.y_scale), (ends.x_zero, b_zero, ends.y_zero))
-    limits = _clamp(op, ends)
-    return Built(Add("double", scaling, limits), (ends.x.index, b.index), broadcast(ends.x, b))
+    limits = fused_clamp(op, ends)
+    return of_pair("add", Add("double", scaling, limits), ends.x, b)
 
 
 def average_pool(scope: Scope, op: FileOperator) -> Built:
@@ -198,27 +159,27 @@ def max_pool(scope: Scope, op: FileOperator) -> Built:
     return Built(operator, (ends.x.index,), (*window.shape, ends.x.shape[3]))
 
 
-def _pool(scope: Scope, op: FileOperator) -> tuple[_Ends, tuple[int, int], _Window, tuple[int, int]]:
-    _inputs(op, 1)
-    ends = _ends(scope, op)
-    _same_scale(ends)
+def _pool(scope: Scope, op: FileOperator) -> tuple[Ends, tuple[int, int], _Window, tuple[int, int]]:
+    check_inputs(op, 1)
+    ends = ends_of(scope, op)
+    same_scale(ends)
     size = _pair(op.options, "FilterHeight", "FilterWidth")
-    limits = _clamp(op, ends)
+    limits = fused_clamp(op, ends)
     return ends, size, _window(ends.x, op, size), limits
 
 
 def reshape(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 1, 2)
-    ends = _ends(scope, op)
-    _same_scale(ends)
+    check_inputs(op, 1, 2)
+    ends = ends_of(scope, op)
+    same_scale(ends)
     if prod(ends.x.shape) != prod(ends.y.shape):
         raise ModelError(f"shape {list(ends.x.shape)} must have as many elements as {list(ends.y.shape)}")
     return Built(Reshape(ends.y.shape), (ends.x.index,), ends.y.shape)
 
 
 def softmax(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 1)
-    ends = _ends(scope, op)
+    check_inputs(op, 1)
+    ends = ends_of(scope, op)
     beta = float(op.options["Beta"])
     if not 0 < beta < 1e6:
         raise ModelError(f"its beta must be above 0 and below 1e6, not {beta:g}")
@@ -229,7 +190,7 @@ def softmax(scope: Scope, op: FileOperator) -> Built:
 
 
 def quantise(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 1)
+    check_inputs(op, 1)
     x = scope.tensors[op.inputs[0]]
     y, scale, zero = scope.activation(op.outputs[0])
     if x.dtype == np.float32:
@@ -241,7 +202,7 @@ def quantise(scope: Scope, op: FileOperator) -> Built:
 
 
 def dequantise(scope: Scope, op: FileOperator) -> Built:
-    _inputs(op, 1)
+    check_inputs(op, 1)
     x, scale, zero = scope.activation(op.inputs[0])
     y = scope.tensors[op.outputs[0]]
     if y.dtype != np.float32:
@@ -249,17 +210,32 @@ def dequantise(scope: Scope, op: FileOperator) -> Built:
     return Built(Dequantise(scale, zero), (x.index,), x.shape)
 
 
-Builder: TypeAlias = Callable[[Scope, FileOperator], Built]
+Builder: TypeAlias = Callable[[Scope, FileOperator], Built | tuple[Built, ...]]
+"""What reads an operator; of several outputs, one after the other."""
 
 BUILDERS: Mapping[str, Builder] = {
     "ADD": add,
     "AVERAGE_POOL_2D": average_pool,
+    "CONCATENATION": concatenation,
     "CONV_2D": convolution,
     "DEPTHWISE_CONV_2D": depthwise_convolution,
     "DEQUANTIZE": dequantise,
     "FULLY_CONNECTED": fully_connected,
+    "HARD_SWISH": hard_swish,
+    "LEAKY_RELU": leaky_relu,
+    "LOGISTIC": logistic,
     "MAX_POOL_2D": max_pool,
+    "MEAN": mean,
+    "MUL": multiply,
+    "PAD": pad,
+    "PADV2": pad,
     "QUANTIZE": quantise,
+    "RELU": partial(relu, "relu"),
+    "RELU6": partial(relu, "relu6"),
+    "RELU_N1_TO_1": partial(relu, "relu_n1_to_1"),
     "RESHAPE": reshape,
+    "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
     "SOFTMAX": softmax,
+    "SPLIT": split,
+    "TANH": tanh,
 }

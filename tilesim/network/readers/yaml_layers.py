@@ -26,6 +26,13 @@ class LayerSection(Section):
 
     name: str
     input: str | None = None
+    partition: Literal["spatial", "channel", "auto"] | None = None
+    """How the layer is to be spread over the tiles of a chip that has several; by default as the others are."""
+
+    @property
+    def hints(self) -> dict[str, str]:
+        """What machines may want to know."""
+        return {} if self.partition is None else {"partition": self.partition}
 
 
 class ActivatedSection(LayerSection):

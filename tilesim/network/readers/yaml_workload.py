@@ -147,7 +147,7 @@ class _Weaver:
         index = self.scope.constant(layer.name, sample)  # takes the next index; what it holds is replaced at once
         known = Quantisation(np.array(scale), zero_point)
         self.scope.tensors[index] = Tensor(index, layer.name, INT8, sample.shape, known)
-        self.scope.nodes.append(Node(layer.name, operator, inputs, index))
+        self.scope.nodes.append(Node(layer.name, operator, inputs, index, layer.hints))
         self.samples[index], self.indices[layer.name] = sample, index
 
     def weights(

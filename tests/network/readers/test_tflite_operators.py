@@ -1,0 +1,243 @@
+"""TensorFlow Lite operators that no shared model has, or not in every form: against cases worked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tilesim.errors import ModelError
+from tilesim.network.evaluate import evaluate
+from tilesim.network.graph import Network
+from tilesim.network.readers import tflite
+from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor
+from tilesim.network.readers.tflite_moves import nearest
+
+Array = NDArray[Any]
+CODES = {np.dtype(dtype): code for code, dtype in tflite.DTYPES.items()}
+
+
+@dataclass
+class File:
+    """A file's only operator and its tensors, inputs and constants first."""
+
+    kind: str
+    options: dict[str, Any] = field(default_factory=dict)
+    tensors: list[FileTensor] = field(default_factory=list)
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+
+    def input(self, shape: Sequence[int], scale: float, zero_point: int, dtype: Any = np.int8) -> File:
+        self.inputs.append(self._add(shape, scale, zero_point, dtype, None))
+        return self
+
+    def constant(self, data: Any, dtype: Any = np.int32, scale: float = 0.0, zero_point: int = 0) -> File:
+        array = np.asarray(data, dtype)
+        self.inputs.append(self._add(array.shape, scale, zero_point, dtype, array))
+        return self
+
+    def output(self, shape: Sequence[int], scale: float, zero_point: int, dtype: Any = np.int8) -> File:
+        self.outputs.append(self._add(shape, scale, zero_point, dtype, None))
+        return self
+
+    def _add(self, shape: Sequence[int], scale: float, zero_point: int, dtype: Any, data: Array | None) -> int:
+        raw = None if data is None else np.frombuffer(data.tobytes(), np.uint8)
+        scales, zeros = (
+            np.array([value] if scale else [], kind) for value, kind in ((scale, "f4"), (zero_point, "i8"))
+        )
+        name = f"t{len(self.tensors)}"
+        self.tensors.append(FileTensor(name, CODES[np.dtype(dtype)], tuple(shape), scales, zeros, 0, raw))
+        return len(self.tensors) - 1
+
+    def network(self) -> Network:
+        op = FileOperator(0, self.kind, tuple(self.inputs), tuple(self.outputs), self.options)
+        given = tuple(i for i in self.inputs if self.tensors[i].data is None)
+        return tflite._network("net", FileGraph(tuple(self.tensors), (op,), given, tuple(self.outputs)))
+
+    def run(self, *xs: Any) -> list[Array]:
+        network = self.network()
+        tensors = [network.tensors[i] for i in network.inputs]
+        arrays = [np.asarray(x, tensor.dtype).reshape(tensor.shape) for x, tensor in zip(xs, tensors, strict=True)]
+        values = evaluate(network, arrays)
+        return [values[i] for i in network.outputs]
+
+    def faults(self) -> list[str]:
+        with pytest.raises(ModelError) as caught:
+            self.network()
+        return [fault.removeprefix(f"node 0 ({self.kind}): ") for fault in caught.value.faults]
+
+
+def unary(kind: str, x: list[int], ends: tuple[float, int, float, int], dtype: Any = np.int8, **options: Any) -> Any:
+    """What an operator makes of a vector; ``ends`` are scale and zero point of input and output."""
+    file = File(kind, options).input((1, len(x)), *ends[:2], dtype).output((1, len(x)), *ends[2:], dtype)
+    return file.run(x)[0].reshape(-1).tolist()
+
+
+def test_tables_by_hand() -> None:
+    # sigmoid(1) * 256 = 187.15; 0.99964 * 256 saturates; tanh(1) * 128 = 97.48
+    assert unary("LOGISTIC", [0, 16, 127, -128], (1 / 16, 0, 1 / 256, -128)) == [0, 59, 127, -128]
+    assert unary("LOGISTIC", [128, 144, 0], (1 / 16, 128, 1 / 256, 0), np.uint8) == [128, 187, 0]
+    assert unary("TANH", [0, 32, 127, -32], (1 / 32, 0, 1 / 128, 0)) == [0, 97, 127, -97]
+
+
+def test_leaky_relu_by_hand() -> None:
+    """-10 / 4 is rounded twice: -5 in halves, then away from zero."""
+    x = [5, 1, -7, -9, -128]
+    assert unary("LEAKY_RELU", x, (0.5, 1, 0.5, 1), Alpha=0.25) == [5, 1, -1, -2, -31]
+    assert unary("LEAKY_RELU", [4, -4], (0.5, 0, 0.5, 0), Alpha=-0.5) == [4, 2]
+
+
+def test_hard_swish_by_hand() -> None:
+    """1 * 4 / 6 = 10.67 sixteenths, -1.5 * 1.5 / 6 = -6 sixteenths."""
+    assert unary("HARD_SWISH", [0, 16, 127, -128, -48, -24], (1 / 16, 0, 1 / 16, 0)) == [0, 11, 127, 0, 0, -6]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("ends", [(0.05, 3, 0.03, 4), (0.1, 100, 0.09, 0), (0.001, 0, 0.0008, 0), (0.04, 1, 0.9, 30)])
+def test_hard_swish_is_within_two_steps_of_the_real_one(ends: tuple[float, int, float, int], dtype: Any) -> None:
+    limits = np.iinfo(dtype)
+    x = np.arange(limits.min, limits.max + 1)
+    real = (x - ends[1]) * ends[0]
+    steps = real * np.clip(real + 3, 0, 6) / 6 / ends[2] + ends[3]
+    found = np.array(unary("HARD_SWISH", x.tolist(), ends, dtype))
+    assert np.abs(found - np.clip(steps, limits.min, limits.max)).max() < 2
+
+
+def test_an_activation_by_itself() -> None:
+    assert unary("RELU6", [-128, -1, 10, 127], (0.1, 0, 0.05, -128)) == [-128, -128, -108, -8]
+    assert unary("RELU", [-5, 5], (0.1, 0, 0.1, 0)) == [0, 5]
+
+
+def test_products_by_hand() -> None:
+    """(5 - 1) * (6 + 2) * 0.5 * 0.25 / 0.25 = 16."""
+    file = File("MUL", {"FusedActivationFunction": 0})
+    file.input((1, 2), 0.5, 1).input((1, 2), 0.25, -2).output((1, 2), 0.25, 3)
+    assert file.run([5, 127], [6, 127])[0].tolist() == [[19, 127]]
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(("kind", "scale", "expected"), [("MUL", 0.25, [16, 127]), ("ADD", 0.5, [8, 127])])
+def test_one_number_makes_a_table(kind: str, scale: float, expected: list[int], first: bool) -> None:
+    """2 times 2, and 2 and 2: 4 in quarters or halves, whichever way round."""
+    file = File(kind, {"FusedActivationFunction": 0})
+    if first:
+        file.constant([[6]], np.int8, 0.25, -2).input((1, 2), 0.5, 1)
+    else:
+        file.input((1, 2), 0.5, 1).constant([[6]], np.int8, 0.25, -2)
+    file.output((1, 2), scale, 0)
+    assert [node.kind for node in file.network().nodes] == ["table"]
+    assert file.run([5, 127])[0].tolist() == [expected]
+
+
+@pytest.mark.parametrize(("kept", "shape"), [(True, (1, 1, 1, 2)), (False, (1, 2))])
+def test_means_by_hand(kept: bool, shape: tuple[int, ...]) -> None:
+    """10 / 4 is rounded twice: to 5 halves, then away from zero."""
+    file = File("MEAN", {"KeepDims": kept}).input((1, 2, 2, 2), 0.5, 0).constant([1, 2]).output(shape, 0.5, 0)
+    [y] = file.run([1, -1, 2, -2, 3, -3, 4, -4])
+    assert y.shape == shape
+    assert y.reshape(-1).tolist() == [3, -3]
+
+
+def test_borders() -> None:
+    paddings = [[0, 0], [1, 0], [0, 2], [0, 0]]
+    file = File("PAD").input((1, 1, 1, 2), 0.5, 7).constant(paddings).output((1, 2, 3, 2), 0.5, 7)
+    assert file.run([1, 2])[0][0].tolist() == [[[7, 7]] * 3, [[1, 2], [7, 7], [7, 7]]]
+    file = File("PADV2").input((1, 1, 1, 2), 0.5, 7).constant(paddings).constant(-9, np.int8, 0.5, 7)
+    assert file.output((1, 2, 3, 2), 0.5, 7).run([1, 2])[0][0, 0].tolist() == [[-9, -9]] * 3
+
+
+def test_the_nearest_pixel() -> None:
+    assert nearest(4, 8, align=False, centred=False) == (0, 0, 1, 1, 2, 2, 3, 3)
+    assert nearest(5, 3, align=False, centred=False) == (0, 1, 3)
+    assert nearest(4, 6, align=True, centred=False) == (0, 1, 1, 2, 2, 3)  # 0, .6, 1.2, 1.8, 2.4, 3
+    assert nearest(4, 6, align=False, centred=True) == (0, 1, 1, 2, 3, 3)  # .33, 1, 1.67, 2.33, 3, 3.67
+    file = File("RESIZE_NEAREST_NEIGHBOR", {"AlignCorners": False, "HalfPixelCenters": False})
+    file.input((1, 1, 2, 1), 0.5, 0).constant([2, 4]).output((1, 2, 4, 1), 0.5, 0)
+    assert file.run([3, 4])[0][0, :, :, 0].tolist() == [[3, 3, 4, 4]] * 2
+
+
+def test_tensors_put_together() -> None:
+    """Of uint8, (13 - 10) / 2 = 1.5 and -1.5 round away from zero."""
+    file = File("CONCATENATION", {"Axis": -1, "FusedActivationFunction": 0})
+    file.input((1, 1, 1, 2), 1, 20, np.uint8).input((1, 1, 1, 2), 0.5, 10, np.uint8)
+    file.output((1, 1, 1, 4), 1, 20, np.uint8)
+    assert file.run([1, 255], [13, 7])[0].reshape(-1).tolist() == [1, 255, 22, 18]
+    rows = File("CONCATENATION", {"Axis": 1, "FusedActivationFunction": 0}).input((1, 1, 2, 1), 1, 0)
+    rows.input((1, 2, 2, 1), 1, 0).output((1, 3, 2, 1), 1, 0)
+    assert rows.run([1, 2], [3, 4, 5, 6])[0][0, :, :, 0].tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
+def test_a_tensor_cut_apart() -> None:
+    file = File("SPLIT", {"NumSplits": 2}).constant(3).input((1, 1, 2, 4), 0.5, 1)
+    file.output((1, 1, 2, 2), 0.5, 1).output((1, 1, 2, 2), 0.5, 1)
+    first, second = file.run(range(8))
+    assert (first.reshape(-1).tolist(), second.reshape(-1).tolist()) == ([0, 1, 4, 5], [2, 3, 6, 7])
+
+
+@pytest.mark.parametrize("kind", ["CONV_2D", "DEPTHWISE_CONV_2D"])
+def test_unsigned_weights_with_a_zero_point_dilated(kind: str) -> None:
+    """1 * (3 - 2) + 5 * (1 - 2) = -4 halves, and 2 * 1 - 6 = -4 of the second: the taps lie two columns apart."""
+    options = {"Padding": 1, "StrideW": 1, "StrideH": 1, "DilationWFactor": 2, "DilationHFactor": 1}
+    file = File(kind, {**options, "FusedActivationFunction": 0}).input((1, 1, 4, 1), 0.5, 100, np.uint8)
+    weights = np.reshape([3, 1], (1, 1, 2, 1))
+    file.constant(weights, np.uint8, 0.5, 2).constant([0]).output((1, 1, 2, 1), 0.5, 10, np.uint8)
+    assert file.run([101, 102, 105, 106])[0].reshape(-1).tolist() == [8, 8]
+
+
+def test_from_unsigned_to_signed() -> None:
+    file = File("QUANTIZE").input((1, 3), 0.5, 127, np.uint8).output((1, 3), 0.5, -1)
+    assert file.run([0, 127, 255])[0].tolist() == [[-128, -1, 127]]
+
+
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [
+        (
+            File("PAD").input((1, 2), 1, 0).constant([[0, 0], [1, -1]]).output((1, 2), 1, 0),
+            "its paddings must be 0 to 65536, and 0 along the first axis, not [[0, 0], [1, -1]]",
+        ),
+        (
+            File("PAD").input((1, 2), 1, 0).constant([[0, 0]]).output((1, 2), 1, 0),
+            "its paddings t1 must have shape [2, 2], not [1, 2]",
+        ),
+        (
+            File("RESIZE_NEAREST_NEIGHBOR").input((1, 2), 1, 0).constant([2, 2]).output((1, 2), 1, 0),
+            "t0 must be a map of 4 axes, not of shape [1, 2]",
+        ),
+        (
+            File("MEAN", {"KeepDims": 1}).input((1, 2, 2, 1), 1, 0).constant([1, 3]).output((1, 1, 2, 1), 1, 0),
+            "must go over axes 1 and 2 of a map, not over [1, 3] of shape [1, 2, 2, 1]",
+        ),
+        (
+            File("CONCATENATION", {"Axis": 1, "FusedActivationFunction": 0})
+            .input((1, 2), 1, 0).input((1, 2), 2, 0).output((1, 4), 1, 0),
+            "t1 must have the scale and zero point of t2, as all inputs of int8",
+        ),
+        (
+            File("CONCATENATION", {"Axis": 0, "FusedActivationFunction": 0}).input((1, 2), 1, 0).output((1, 2), 1, 0),
+            "its axis must be from 1 to 1, not 0",
+        ),
+        (
+            File("SPLIT", {"NumSplits": 3}).constant(1).input((1, 4), 1, 0).output((1, 2), 1, 0),
+            "must cut the 4 elements of axis 1 into equal parts, not into 3",
+        ),
+        (
+            File("SPLIT", {"NumSplits": 2}).constant(1).input((1, 4), 1, 0).output((1, 2), 1, 0),
+            "must write 2 tensors, not 1",
+        ),
+        (
+            File("LEAKY_RELU", {"Alpha": float("nan")}).input((1, 2), 1, 0).output((1, 2), 1, 0),
+            "its alpha must be -1e+06 to 1e+06, not nan",
+        ),
+        (
+            File("HARD_SWISH").input((1, 2), 1, 0).output((1, 2), 1 / 1024, 0),
+            "its output's scale must be at least 1/128 of its input's",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_a_sentence(file: File, fault: str) -> None:
+    assert file.faults() == [fault]

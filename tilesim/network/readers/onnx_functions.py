@@ -1,0 +1,97 @@
+"""ONNX operators that are functions of each element, products, and tensors put together.
+
+A function of one byte is a table, as ONNX Runtime makes one.
+
+Source: ONNX operator specification; ONNX Runtime on x86.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+
+from tilesim.arithmetic.requantise import float_bits
+from tilesim.arithmetic.table import Mapped, Reals, identity, leaky, sigmoid, tabulate
+from tilesim.errors import ModelError
+from tilesim.network.graph import Tensor
+from tilesim.network.operators import Concatenation, Multiply, Table
+from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, Operand, Pending, Target, attribute
+from tilesim.network.readers.onnx_operands import Operands, finite, same_dtype, source_tensor
+from tilesim.network.readers.scope import Built, broadcast
+
+
+def multiply(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
+    """The scales are multiplied and divided in float32."""
+    a, b = operands
+    tensors = source_tensor(graph, a), source_tensor(graph, b)
+    shape = broadcast(*tensors)
+    if len({len(tensor.shape) for tensor in tensors}) > 1:
+        raise ModelError(f"{a.title} and {b.title} must have as many axes as each other")
+
+    def build(target: Target) -> Built:
+        same_dtype(a, target)
+        same_dtype(b, target)
+        bits = int(float_bits(finite(np.float32(a.scale * b.scale) / target.scale))[0])
+        scaling = a.zero_point, b.zero_point, target.zero_point, bits, 0
+        return Built(Multiply("float", scaling, target.clamp), (a.index, b.index), shape)
+
+    return Pending(build)
+
+
+def logistic(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
+    return _tabulated(graph, operands[0], "logistic", sigmoid)
+
+
+def leaky_relu(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+    return _tabulated(graph, operands[0], "leaky_relu", leaky(attribute(node, "alpha", 0.01)))
+
+
+def _tabulated(graph: Graph, x: Operand, function: str, of_reals: Callable[[Reals], Reals]) -> Pending:
+    shape = source_tensor(graph, x).shape
+
+    def build(target: Target) -> Built:
+        return Built(_table(x, target, function, of_reals), (x.index,), shape)
+
+    return Pending(build)
+
+
+def _table(x: Operand, target: Target, function: str, of_reals: Callable[[Reals], Reals]) -> Table:
+    same_dtype(x, target)
+    finite(x.scale / target.scale)
+    ends = Mapped(float(x.scale), x.zero_point, float(target.scale), target.zero_point, x.dtype)
+    return Table(function, np.clip(tabulate(of_reals, ends, "even"), *target.clamp))
+
+
+def concatenation(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+    """The inputs one after the other, those of other quantisations rescaled first."""
+    sources = [source_tensor(graph, x) for x in operands]
+    axis = _canonical_axis(attribute(node, "axis", 1), sources)
+    around = {(*source.shape[:axis], *source.shape[axis + 1 :]) for source in sources}
+    if len(around) > 1:
+        raise ModelError(f"its inputs must have shapes that agree but along axis {attribute(node, 'axis', 1)}")
+    total = sum(source.shape[axis] for source in sources)
+    shape = (*sources[0].shape[:axis], total, *sources[0].shape[axis + 1 :])
+
+    def build(target: Target) -> Built:
+        return Built(Concatenation(axis), tuple(_alike(graph, x, target) for x in operands), shape)
+
+    return Pending(build)
+
+
+def _canonical_axis(axis: int, sources: list[Tensor]) -> int:
+    rank = len(sources[0].shape)
+    if len({len(source.shape) for source in sources}) > 1 or not -rank < axis < rank or axis == 0:
+        raise ModelError(f"its inputs must have as many axes as each other, and axis be from 1 to {rank - 1}")
+    return MAP_AXES[axis % rank] if rank == 4 else axis % rank
+
+
+def _alike(graph: Graph, x: Operand, target: Target) -> int:
+    """An input in the quantisation of the result."""
+    same_dtype(x, target)
+    limits = np.iinfo(x.dtype)
+    if (x.scale, x.zero_point, *target.clamp) == (target.scale, target.zero_point, limits.min, limits.max):
+        return x.index
+    table = _table(x, target, "rescale", identity)
+    return graph.scope.between(f"{x.name}/rescaled", table, x.index, target.quantisation)

@@ -1,0 +1,113 @@
+"""TensorFlow Lite operators that are functions of each element, products, and means.
+
+Source: TensorFlow Lite reference kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+
+import numpy as np
+
+from tilesim.arithmetic.hard_swish import hard_swish_table
+from tilesim.arithmetic.requantise import quantise_multiplier
+from tilesim.arithmetic.table import Mapped, Reals, leaky_table, sigmoid, tabulate
+from tilesim.arithmetic.table import tanh as hyperbolic_tangent
+from tilesim.errors import ModelError
+from tilesim.network.graph import Array
+from tilesim.network.operators import Mean, Multiply, Rescale, Table
+from tilesim.network.readers.fixed_point import clamp
+from tilesim.network.readers.scope import Built, Scope
+from tilesim.network.readers.tflite_ends import Ends, check_inputs, constant_integers, ends_of, fused_clamp, of_pair
+from tilesim.network.readers.tflite_file import FileOperator
+
+LARGEST_SHIFT = 32
+STEEPEST = 1e6
+"""The slope that a leaky ReLU may have below 0."""
+
+
+def logistic(scope: Scope, op: FileOperator) -> Built:
+    return _tabulated(scope, op, "logistic", sigmoid)
+
+
+def tanh(scope: Scope, op: FileOperator) -> Built:
+    return _tabulated(scope, op, "tanh", hyperbolic_tangent)
+
+
+def _tabulated(scope: Scope, op: FileOperator, function: str, of_reals: Callable[[Reals], Reals]) -> Built:
+    return _table(scope, op, function, lambda ends: tabulate(of_reals, ends, "away"))
+
+
+def hard_swish(scope: Scope, op: FileOperator) -> Built:
+    try:
+        return _table(scope, op, "hard_swish", hard_swish_table)
+    except ValueError as error:
+        raise ModelError(str(error)) from None
+
+
+def leaky_relu(scope: Scope, op: FileOperator) -> Built:
+    alpha = float(op.options["Alpha"])
+    if not abs(alpha) <= STEEPEST:
+        raise ModelError(f"its alpha must be {-STEEPEST:g} to {STEEPEST:g}, not {alpha}")
+    return _table(scope, op, "leaky_relu", lambda ends: leaky_table(alpha, ends))
+
+
+def _table(scope: Scope, op: FileOperator, function: str, make: Callable[[Mapped], Array]) -> Built:
+    check_inputs(op, 1)
+    ends = ends_of(scope, op)
+    _finite(ends.x_scale / ends.y_scale)
+    mapped = Mapped(ends.x_scale, ends.x_zero, ends.y_scale, ends.y_zero, ends.y.dtype)
+    return Built(Table(function, make(mapped)), (ends.x.index,), ends.x.shape)
+
+
+def relu(activation: str, scope: Scope, op: FileOperator) -> Built:
+    """An activation by itself."""
+    check_inputs(op, 1)
+    ends = ends_of(scope, op)
+    multiplier, shift = quantise_multiplier(_finite(ends.x_scale / ends.y_scale))
+    limits = clamp(activation, ends.y.dtype, ends.y_scale, ends.y_zero)
+    operator = Rescale(ends.x_zero, ends.y_zero, "double", multiplier, shift, limits, ends.y.dtype)
+    return Built(operator, (ends.x.index,), ends.x.shape)
+
+
+def _finite(ratio: float) -> float:
+    if not isfinite(ratio):
+        raise ModelError("its scales must have a finite ratio")
+    return ratio
+
+
+def multiply(scope: Scope, op: FileOperator) -> Built:
+    """The scales are multiplied in float32."""
+    check_inputs(op, 2)
+    ends = ends_of(scope, op)
+    b, b_scale, b_zero = scope.activation(op.inputs[1])
+    if b.dtype != ends.x.dtype:
+        raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
+    with np.errstate(over="ignore", invalid="ignore"):
+        real = np.float32(ends.x_scale) * np.float32(b_scale) / np.float32(ends.y_scale)
+    factors = quantise_multiplier(_finite(float(real)))
+    operator = Multiply("double", (ends.x_zero, b_zero, ends.y_zero, *factors), fused_clamp(op, ends))
+    return of_pair("multiply", operator, ends.x, b)
+
+
+def mean(scope: Scope, op: FileOperator) -> Built:
+    """Over rows and columns."""
+    check_inputs(op, 2)
+    ends = ends_of(scope, op)
+    axes = sorted(int(axis) % 4 for axis in constant_integers(scope, op.inputs[1], "axes").reshape(-1))
+    if len(ends.x.shape) != 4 or axes != [1, 2]:
+        raise ModelError(f"must go over axes 1 and 2 of a map, not over {axes} of shape {list(ends.x.shape)}")
+    n, height, width, channels = ends.x.shape
+    shape = (n, 1, 1, channels) if op.options["KeepDims"] else (n, channels)
+    multiplier, shift = _mean_factor(ends, height * width)
+    limits = clamp("none", ends.y.dtype, ends.y_scale, ends.y_zero)
+    operator = Mean(shape, ends.x_zero, ends.y_zero, "double", multiplier, shift, limits)
+    return Built(operator, (ends.x.index,), shape)
+
+
+def _mean_factor(ends: Ends, count: int) -> tuple[int, int]:
+    """Multiplier and shift with the division by ``count`` in the multiplier, which keeps all its bits."""
+    multiplier, shift = quantise_multiplier(_finite(ends.x_scale / ends.y_scale))
+    more = min(count.bit_length() - 1, LARGEST_SHIFT, 31 + shift)
+    return (multiplier << more) // count, shift - more
