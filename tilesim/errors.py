@@ -4,11 +4,12 @@
     ├── InputError      what the user gave is wrong; exit status 2; one sentence a fault
     │   ├── ConfigError     a YAML file or a --set override
     │   ├── ModelError      a .tflite or .onnx file
-    │   ├── ProgramError    a .tasm file, or an instruction that no hardware could run
+    │   ├── ProgramError    a .tasm or .tbin file, or an instruction that no hardware could run
     │   ├── ArrayError      the inputs' names, shapes or dtypes
     │   └── CapacityError   the network does not fit the chip
     └── RunError        the run cannot go on; exit status 3; who waits for what, and why
         ├── HangError
+        ├── CollisionError   two transfers met on the ring
         └── AccessError     an address outside its memory, found while running
 
 Each knows the exit status of a command that it ends.
@@ -17,6 +18,7 @@ Each knows the exit status of a command that it ends.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 class TilesimError(Exception):
@@ -56,13 +58,21 @@ class CapacityError(InputError):
 
 
 class RunError(TilesimError):
-    """A run that cannot go on."""
+    """A run that cannot go on; ``findings`` are what was noticed before, as ``run.json`` would hold it."""
 
     exit_status = 3
+
+    def __init__(self, message: str, findings: Iterable[dict[str, Any]] = ()) -> None:
+        self.findings = list(findings)
+        super().__init__(message)
 
 
 class HangError(RunError):
     """Nothing can happen any more and the program is not finished."""
+
+
+class CollisionError(RunError):
+    """Two transfers met on the ring, which the rules forbid."""
 
 
 class AccessError(RunError):

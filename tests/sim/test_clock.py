@@ -1,18 +1,28 @@
-"""Phases of a cycle come in their order, whatever the order in which they were asked for."""
+"""The clock's events and those that wait for them."""
 
 from __future__ import annotations
 
-from itertools import permutations
-
-import pytest
+import simpy
 
 from tilesim.sim.clock import Clock, Phase
 
 
-@pytest.mark.parametrize("asked", list(permutations(Phase)))
-def test_phases_in_order(asked: tuple[Phase, ...]) -> None:
-    clock, seen = Clock(), []
-    for phase in asked:
-        clock.phase(phase, 3).callbacks.append(lambda _, phase=phase: seen.append((clock.cycle, phase)))
+def test_it_knows_who_hears_of_the_events_to_come() -> None:
+    clock = Clock()
+    heard: list[object] = []
+    clock.phase(Phase.SETTLE, 3).callbacks.append(heard.append)
+    clock.timeout(5).callbacks.append(lambda _: None)
+    clock.timeout(1)
+
+    def work() -> simpy.events.ProcessGenerator:
+        yield clock.timeout(9)
+
+    process = clock.process(work())
+    clock.run(until=2)
+    listeners = list(clock.listeners())
+    assert len(listeners) == 3
+    assert any(each is heard for each in listeners)
+    assert any(each is process for each in listeners)
+    assert None in listeners
     clock.run()
-    assert seen == [(3, phase) for phase in Phase]
+    assert list(clock.listeners()) == []

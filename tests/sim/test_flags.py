@@ -37,3 +37,13 @@ def test_one_rise_releases_all_that_wait() -> None:
     events = [flags.reached("a", count) for count in (1, 2, 2, 3)]
     flags.raise_by("a", 2)
     assert [event.triggered for event in events] == [True, True, True, False]
+
+
+def test_a_flag_is_awaited_until_it_has_counted_enough() -> None:
+    flags = FlagFile(Clock())
+    flags.reached("a", 2)
+    found = [flags.awaited("a")]
+    for _ in range(2):
+        flags.raise_by("a")
+        found.append(flags.awaited("a"))
+    assert (found, flags.awaited("b")) == ([True, True, False], False)

@@ -32,6 +32,8 @@ class Rig:
     delay: int = 0
     issue: tuple[str, ...] = ("narrow", "wide")
     taken: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    apart: list[int] = field(default_factory=list)
+    every: tuple[int, int] = (1, 1)
     every_span: bool = False
 
     def __post_init__(self) -> None:
@@ -41,11 +43,14 @@ class Rig:
                 self.ports[name].taken[0].append(start, end)
         self.write = "wide" if self.shared_write else "output"
         self.toy = Toy(self.groups, self.depth, list(self.issue), "wide", self.write, len(self.groups), self.delay)
+        self.apart = self.apart[: len(self.groups)]
+        self.toy.apart, (self.toy.read_every, self.toy.write_every) = self.apart, self.every
+        apart = np.array(self.apart, np.int64) if self.apart else None
         self.moved: list[int] = []
         self.booked: list[tuple[Activity, int]] = []
         self.pipe = Pipe(
             0,
-            Costs(*(np.array(column, np.int64) for column in zip(*self.groups, strict=True))),
+            Costs(*(np.array(column, np.int64) for column in zip(*self.groups, strict=True)), apart),
             self.depth,
             issue=[Slot(self.ports[name], 3) for name in self.issue],
             extra=Slot(self.ports["wide"], EXTRA_RANK),
@@ -53,6 +58,8 @@ class Rig:
             move=lambda first, end: self.moved.extend(range(first, end)),
             book=lambda activity, cycles: self.booked.append((activity, cycles)),
             delay=self.delay,
+            read_every=self.every[0],
+            write_every=self.every[1],
             every_span=self.every_span,
         )
         self.slots = [slot for slot in self.pipe.slots if slot.rank != EXTRA_RANK]
@@ -88,6 +95,8 @@ def spans(starts: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 COSTS = st.tuples(st.integers(0, 4), st.integers(1, 5), st.integers(1, 5))
 RUNS = st.lists(st.tuples(COSTS, st.integers(1, 12)), min_size=1, max_size=3)
+MOST_GROUPS = 36
+APART = st.lists(st.integers(1, 4), min_size=MOST_GROUPS, max_size=MOST_GROUPS)
 LIMIT = st.none() | st.integers(0, 20)
 BUSY = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 6)), max_size=4).map(spans)
 RIGS = st.builds(
@@ -99,6 +108,8 @@ RIGS = st.builds(
     delay=st.integers(0, 3),
     issue=st.sampled_from([("narrow", "wide"), ("narrow",), ()]),
     taken=st.fixed_dictionaries(dict.fromkeys(RANKS, BUSY)),
+    apart=st.just([]) | APART | st.integers(1, 4).map(lambda far: [far] * MOST_GROUPS),
+    every=st.sampled_from([(1, 1), (1, 1), (1, 4), (2, 1), (2, 4)]),
     every_span=st.booleans(),
 )
 
@@ -188,8 +199,29 @@ def test_what_was_held_is_not_read_before_the_release() -> None:
     assert rig.pipe.plan() == 100 + 2 * 4 + 1
 
 
-def test_skipping_periods_takes_few_steps() -> None:
-    rig = Rig([(0, 3, 2)] * 100_000, depth=2)
-    assert rig.pipe.plan() == 300_002
-    rig.pipe.advance(300_002)
-    assert len(rig.booked) < 50
+@pytest.mark.parametrize(
+    ("apart", "every", "end"),
+    [([], (1, 1), 300_002), ([1] * 100_000, (1, 1), 500_000), ([], (64, 1), 300_002), ([], (1, 64), 300_002)],
+)
+def test_skipping_periods_takes_few_steps(apart: list[int], every: tuple[int, int], end: int) -> None:
+    rig = Rig([(0, 3, 2)] * 100_000, depth=2, apart=apart, every=every)
+    assert rig.pipe.plan() == end
+    rig.pipe.advance(end)
+    assert len(rig.booked) < 500
+
+
+@pytest.mark.parametrize(
+    ("every", "taken", "end"),
+    [
+        ((1, 1), {"output": [(3, 5), (7, 9)]}, 13),  # writes 0 and 1, 2 and 3, and the rest
+        ((1, 4), {"output": [(3, 5), (7, 9)]}, 10),  # write 3 waits from 4 to 5; write 7 comes in 9
+        ((1, 1), {"narrow": [(1, 3)]}, 11),  # read 1 waits from 1 to 3
+        ((4, 1), {"narrow": [(1, 3)]}, 9),  # reads 0 and 4 alone need the port
+        ((4, 1), {"narrow": [(4, 6)]}, 11),
+    ],
+)
+def test_only_some_words_of_a_row_need_the_port(
+    every: tuple[int, int], taken: dict[str, list[tuple[int, int]]], end: int
+) -> None:
+    rig = Rig([(0, 1, 1)] * 8, depth=8, issue=("narrow",), every=every, taken=taken)
+    assert rig.pipe.plan() == end

@@ -86,3 +86,25 @@ def test_booking_backwards_is_an_error() -> None:
     unit.add(BUSY, 3)
     with pytest.raises(AssertionError, match=r"chip\.unit booked -3 cycles"):
         unit.spend(BUSY)
+
+
+def test_an_instruction_that_is_held_back_waits_for_its_cycle_and_is_not_begun() -> None:
+    clock = Clock()
+    unit = Unit(clock, "held")
+    unit.holds = {"late": 7}
+
+    def work() -> Iterator[simpy.Event]:
+        for label in ("late", "soon"):
+            yield from unit.begin(label)
+            yield clock.timeout(2)
+            unit.spend(BUSY)
+
+    clock.process(work())
+    engaged = []
+    for _ in range(11):
+        clock.run(until=clock.cycle + 0.5)
+        engaged.append((unit.instruction, unit.engaged))
+        clock.run(until=clock.cycle + 1)
+    assert engaged == [("late", False)] * 7 + [("late", True)] * 2 + [("soon", True)] * 2
+    clock.run()
+    assert unit.cycles == {"stall:hold": 7, "busy": 4}

@@ -1,7 +1,8 @@
 """Worked examples with known results, on one tile.
 
 Others stand beside the unit that they are about: 1 to 4 in ``units/test_ttu``, 5 and 28 in ``units/test_mac_array``,
-9 and 10 in ``units/test_ring``, 15 in ``sim/test_fifo``, 16 and the data widths of 36 in ``units/test_tensor_control``,
+9 and 10 in ``units/test_ring``, 15 in ``test_two_counters`` and ``sim/test_fifo``, 16 (also in
+``units/test_strict_compare``) and the data widths of 36 in ``units/test_tensor_control``,
 17 and 18 in ``units/test_instruction_bus``, 19 and 26 in ``units/test_mesh``.
 """
 
@@ -66,6 +67,31 @@ def test_oracle_7_a_nest_of_nine_loops_is_refused_and_one_of_eight_is_not() -> N
 
     assert found(8) == []
     assert found(9) == ["convolution tensorop: nest must have at most 8 loops, not 9"]
+
+
+@pytest.mark.parametrize("traversal", ["adder", "multiplier"])
+def test_oracle_4_two_hundred_outputs_on_64_lanes(traversal: str) -> None:
+    """Four rounds of 64, 64, 64 and 8 lanes: 16, 16, 16 and 2 words, and nothing behind the last of them."""
+    weights, steps, output = 0x0, 20, 0x400
+    op = TensorOp(
+        tiles=1,
+        operation=Operation.CONVOLUTION,
+        nest=nest(Alternate("zb", 8), zb=4, k=steps, lane=64),
+        reduce=("k",),
+        input=at(0, k=4),
+        weights=at(weights, zb=steps * 256, k=256),
+        parameters=at(0x40000, zb=3 * 256),
+        output=at(output, zb=64),
+        rule="double",
+        clamp=(5, 9),
+    )
+    bench = Bench(chip_of(tile={"traversal": traversal, "multiplier_cycles": 0}))
+    assert Operands(op).lanes.tolist() == [64, 64, 64, 8]
+    assert bench.cycles(op) == 4 * (steps + 3) + 2
+    assert bench.unit("tile0.mac_array")["busy"] == 4 * steps
+    found = bench.narrow()[0, output:]
+    assert (found[:200] == 5).all()
+    assert not found[200:].any()
 
 
 @pytest.mark.parametrize(("words", "accepted"), [(12, True), (13, False)])

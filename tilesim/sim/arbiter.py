@@ -31,8 +31,9 @@ class Arbiter:
     """Keeps the pipes of all memory ports in step.
 
     A change in cycle t (a pipe starts, a flag holds or releases one, a single access takes a port) makes pipes stale:
-    those that it is about, and those of lower rank at a port where the accesses from t on are others than was said. In
-    the settle phase of t stale pipes advance to t and are planned anew, until none is stale. Whatever the order in
+    those that it is about, and those of lower rank at a port where the accesses from t on are others than was said (a
+    single access only delays those that tell nobody what they do: they are planned when their time has come). In the
+    settle phase of t stale pipes advance to t and are planned anew, until none is stale. Whatever the order in
     which they are taken, the end is the same, since what happens in a cycle depends on earlier cycles and, at each
     port, on higher ranks only; taking the highest ranks first only saves work.
     """
@@ -68,7 +69,9 @@ class Arbiter:
         if not slot.port.free(slot.rank, now)[0]:
             raise AssertionError(f"{slot.port.name} has no access left in cycle {now} for rank {slot.rank}")
         slot.port.taken[slot.rank].append(now, now + 1)
-        self._outdate_below(slot)
+        for rank, client in self._at[slot.port].items():
+            if rank > slot.rank:
+                self._delay(client)
 
     def reach(self, pipe: Pipe, written: int) -> simpy.Event:
         """When ``pipe`` has written ``written`` groups."""
@@ -81,6 +84,9 @@ class Arbiter:
         """``pipe`` has written as many groups as somebody waits for."""
         pipe.advance(self._clock.cycle)
         client = self._clients[pipe]
+        if pipe.written < pipe.target:
+            self._outdate(client)
+            return
         if pipe.written == pipe.groups:
             del self._clients[pipe]
             for slot in client.slots:
@@ -94,6 +100,15 @@ class Arbiter:
         for rank, client in self._at[slot.port].items():
             if rank > slot.rank:
                 self._outdate(client)
+
+    def _delay(self, client: _Client) -> None:
+        """A single access takes a cycle from a pipe. If nobody depends on what that one does, it is enough to see how
+        far it has come when it could have been through: it can't be earlier.
+        """
+        if client.published or client.pipe.shares_port:
+            self._outdate(client)
+        else:
+            client.pipe.forget_plan()
 
     def _outdate(self, client: _Client) -> None:
         if client.stale:

@@ -8,6 +8,7 @@ which processes were created.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import IntEnum
 
 import simpy
@@ -39,6 +40,11 @@ class Clock(simpy.Environment):
     @property
     def cycle(self) -> int:
         return int(self.now)
+
+    def listeners(self) -> Iterator[object]:
+        """Those whose methods the events to come will call; None for what is no method."""
+        for *_, event in self._queue:
+            yield from (getattr(callback, "__self__", None) for callback in event.callbacks or ())
 
     def phase(self, phase: Phase, after_cycles: int = 0) -> simpy.Event:
         """An event in the given phase of the cycle ``after_cycles`` from now."""

@@ -35,6 +35,10 @@ class FlagFile:
     def met(self, flag: str, expected: int) -> bool:
         return self.count(flag) >= expected + self.strict
 
+    def awaited(self, flag: str) -> bool:
+        """Whether anybody waits for ``flag``."""
+        return any(watch.flag == flag for watch in self._watches)
+
     def raise_by(self, flag: str, increment: int = 1) -> None:
         self.counts[flag] = self.count(flag) + increment
         met = [watch for watch in self._watches if self.met(watch.flag, watch.expected)]

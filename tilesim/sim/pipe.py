@@ -12,6 +12,10 @@ extra reads' port has an access left for both. So the end of reading of group g 
 reading g - 1, end of writing g - depth), and the end of writing the W-th free slot after max(end of reading g + delay,
 end of writing g - 1).
 
+A group that reads what one shortly before it writes is a hazard: its reads wait until that one has been written. Where
+several groups make up one access (words of a row that passes through a register), only the first of them reads it, and
+only the last one writes it: the others need no port.
+
 The arithmetic below jumps from one change to the next instead of stepping cycles, and over whole periods once the
 pattern repeats.
 """
@@ -34,8 +38,9 @@ Counts = NDArray[np.int64]
 class Activity(NamedTuple):
     """What both stages do in a cycle, and what one that does nothing waits for.
 
-    That is a ``flag``, the queue (``fifo``: for the reads a place in it, for the writes something in it), or a
-    ``port``. ``reads_wait`` is about issue reads: it is also there while extra reads go on.
+    That is a ``flag``, the queue (``fifo``: for the reads a place in it, for the writes something in it), for the reads
+    a ``hazard``, or a ``port``. ``reads_wait`` is about issue reads: it is also there while extra reads go on.
+    ``read_access`` and ``write_access``: an issue read or a write of this cycle would need its ports.
     """
 
     reading: bool
@@ -43,6 +48,8 @@ class Activity(NamedTuple):
     writing: bool
     reads_wait: str
     writes_wait: str
+    read_access: bool = True
+    write_access: bool = True
 
     @property
     def reason(self) -> str:
@@ -59,15 +66,19 @@ class Slot(NamedTuple):
 
 @dataclass(frozen=True)
 class Costs:
-    """Cycles that each group takes: ``extras`` and ``issues`` reads, ``writes`` writes, one array element a group."""
+    """Cycles that each group takes: ``extras`` and ``issues`` reads, ``writes`` writes, one array element a group.
+
+    ``apart``: how far before each group the last one stands that writes what it reads; None if there are none.
+    """
 
     extras: Counts
     issues: Counts
     writes: Counts
+    apart: Counts | None = None
 
     def run_ends(self) -> list[int]:
         """Where runs of equally costly groups end."""
-        table = np.stack([self.extras, self.issues, self.writes])
+        table = np.stack([self.extras, self.issues, self.writes, *([] if self.apart is None else [self.apart])])
         return [*(np.flatnonzero((table[:, 1:] != table[:, :-1]).any(axis=0)) + 1).tolist(), table.shape[1]]
 
 
@@ -121,9 +132,10 @@ class Pipe:
     """One instruction's groups on their way; see the module's docstring for the timing.
 
     ``issue`` names the ports of an issue read (all or none), ``extra`` that of an extra read, ``write`` that of a
-    write. Flags may hold both stages: groups from ``limit`` on are not read, those from ``write_limit`` on not
-    written. ``move(first, end)`` is called in order as groups get written; it carries their data. ``book(activity,
-    cycles)`` is called with every cycle from the start on; in order if ``every_span``.
+    write. Of ``read_every`` groups the first needs the ports of its issue reads, of ``write_every`` the last that of
+    its writes; both are powers of two. Flags may hold both stages: groups from ``limit`` on are not read, those from
+    ``write_limit`` on not written. ``move(first, end)`` is called in order as groups get written; it carries their
+    data. ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``.
     """
 
     def __init__(
@@ -138,6 +150,8 @@ class Pipe:
         move: Callable[[int, int], None],
         book: Callable[[Activity, int], None],
         delay: int = 0,
+        read_every: int = 1,
+        write_every: int = 1,
         every_span: bool = False,
     ) -> None:
         self.groups = len(costs.issues)
@@ -147,7 +161,9 @@ class Pipe:
         self.slots = (*issue, write, *([] if extra is None else [extra]))
         self._costs = tuple(column.tolist() for column in (costs.extras, costs.issues, costs.writes))
         self._run_ends = costs.run_ends()
+        self._apart = None if costs.apart is None else costs.apart.tolist()
         self._depth, self._delay = depth, delay
+        self._read_every, self._write_every = read_every, write_every
         self._issue, self._extra, self._write = issue, extra, write
         self._writes_extra_port = extra is not None and extra.port is write.port
         self._writes_issue_port = tuple(slot.port is write.port for slot in issue)
@@ -155,6 +171,11 @@ class Pipe:
         self._every_span = every_span
         self._state = self._loaded(_State(cycle))
         self._planned: tuple[_State, _Log] | None = None
+
+    @property
+    def shares_port(self) -> bool:
+        """Whether it writes where it reads, so that a write that comes later lets a read come earlier."""
+        return self._writes_extra_port or any(self._writes_issue_port)
 
     @property
     def written(self) -> int:
@@ -183,6 +204,10 @@ class Pipe:
             self._book(activity, cycles)
         if state.written > before:
             self._move(before, state.written)
+
+    def forget_plan(self) -> None:
+        """What was planned won't happen like that: somebody has taken an access."""
+        self._planned = None
 
     def plan(self, publish: Sequence[Slot] = ()) -> int | None:
         """When ``target`` groups will have been written, if nothing changes; None: never.
@@ -236,32 +261,38 @@ class Pipe:
 
     def _next(self, state: _State, free: _Free) -> tuple[Activity, int]:
         """What happens in the present cycle, and for how many cycles it stays like that."""
-        writes_wait = self._holds_writes(state) or ("" if free.write else "port")
+        reads_access = state.read % self._read_every == 0
+        writes_access = state.written % self._write_every == self._write_every - 1
+        accesses = reads_access, writes_access
+        writes_wait = self._holds_writes(state) or ("" if free.write or not writes_access else "port")
         writing = not writes_wait
         cycles = state.writes if writing else NEVER
         if state.arrivals:
             cycles = min(cycles, state.arrivals[0] - state.cycle)
         reads_wait = self._holds_reads(state)
         if reads_wait:
-            return Activity(False, False, writing, reads_wait, writes_wait), cycles
-        extra = free.extra - (writing and self._writes_extra_port)
+            return Activity(False, False, writing, reads_wait, writes_wait, *accesses), cycles
+        claims = writing and writes_access
+        extra = free.extra - (claims and self._writes_extra_port)
         if state.extras >= extra > 0:
-            return Activity(True, False, writing, "port", writes_wait), min(cycles, state.extras // extra)
-        issue = all(
-            left > (writing and shared) for left, shared in zip(free.issue, self._writes_issue_port, strict=True)
+            return Activity(True, False, writing, "port", writes_wait, *accesses), min(cycles, state.extras // extra)
+        issue = not reads_access or all(
+            left > (claims and shared) for left, shared in zip(free.issue, self._writes_issue_port, strict=True)
         )
         if issue and (extra > 0 or not state.extras):
-            return Activity(True, True, writing, "", writes_wait), min(cycles, state.issues)
+            return Activity(True, True, writing, "", writes_wait, *accesses), min(cycles, state.issues)
         if state.extras and extra > 0:
-            return Activity(True, False, writing, "port", writes_wait), 1
-        return Activity(False, False, writing, "port", writes_wait), cycles
+            return Activity(True, False, writing, "port", writes_wait, *accesses), 1
+        return Activity(False, False, writing, "port", writes_wait, *accesses), cycles
 
     def _holds_reads(self, state: _State) -> str:
         """What the read stage waits for, whatever its ports; nothing if it may go on."""
         if state.read < self.groups and state.read >= self.limit:
             return "flag"
-        full = state.read == self.groups or state.read - state.written >= self._depth
-        return "fifo" if full else ""
+        unwritten = state.read - state.written
+        if state.read == self.groups or unwritten >= self._depth:
+            return "fifo"
+        return "hazard" if self._apart is not None and unwritten >= self._apart[state.read] else ""
 
     def _holds_writes(self, state: _State) -> str:
         """What the write stage waits for, whatever its port."""
@@ -284,7 +315,8 @@ class Pipe:
                 state.extras = 0
                 state.issues -= cycles
             else:
-                state.extras -= min(state.extras, cycles * (extra - (activity.writing and self._writes_extra_port)))
+                claims = activity.writing and activity.write_access
+                state.extras -= min(state.extras, cycles * (extra - (claims and self._writes_extra_port)))
             done = not state.issues
         if done:
             self._queue(state)
@@ -300,8 +332,10 @@ class Pipe:
         if state.read < self.groups:
             state.extras, state.issues = self._costs[0][state.read], self._costs[1][state.read]
 
-    def _skip(self, state: _State, mark: _Mark | None, until: int, target: int, log: _Log) -> _Mark:
+    def _skip(self, state: _State, mark: _Mark | None, until: int, target: int, log: _Log) -> _Mark | None:
         """Jump whole periods: the state now is as it was at ``mark``, some groups later, and so it will be again."""
+        if state.read % max(self._read_every, self._write_every):
+            return mark
         ages = (arrival - state.cycle for arrival in state.arrivals)
         shape = (state.read - state.written, state.extras, state.issues, state.writes, *ages)
         if mark is not None and mark.shape == shape and state.written < self.groups:
@@ -337,7 +371,8 @@ class Pipe:
         for steps, times in log:
             pattern, at = Intervals(), 0
             for activity, cycles in steps:
-                if activity.writing if slot is self._write else activity.issuing:
+                used = activity.writing and activity.write_access, activity.issuing and activity.read_access
+                if used[slot != self._write]:
                     pattern.append(at, at + cycles)
                 at += cycles
             taken.repeat(pattern, start, at, times)

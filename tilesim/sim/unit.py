@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -17,17 +17,21 @@ from tilesim.sim.recorder import Recorder
 class Reason(StrEnum):
     """Why a unit can't go on.
 
-    Waiting for an instruction that is still to come, with an empty buffer, is idleness; all else is a stall. ``WORK``:
-    the program has no more work for this unit.
+    Waiting for an instruction that is still to come, with an empty buffer, is idleness; all else is a stall.
+    ``TRAVERSAL``: an instruction's first address is not there yet. ``HAZARD``: what it would read, it has not written
+    yet. ``WORK``: the program has no more work for this unit. ``HOLD``: the user has the instruction begin later.
     """
 
     INSTRUCTION = "instruction"
+    TRAVERSAL = "traversal"
     FLAG = "flag"
     CREDIT = "credit"
     FIFO = "fifo"
+    HAZARD = "hazard"
     PORT = "port"
     HOST = "host"
     WORK = "work"
+    HOLD = "hold"
 
     @property
     def kind(self) -> str:
@@ -51,7 +55,7 @@ class Unit:
 
     Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add
     up to the length of the run by themselves, and booking backwards is an error. ``moved`` counts the bytes moved for
-    each instruction.
+    each instruction. ``holds`` says which instructions must not begin before which cycle.
     """
 
     def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:
@@ -62,8 +66,14 @@ class Unit:
         self.instruction = ""
         self.waiting: Wait | None = None
         self.active_until = 0
+        self.holds: Mapping[str, int] = {}
         self._recorder = recorder
         self._booked = 0
+
+    @property
+    def engaged(self) -> bool:
+        """Whether it has begun an instruction, even if it can't go on with it."""
+        return bool(self.instruction) and (self.waiting is None or self.waiting.reason is not Reason.HOLD)
 
     @property
     def recording(self) -> bool:
@@ -103,6 +113,13 @@ class Unit:
         self.waiting = None
         self.spend(reason.kind)
         return value
+
+    def begin(self, instruction: str) -> Generator[simpy.Event, Any, None]:
+        """Take up an instruction, by its label; one that is held back waits for its cycle."""
+        self.instruction = instruction
+        cycle, now = self.holds.get(instruction, 0), self.clock.cycle
+        if cycle > now:
+            yield from self.wait(self.clock.timeout(cycle - now), Reason.HOLD, lambda: "the end of its hold")
 
     def restart(self) -> None:
         """Begin a new account now."""

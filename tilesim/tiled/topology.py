@@ -122,6 +122,9 @@ class Tile(Section):
     traversal: Annotated[Literal["adder", "multiplier"], Field(description="how addresses come from loop counters")] = (
         "adder"
     )
+    multiplier_cycles: Annotated[
+        int, Field(ge=0, le=64, description="cycles to an instruction's first address where multipliers make it")
+    ] = 1
     strict_compare: Annotated[
         bool, Field(description="whether a watched flag must exceed the expected count, not just reach it")
     ] = False
@@ -136,11 +139,7 @@ class Classifier(Section):
 
 
 MODELLED: dict[str, object] = {
-    "ring.queue": "split",
-    "ring.no_consumer": "stall",
     "ring.consumer_queues": 1,
-    "mesh.destination": "narrow",
-    "tile.traversal": "adder",
 }
 """Keys of which only one choice is modelled so far: another one is refused instead of being ignored."""
 
@@ -167,6 +166,19 @@ class Topology(Section):
     @property
     def tiles(self) -> int:
         return self.grid.rows * self.grid.columns
+
+    @property
+    def wide_memories_bytes(self) -> int:
+        """What the wide memories of all tiles hold together, beside what is reserved in each."""
+        return self.tiles * (self.wide_memory.size_bytes - self.wide_memory.reserve_bytes)
+
+    @property
+    def tiles_hold_data_memory(self) -> bool:
+        """Whether everything that fits in data memory would fit in the wide memories of all tiles, each byte once: then
+        a network's parameters never have to stay behind for want of room in all tiles together. Source: US
+        2025/0265455, claim 5, for comparing the two.
+        """
+        return self.data_memory.size_bytes <= self.wide_memories_bytes
 
     @property
     def macs_per_cycle(self) -> int:

@@ -230,9 +230,29 @@ def test_an_alternate_limit_shortens_what_is_reached() -> None:
 
 
 def test_mesh_arrivals_may_go_to_the_wide_memory() -> None:
-    far = replace(IN, write=stream(1024, 4, 4))
+    """Then whole rows do."""
+    wide = CHIP.model_copy(update={"mesh": Mesh(destination="wide")})
+    row = wide.wide_memory.row_bytes
+    far = replace(IN, write=stream(16 * row, 4, row))
     assert faults(program(far)) != []
-    assert faults(program(far, topology=CHIP.model_copy(update={"mesh": Mesh(destination="wide")}))) == []
+    assert faults(program(far, topology=wide)) == []
+    [fault] = faults(program(replace(IN, write=stream(16 * row, 4, 4)), topology=wide))
+    assert fault.endswith(f"write must move by a multiple of {row} bytes (one row) in the loop r, not by 4")
+
+
+@pytest.mark.parametrize(("reserve_rows", "sound"), [(0, True), (2, True), (3, False)])
+def test_what_is_reserved_in_wide_memory_is_left_alone(reserve_rows: int, sound: bool) -> None:
+    row = CHIP.wide_memory.row_bytes
+    memory = CHIP.wide_memory.model_copy(update={"reserve_bytes": reserve_rows * row})
+    chip = CHIP.model_copy(update={"wide_memory": memory})
+    back = RingConsume(tiles=1, write=stream(5 * row, 4, -row), label="in")
+    sentence = (
+        f"in ring_consume: write must leave the first {3 * row} bytes of the wide memory alone "
+        f"(wide_memory.reserve_bytes), not begin at {2 * row}"
+    )
+    assert faults(program(back, topology=chip)) == ([] if sound else [sentence])
+    narrow = replace(OUT, read=stream(0, 4, 4))
+    assert faults(program(narrow, topology=chip)) == []
 
 
 def test_instructions_are_named_by_their_label_and_labels_are_unique() -> None:
@@ -240,6 +260,17 @@ def test_instructions_are_named_by_their_label_and_labels_are_unique() -> None:
     found = faults(program(twice, twice))
     assert found[0].startswith("F1 tile_fence: tiles must")
     assert found[-1] == "F1: a label must belong to one instruction, not to 2"
+
+
+def test_pieces_may_overlap_but_leave_nothing_out() -> None:
+    upper = TensorPiece(7, "F1", 0, 0, 64, 4, (0, 0, 0), (3, 4, 3), "i8")
+    lower = replace(upper, origin=(2, 0, 0), extent=(2, 4, 3))
+    layout = TensorLayout(7, "t", (4, 4, 3), (0, 1, 2, 3), (1, 4, 4, 3))
+    sound = program(replace(FENCE, label="F1"), tensors=(layout,), pieces=(upper, lower))
+    assert faults(sound) == []
+    assert faults(replace(sound, pieces=(upper, replace(lower, origin=(1, 0, 0))))) == [
+        "tensor 7: its pieces must make up its 48 elements, not leave some out"
+    ]
 
 
 def test_a_piece_stands_after_an_instruction_of_the_run() -> None:

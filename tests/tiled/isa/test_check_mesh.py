@@ -59,5 +59,23 @@ def test_words_come_from_neighbours_only() -> None:
     ]
 
 
+def test_ends_in_different_memories_must_move_the_same_words() -> None:
+    """A row of 256 bytes is 64 words."""
+    rows = "mesh_in tiles=0x2 side=west write=[r:2 @0x0+r*256]"
+    chip = {**CHIP, "mesh__destination": "wide"}
+    assert faults(program(f"{out(128, '0x1')}\n{rows}", "edge-1x1", **chip)) == []
+    assert faults(program(f"{out(2, '0x1')}\nb: {rows}", "edge-1x1", **chip)) == [
+        "run[0] mesh_out: read must have the 128 words that b mesh_in takes in tile 1, not 2"
+    ]
+
+
+def test_words_leave_wide_memory_only_where_the_mesh_joins_wide_memories() -> None:
+    rows = "mesh_out tiles=0x1 side=east read=[r:2 @0x0+r*256] memory=wide"
+    assert found(rows) == [
+        "run[0] mesh_out: memory must be narrow on a chip whose mesh.destination is narrow, not wide"
+    ]
+    assert faults(program(rows, "edge-1x1", **CHIP, mesh__destination="wide")) == []
+
+
 def test_unsound_loops_are_reported_as_such() -> None:
     assert found(f"{out(0)}\n{into(4)}") == ["run[0] mesh_out: read must run the loop w at least once, not 0 times"]

@@ -41,3 +41,21 @@ def test_a_number_or_name_without_a_meaning_is_a_fault(run: str, fault: str) -> 
 def test_what_a_program_says_of_itself_must_make_sense(head: str, fault: str) -> None:
     found = faults(program("", head=head))
     assert any(fault in each for each in found), found
+
+
+TABLE = "t: tensorop tiles=0x1 operation=table nest=[x:4,lane:4] input=@0x0+x*4 output=@0x40+x*4"
+
+
+@pytest.mark.parametrize(
+    ("run", "fault"),
+    [
+        (TABLE, "parameters and output must be given for table, which looks up bytes"),
+        (f"{TABLE} parameters=@0x18", "parameters must not cross the end of a row"),
+        (f"{TABLE} parameters=@0xffffffc0", "parameters must stay inside the wide memory"),
+        (f"{TABLE} parameters=@0x0 input_b=@0x0", "input_b must not be given for table, which has none"),
+        (TABLE.replace("table", "multiply"), "input_b must be given for multiply"),
+        (f"{TABLE.replace('table', 'multiply')} input_b=@0x0 rule=double scaling=1", "scaling must hold 5 numbers"),
+    ],
+)
+def test_what_a_table_or_a_product_needs(run: str, fault: str) -> None:
+    assert any(fault in each for each in faults(program(run))), faults(program(run))

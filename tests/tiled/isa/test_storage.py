@@ -1,4 +1,4 @@
-"""A program's two files: the same bytes each time, the same program back, and faults in words."""
+"""A program's files: the same bytes each time, the same program back, and faults in words."""
 
 from __future__ import annotations
 
@@ -21,6 +21,25 @@ DATA = tuple(
     for place, name in enumerate(("params", "file", "x", "x.npy", "a/b \x00é\ud800"))
 )
 PROGRAM = Program("p", Topology(machine="tiled", name="edge"), (), (ScalarFence(count=1),), DATA)
+
+
+def test_a_binary_program_is_one_file(tmp_path: Path) -> None:
+    (tmp_path / "p.npz").write_bytes(b"mine")
+    path = save(PROGRAM, tmp_path, "p.tbin")
+    assert same(load(path), PROGRAM)
+    assert (tmp_path / "p.npz").read_bytes() == b"mine"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["p.npz", "p.tbin"]
+    assert path.read_bytes() == save(PROGRAM, tmp_path / "b", "q.tbin").read_bytes()
+
+
+def test_a_faulty_binary_program_names_its_file(tmp_path: Path) -> None:
+    path = save(PROGRAM, tmp_path, "p.tbin")
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(ProgramError, match=r"p\.tbin: must have \d+ bytes, as its head says, not \d+$"):
+        load(path)
+    path.write_text(".tasm 1\n")
+    with pytest.raises(ProgramError, match=r"p\.tbin: must begin as a binary program does"):
+        load(path)
 
 
 def test_a_saved_program_comes_back(tmp_path: Path) -> None:

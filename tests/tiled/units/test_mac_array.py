@@ -243,3 +243,42 @@ def test_oracle_5_four_lanes_add_four_pairs_in_one_result_group() -> None:
         assert bench.cycles(op) == 2 * groups + 1
         out = bench.narrow()[0, OUTPUT : OUTPUT + 4 * groups]
         assert (out if lanes == 4 else out[::4]).tolist() == [6, 8, 10, 12]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 3), st.integers(0, 999), TYPES, st.booleans())
+def test_two_operands_are_multiplied(
+    pixels: int, lanes: int, samples: int, seed: int, kind: ElementType, fixed: bool
+) -> None:
+    bench = bench_of(seed, samples)
+    a = windows(bench, 2 * pixels, 1, lanes, kind)[:, :, 0]
+    scaling = (3, 5, 1, *(quantise_multiplier(0.01) if fixed else (int(float_bits(0.01)[0]), 0)))
+    low, high = (-128, 127) if kind is ElementType.I8 else (0, 255)
+    op = TensorOp(
+        tiles=1, operation=Operation.MULTIPLY, nest=nest(x=pixels, lane=lanes), input=at(0, x=4),
+        input_b=at(4 * pixels, x=4), output=at(OUTPUT, x=4), input_type=kind, output_type=kind,
+        rule="double" if fixed else "float", scaling=scaling, clamp=(low, high),
+    )  # fmt: skip
+    assert bench.cycles(op) == 2 * pixels + 1
+    real = 0.01 * (a[:, :pixels] - 3.0) * (a[:, pixels:] - 5.0) + 1
+    assert np.abs(np.clip(real, low, high) - outputs(bench, pixels, 4, lanes, kind)).max() <= 1.01
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 3), st.integers(0, 999), st.sampled_from([128, 256, 512]))
+def test_bytes_are_looked_up_in_a_table_of_each_sample(
+    pixels: int, lanes: int, samples: int, seed: int, row_bytes: int
+) -> None:
+    """A word a cycle, and before that a wide read for each row that the table's 256 bytes take."""
+    bench = Bench(chip_of(wide_memory={"row_bytes": row_bytes}, tile={"lanes": 16}), samples, seed)
+    bench.randomise()
+    tables = bench.wide()[:, PARAMETERS : PARAMETERS + 256].copy()
+    x = bench.narrow()[:, : 4 * pixels].reshape(samples, pixels, 4)[..., :lanes].copy()
+    op = TensorOp(
+        tiles=1, operation=Operation.TABLE, nest=nest(x=pixels, lane=lanes), input=at(0, x=4),
+        parameters=at(PARAMETERS), output=at(OUTPUT, x=4),
+    )  # fmt: skip
+    assert bench.cycles(op) == max(1, 256 // row_bytes) + pixels + 1
+    found = bench.narrow()[:, OUTPUT : OUTPUT + 4 * pixels].reshape(samples, pixels, 4)[..., :lanes]
+    expected = np.take_along_axis(tables, x.reshape(samples, -1).astype(np.int64), axis=1)
+    assert np.array_equal(found.reshape(samples, -1), expected)

@@ -5,10 +5,11 @@ from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMe
 
 
 def test_clients_by_falling_priority() -> None:
-    assert [rank.name for rank in sorted(WideRank)] == [
-        "RING_COMMIT", "RING_PRODUCER", "NARROW_TO_WIDE", "WIDE_TO_NARROW", "SUM_WRITE", "SUM_READ", "WEIGHT_READ",
-    ]  # fmt: skip
     sides = ("NORTH", "EAST", "SOUTH", "WEST")
+    assert [rank.name for rank in sorted(WideRank)] == [
+        "RING_COMMIT", "RING_PRODUCER", *(f"MESH_IN_{side}" for side in sides), *(f"MESH_OUT_{side}" for side in sides),
+        "NARROW_TO_WIDE", "WIDE_TO_NARROW", "SUM_WRITE", "SUM_READ", "WEIGHT_READ",
+    ]  # fmt: skip
     assert [rank.name for rank in sorted(NarrowReadRank)] == [
         *(f"MESH_OUT_{side}" for side in sides), "NARROW_TO_WIDE", "TENSOR",
     ]  # fmt: skip

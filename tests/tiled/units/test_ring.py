@@ -21,6 +21,7 @@ class Sink:
     """Takes packets from cycle ``ready`` on, ``every`` cycles apart."""
 
     clock: Clock
+    unit: Unit
     ready: int = 0
     every: int = 1
     taken: list[tuple[int, str, int]] = field(default_factory=list)
@@ -40,7 +41,7 @@ class Circle:
         self.clock = Clock()
         topology = chip_of(ring={"hop_cycles": hop_cycles})
         self.stops = [RingStop(self.clock, topology, k, Unit(self.clock, f"link{k}")) for k in range(nodes)]
-        self.sinks = [Sink(self.clock) for _ in range(nodes)]
+        self.sinks = [Sink(self.clock, Unit(self.clock, f"sink{k}")) for k in range(nodes)]
         for stop, sink, following in zip(self.stops, self.sinks, [*self.stops[1:], self.stops[0]], strict=True):
             stop.receiver = sink
             stop.connect(following)

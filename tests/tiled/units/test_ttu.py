@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from tests.tiled.units.bench import at, nest
 from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.nests import iterations as counted
+from tilesim.tiled.topology import Tile
 from tilesim.tiled.units import ttu
 
 
@@ -49,7 +51,8 @@ def points(over: Nest) -> list[dict[str, int]]:
 def test_addresses_are_the_base_plus_counters_times_strides(case: tuple[Nest, Reference]) -> None:
     over, reference = case
     expected = [reference.base + sum(p[name] * stride for name, stride in reference.strides) for p in points(over)]
-    assert ttu.addresses(over, reference).tolist() == expected
+    for form in ttu.FORMS:
+        assert ttu.addresses(over, reference, form).tolist() == expected
     assert counted(over) == len(expected)
 
 
@@ -79,9 +82,17 @@ def test_the_adder_form_walks_the_same_addresses_and_rewinds(case: tuple[Nest, R
     assert walked[-1] + ttu.increments(over, reference)[1] == reference.base
 
 
-def test_oracle_1_two_loops() -> None:
+def test_each_form_makes_addresses_in_its_own_way() -> None:
+    """A counter that adds, an index that is multiplied; far apart or backwards, too."""
+    assert ttu.stepped(4, -3).tolist() == ttu.multiplied(4, -3).tolist() == [0, -3, -6, -9]
+    assert ttu.stepped(1, 1 << 40).tolist() == ttu.multiplied(1, 1 << 40).tolist() == [0]
+    assert set(ttu.FORMS) == set(get_args(Tile.model_fields["traversal"].annotation))
+
+
+@pytest.mark.parametrize("form", ttu.FORMS)
+def test_oracle_1_two_loops(form: str) -> None:
     over, reference = nest(outer=3, inner=3), at(7, outer=6, inner=1)
-    assert ttu.addresses(over, reference).tolist() == [7, 8, 9, 13, 14, 15, 19, 20, 21]
+    assert ttu.addresses(over, reference, form).tolist() == [7, 8, 9, 13, 14, 15, 19, 20, 21]
     assert list(ttu.walk(over, reference)) == [7, 8, 9, 13, 14, 15, 19, 20, 21]
 
 
@@ -92,16 +103,20 @@ def test_oracle_2_the_same_as_increments() -> None:
 
 def test_oracle_3_three_loops_as_increments_and_rewind() -> None:
     """Strides 16, 1, 64 from the innermost loop out, with counts 4, 16, 4."""
-    steps, rewind = ttu.increments(nest(c=4, b=16, a=4), at(0, a=16, b=1, c=64))
+    over, reference = nest(c=4, b=16, a=4), at(0, a=16, b=1, c=64)
+    steps, rewind = ttu.increments(over, reference)
+    streams = [ttu.addresses(over, reference, form).tolist() for form in ttu.FORMS]
+    assert streams == [list(ttu.walk(over, reference))] * 2
     assert steps[::-1] == [16, -47, 1]
     assert rewind == -255
 
 
-def test_oracle_4_the_alternate_limit() -> None:
+@pytest.mark.parametrize("form", ttu.FORMS)
+def test_oracle_4_the_alternate_limit(form: str) -> None:
     """200 outputs, 64 at a time: 64, 64, 64, 8."""
     over = nest(Alternate("block", 8), block=4, lane=64)
     assert counted(over) == 200
-    assert ttu.addresses(over, at(0, block=64, lane=1)).tolist() == list(range(200))
+    assert ttu.addresses(over, at(0, block=64, lane=1), form).tolist() == list(range(200))
     assert ttu.completions(over, "lane").tolist() == [64, 128, 192, 200]
 
 

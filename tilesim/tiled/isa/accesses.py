@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from tilesim.tiled.isa.fields import Nest, Reference
+from tilesim.tiled.isa.fields import MemoryName, Nest, Reference
 from tilesim.tiled.isa.instructions import (
     Instruction,
     MeshIn,
@@ -17,6 +17,7 @@ from tilesim.tiled.isa.instructions import (
     RingProduce,
     TensorOp,
     WideToNarrow,
+    counted_nest,
 )
 from tilesim.tiled.isa.nests import blocks, iterations, span, straddles
 from tilesim.tiled.topology import LANE_BYTES, Topology
@@ -49,12 +50,45 @@ PORTS: dict[type, dict[str, Port]] = {
     RingProduce: {"read": Port("wide", "row", 4)},
     NarrowToWide: {"read": Port("narrow", "word", 6), "write": Port("wide", "row", 4)},
     WideToNarrow: {"read": Port("wide", "row", 4), "write": Port("narrow", "word", 6)},
-    MeshIn: {"write": Port("mesh", "word", 4)},
+    MeshIn: {"write": Port("narrow", "word", 4)},
     MeshOut: {"read": Port("narrow", "word", 4)},
 }
+WIDE_MESH: dict[type, dict[str, Port]] = {
+    MeshIn: {"write": Port("wide", "row", 4)},
+    MeshOut: {"read": Port("wide", "row", 4)},
+}
+"""What a mesh engine moves that works on wide memory."""
+
+
+def mesh_memory(op: MeshIn | MeshOut, topology: Topology) -> MemoryName:
+    """The memory that a mesh instruction works on: words arrive where the mesh takes them, and leave from either."""
+    return op.memory if isinstance(op, MeshOut) else MemoryName(topology.mesh.destination)
+
+
+def ports(instruction: Instruction, topology: Topology) -> dict[str, Port]:
+    """The sides of a DMA by the field that holds the traversal; none for other instructions."""
+    wide = isinstance(instruction, MeshIn | MeshOut) and mesh_memory(instruction, topology) == MemoryName.WIDE
+    return (WIDE_MESH if wide else PORTS).get(type(instruction), {})
+
+
+def mesh_words(op: MeshIn | MeshOut, topology: Topology) -> int:
+    """The words that a mesh instruction, whose loops are sound, moves over its link."""
+    return iterations(counted_nest(op)) * words_per_access(op, topology)
+
+
+def words_per_access(op: MeshIn | MeshOut, topology: Topology) -> int:
+    """The words that go over its link each time that a mesh instruction touches the memory."""
+    size = sizes_bytes(topology)
+    [port] = ports(op, topology).values()
+    return size[port.unit] // size["word"]
+
 
 IN_ONE_ROW = ("weights", "parameters")
-"""Operands that one access to wide memory must deliver; of the parameters, each of the three rows by itself."""
+"""Operands that one access to wide memory must deliver; of the parameters, each of the three rows, or each whole row of
+a table, by itself.
+"""
+
+TABLE_BYTES = 256
 
 OPERANDS: dict[str, Operand] = {
     "input": Operand("narrow", False, "operand", "operand"),
@@ -77,7 +111,7 @@ def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION
         "word": word,
         "row": row,
         "lane": LANE_BYTES,
-        "parameters": 2 * row + LANE_BYTES * lanes,
+        "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * row + LANE_BYTES * lanes,
         "operand": operand,
         "weights": lanes * operand if broadcast else operand,
         "results": -(-lanes // word) * word,
@@ -102,11 +136,10 @@ def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
     """Every stream of addresses of ``instruction``."""
     if isinstance(instruction, TensorOp):
         yield from _operands(instruction)
-    for name, port in PORTS.get(type(instruction), {}).items():
+    for name, port in ports(instruction, topology).items():
         traversal = getattr(instruction, name)
         moving = frozenset(loop.name for loop in traversal.nest.loops)
-        memory = topology.mesh.destination if port.memory == "mesh" else port.memory
-        yield Access(name, memory, traversal.nest, traversal.reference, moving, port.unit, port.unit)
+        yield Access(name, port.memory, traversal.nest, traversal.reference, moving, port.unit, port.unit)
 
 
 def _operands(op: TensorOp) -> Iterator[Access]:
@@ -135,6 +168,8 @@ def access_faults(access: Access, topology: Topology) -> Iterator[str]:
 
 
 def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:
+    if access.operation is Operation.TABLE:
+        return min(TABLE_BYTES, topology.wide_memory.row_bytes)
     return LANE_BYTES * lanes if access.field == "parameters" else _size_bytes(access, topology, lanes)
 
 
@@ -154,14 +189,22 @@ def _misaligned(access: Access, multiple: int) -> Iterator[str]:
 
 def _outside(access: Access, topology: Topology) -> Iterator[str]:
     memory = topology.narrow_memory if access.memory == "narrow" else topology.wide_memory
-    lowest, end = 0, 0
-    for block in blocks(access.nest):
-        low, high = span(block, access.reference, access.moving)
-        lowest, end = min(lowest, low), max(end, high + _size_bytes(access, topology, block.innermost))
+    found = [
+        (low, high + _size_bytes(access, topology, block.innermost))
+        for block in blocks(access.nest)
+        for low, high in [span(block, access.reference, access.moving)]
+    ]
+    lowest, end = min(low for low, _ in found), max(end for _, end in found)
     if lowest < 0 or end > memory.size_bytes:
         yield (
             f"{access.field} must stay inside the {access.memory} memory of {memory.size_bytes} bytes, "
             f"but {f'begins at {lowest}' if lowest < 0 else f'ends at {end}'}"
+        )
+    reserve_bytes = topology.wide_memory.reserve_bytes if access.memory == "wide" else 0
+    if 0 <= lowest < reserve_bytes:
+        yield (
+            f"{access.field} must leave the first {reserve_bytes} bytes of the wide memory alone "
+            f"(wide_memory.reserve_bytes), not begin at {lowest}"
         )
 
 
@@ -170,7 +213,7 @@ def transfer_faults(instruction: Instruction, topology: Topology) -> Iterator[st
     size = sizes_bytes(topology)
     moved_bytes = {
         port.unit: iterations(getattr(instruction, side).nest) * size[port.unit]
-        for side, port in PORTS.get(type(instruction), {}).items()
+        for side, port in ports(instruction, topology).items()
     }
     if len(moved_bytes) == 2 and moved_bytes["word"] != moved_bytes["row"]:
         yield (

@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from tilesim.tiled.isa.accesses import access_faults, accesses, transfer_faults
+from tilesim.tiled.isa.check_bus import broadcast_faults
 from tilesim.tiled.isa.check_host import input_faults, output_faults
-from tilesim.tiled.isa.check_mesh import pair_faults, side_faults
+from tilesim.tiled.isa.check_mesh import memory_faults, pair_faults, side_faults
 from tilesim.tiled.isa.check_nests import nest_faults
+from tilesim.tiled.isa.check_requests import request_faults
 from tilesim.tiled.isa.check_ring import ring_faults, stop_faults
 from tilesim.tiled.isa.check_tensorop import tensorop_faults
 from tilesim.tiled.isa.check_tensors import tensor_faults
@@ -20,6 +22,7 @@ from tilesim.tiled.isa.instructions import (
     MeshIn,
     MeshOut,
     Outfeed,
+    ScalarFence,
     TensorOp,
 )
 from tilesim.tiled.isa.program import Program, where
@@ -27,10 +30,11 @@ from tilesim.tiled.isa.scanner import shown, unknown
 
 MOST_MACS = 1 << 50
 """Multiply-accumulates of a layer."""
-SOURCES = ("host", "data")
+SOURCES = ("host", "data", "ring")
 SMALLEST = {
     "rows": 1,
     "transfers": 1,
+    "turn": 0,
     "elements": 1,
     "elements_per_sender": 0,
     "output": 0,
@@ -54,6 +58,8 @@ def faults(program: Program) -> list[str]:
         for sentence in _instruction_faults(instruction, program)
     ]
     for check in (
+        broadcast_faults,
+        request_faults,
         _host_tensor_faults,
         _layer_faults,
         _region_faults,
@@ -75,10 +81,13 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
     yield from stop_faults(instruction, topology.tiles)
     if isinstance(instruction, MeshIn | MeshOut):
         yield from side_faults(instruction, topology.grid)
+        yield from memory_faults(instruction, topology)
     if isinstance(instruction, Infeed | Outfeed):
         yield from _host_faults(instruction, program)
     if isinstance(instruction, TensorOp):
         yield from tensorop_faults(instruction, topology)
+    if isinstance(instruction, ScalarFence) and set(instruction.idle) - {"outfeed"}:
+        yield f"idle must name the outfeed or nothing, not {','.join(instruction.idle)}"
     loops = list(nest_faults(instruction, topology))
     yield from loops
     if not loops:  # addresses mean nothing in an unsound nest

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from tilesim.tiled.isa.check_values import RANGES
+from tilesim.tiled.isa.check_values import FUNCTIONS, RANGES
 from tilesim.tiled.isa.instructions import ElementType
 from tilesim.tiled.isa.program import Block, HostTensor
 from tilesim.tiled.isa.scanner import unknown
@@ -15,8 +15,10 @@ from tilesim.tiled.isa.scanner import unknown
 MOST_HOST_BYTES = 1 << 28
 """The bytes of a host tensor: more would only fill the simulator's own memory."""
 SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
-HOST_DTYPES = {ElementType.I8: ("int8", "float32"), ElementType.U8: ("uint8", "float32")}
+HOST_DTYPES = {ElementType.I8: "int8", ElementType.U8: "uint8"}
 ROUNDINGS = ("even", "away")
+ENTRIES = 256
+"""Of a look-up: one for each byte."""
 
 
 def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
@@ -24,9 +26,11 @@ def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     if tensor.element not in HOST_DTYPES:
         yield f"element {unknown(tensor.element, ElementType, 'a type')}"
         return
-    dtypes = HOST_DTYPES[ElementType(tensor.element)]
-    if tensor.dtype not in dtypes or (tensor.dtype == "float32") != (tensor.scale != 0):
-        yield f"dtype must be {dtypes[0]}, or float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
+    yield from _step_faults(tensor)
+    dtypes = _dtypes(tensor)
+    if tensor.dtype not in (*dtypes, "float32") or (tensor.dtype == "float32") != (tensor.scale != 0):
+        integers = "".join(f"{dtype}, or " for dtype in dtypes)
+        yield f"dtype must be {integers}float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
     if tensor.scale and not SMALLEST_SCALE <= tensor.scale <= LARGEST_SCALE:
         yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
     if tensor.rounding not in ROUNDINGS:
@@ -37,6 +41,28 @@ def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
             yield f"{name} must be {low} to {high}, not {value}"
     yield from _shape_faults(tensor)
     yield from _block_faults(tensor, row_bytes)
+
+
+def _dtypes(tensor: HostTensor) -> list[str]:
+    """What integers the host may give: bytes as they are, or what all entries of the look-up are."""
+    if not tensor.lookup:
+        return [HOST_DTYPES[ElementType(tensor.element)]]
+    return [HOST_DTYPES[kind] for kind, (low, high) in RANGES.items() if _within(tensor.lookup, low, high)]
+
+
+def _within(entries: tuple[int, ...], low: int, high: int) -> bool:
+    return low <= min(entries) and max(entries) <= high
+
+
+def _step_faults(tensor: HostTensor) -> Iterator[str]:
+    """What is wrong with what the host computes of an output."""
+    lowest, highest = min(low for low, _ in RANGES.values()), max(high for _, high in RANGES.values())
+    if tensor.lookup and (len(tensor.lookup) != ENTRIES or not _within(tensor.lookup, lowest, highest)):
+        yield f"lookup must be {ENTRIES} numbers from {lowest} to {highest}, not {len(tensor.lookup)}"
+    if tensor.function and tensor.function not in FUNCTIONS:
+        yield f"function {unknown(tensor.function, FUNCTIONS, 'a function of the classifier')}"
+    elif len(tensor.scaling) != FUNCTIONS.get(tensor.function, 0):
+        yield f"scaling must hold {FUNCTIONS.get(tensor.function, 0)} numbers, not {len(tensor.scaling)}"
 
 
 def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:

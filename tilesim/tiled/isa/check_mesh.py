@@ -1,15 +1,17 @@
-"""Static checks of the mesh: whoever sends or receives has a neighbour there, and both ends move the same words."""
+"""Static checks of the mesh: whoever sends or receives has a neighbour there and a memory that the mesh reaches, and
+both ends move the same words.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from tilesim.tiled.isa.accesses import mesh_words
 from tilesim.tiled.isa.check_nests import nest_faults
-from tilesim.tiled.isa.fields import Side
-from tilesim.tiled.isa.instructions import Instruction, MeshIn, MeshOut, counted_nest
+from tilesim.tiled.isa.fields import MemoryName, Side
+from tilesim.tiled.isa.instructions import Instruction, MeshIn, MeshOut
 from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
-from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.program import Program, where
 from tilesim.tiled.topology import Grid, Topology
 
@@ -25,6 +27,13 @@ def side_faults(op: MeshIn | MeshOut, grid: Grid) -> Iterator[str]:
         if op.tiles >> tile & 1 and neighbour(grid, tile, op.side) is None:
             what = "side must be where every tile has a neighbour" + (", or fill be given" * isinstance(op, MeshIn))
             yield f"{what}; tile {tile} has none to the {op.side}"
+
+
+def memory_faults(op: MeshIn | MeshOut, topology: Topology) -> Iterator[str]:
+    """Words from a memory that the mesh does not reach."""
+    destination = MemoryName(topology.mesh.destination)
+    if isinstance(op, MeshOut) and op.memory not in (MemoryName.NARROW, destination):
+        yield f"memory must be narrow on a chip whose mesh.destination is {destination}, not {op.memory}"
 
 
 def pair_faults(program: Program) -> Iterator[str]:
@@ -47,7 +56,7 @@ def pair_faults(program: Program) -> Iterator[str]:
 
 def _words(op: MeshOut | MeshIn, topology: Topology) -> int | None:
     """The words that ``op`` moves; None if its loops are unsound, which is a fault of its own."""
-    return None if any(nest_faults(op, topology)) else iterations(counted_nest(op))
+    return None if any(nest_faults(op, topology)) else mesh_words(op, topology)
 
 
 def _pairs(ops: Sequence[Instruction], grid: Grid) -> dict[tuple[int, int], int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tilesim.tiled.isa.accesses import OPERANDS, PORTS
+from tilesim.tiled.isa.accesses import OPERANDS, ports
 from tilesim.tiled.isa.fields import Nest, Reference, Watcher
 from tilesim.tiled.isa.instructions import Instruction, TensorOp, Work, counted_nest
 from tilesim.tiled.isa.scanner import unknown
@@ -30,7 +30,7 @@ def _nests(
         operands = [(name, getattr(instruction, name)) for name in OPERANDS]
         references = [(name, reference) for name, reference in operands if reference is not None]
         yield "nest", instruction.nest, topology.tile.loop_depth, references
-    for name, port in PORTS.get(type(instruction), {}).items():
+    for name, port in ports(instruction, topology).items():
         traversal = getattr(instruction, name)
         yield name, traversal.nest, port.deepest, [(name, traversal.reference)]
 

@@ -15,10 +15,12 @@ NEEDS: dict[Operation, tuple[str, ...]] = {
     Operation.AVERAGE: (),
     Operation.MAXIMUM: (),
     Operation.ADD: ("input_b",),
+    Operation.MULTIPLY: ("input_b",),
+    Operation.TABLE: (),
 }
 """The operands that an operation needs, beside its input; operations that do not need them do not take them."""
 
-REQUANTISED = frozenset(Operation) - {Operation.MAXIMUM}
+REQUANTISED = frozenset(Operation) - {Operation.MAXIMUM, Operation.TABLE}
 BY_CHANNEL = frozenset({Operation.CONVOLUTION, Operation.DEPTHWISE})
 """Operations whose results are requantised channel by channel, by parameter rows; others carry one scaling."""
 
@@ -53,6 +55,8 @@ def _operand_faults(op: TensorOp) -> Iterator[str]:
 def _result_faults(op: TensorOp) -> Iterator[str]:
     if (op.output is None) == (op.sums_out is None):
         yield f"output or sums_out must be given, not {'neither' if op.output is None else 'both'}"
+    if op.operation is Operation.TABLE and (op.output is None or op.parameters is None):
+        yield "parameters and output must be given for table, which looks up bytes"
     if op.output is None or op.operation not in REQUANTISED:
         return
     if not op.rule:

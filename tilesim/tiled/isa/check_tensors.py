@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import prod
+
+import numpy as np
 
 from tilesim.tiled.isa.instructions import ElementType
 from tilesim.tiled.isa.program import Program, TensorLayout, TensorPiece
@@ -37,8 +39,19 @@ def _layout_faults(layout: TensorLayout, pieces: list[TensorPiece]) -> Iterator[
         yield f"extent must be at least 1 each way and axes an order of {MAP_AXES}, not {given}"
     elif not layout.shape or min(layout.shape) < 1 or prod(layout.shape) != elements:
         yield f"shape must be that of {elements} elements, not {layout.shape}"
-    elif sum(prod(piece.extent) for piece in pieces) != elements:
-        yield f"its pieces must be {elements} elements in all, not {sum(prod(piece.extent) for piece in pieces)}"
+    elif (found := sum(prod(piece.extent) for piece in pieces)) < elements:
+        yield f"its pieces must be {elements} elements in all, not {found}"
+    elif not any(fault for piece in pieces for fault in _place_faults(piece, layout)) and not covers(layout, pieces):
+        yield f"its pieces must make up its {elements} elements, not leave some out"
+
+
+def covers(layout: TensorLayout, pieces: Iterable[TensorPiece]) -> bool:
+    """Whether pieces, which may overlap, make up a whole tensor."""
+    covered = np.zeros(layout.extent, bool)
+    for piece in pieces:
+        y, x, c = (slice(start, start + size) for start, size in zip(piece.origin, piece.extent, strict=True))
+        covered[y, x, c] = True
+    return bool(covered.all())
 
 
 def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:

@@ -23,6 +23,7 @@ RULES: dict[Operation, dict[str, int]] = {
     Operation.SUM: {"double": 2, "single": 2, "float": 2, "divide": 2},
     Operation.AVERAGE: {"real": 5},
     Operation.ADD: {"double": 9, "float": 4},
+    Operation.MULTIPLY: {"double": 5, "float": 5},
 }
 """The rules of each operation that rounds, and how many numbers ``scaling`` holds if there are no parameter rows."""
 

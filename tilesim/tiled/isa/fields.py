@@ -61,6 +61,13 @@ class Side(StrEnum):
     WEST = "west"
 
 
+class MemoryName(StrEnum):
+    """A memory of a tile. Source: US 19/025,090 [0053]."""
+
+    NARROW = "narrow"
+    WIDE = "wide"
+
+
 @dataclass(frozen=True)
 class Loop:
     """One loop of a nest: its name within the instruction and how often it runs."""

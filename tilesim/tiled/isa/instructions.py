@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, TypeAlias
 
-from tilesim.tiled.isa.fields import ByteFilter, Engine, Flag, Nest, Reference, Side, Traversal, Watcher
+from tilesim.tiled.isa.fields import ByteFilter, Engine, Flag, MemoryName, Nest, Reference, Side, Traversal, Watcher
 
 WORD_BYTES = 16
 """An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
@@ -34,6 +34,10 @@ class Operation(StrEnum):
     """Byte j competes in lane j: max pooling."""
     ADD = "add"
     """Byte j of two operands, each rescaled, is added in lane j."""
+    MULTIPLY = "multiply"
+    """Byte j of two operands, each less its zero point, is multiplied in lane j."""
+    TABLE = "table"
+    """Byte j is looked up for lane j, in 256 bytes of wide memory."""
 
 
 class ElementType(StrEnum):
@@ -49,9 +53,9 @@ class TensorOp:
 
     ``nest``: up to 8 loops; those in ``reduce`` stand inside all others; the innermost loop is the lanes, one cycle.
     ``input`` and ``input_b`` are narrow, ``output`` narrow; ``weights``, ``parameters`` (three rows: bias, multiplier
-    and shift of the lanes), ``sums_in`` and ``sums_out`` (one row of int32 a lane) wide. With ``sums_out`` the int32
-    sums leave and no output is written. ``widths``: bits of activations and weights; 8 and 16 halve, 16 and 16 quarter
-    the rate (so far that is all they do: operands are bytes).
+    and shift of the lanes; or the 256 bytes of a table), ``sums_in`` and ``sums_out`` (one row of int32 a lane) wide.
+    With ``sums_out`` the int32 sums leave and no output is written. ``widths``: bits of activations and weights; 8 and
+    16 halve, 16 and 16 quarter the rate (so far that is all they do: operands are bytes).
     """
 
     mnemonic: ClassVar[str] = "tensorop"
@@ -165,7 +169,8 @@ class WideToNarrow:
 class MeshIn:
     """Put words into the narrow words of ``write``: those that the neighbour at ``side`` sends, or all ``fill``.
 
-    A fill stands where nothing comes from: off the grid, or where the neighbour has no part in the layer.
+    A fill stands where nothing comes from: off the grid, or where the neighbour has no part in the layer. Where
+    ``mesh.destination`` is wide memory, ``write`` names wide rows, into which the words are gathered.
     """
 
     mnemonic: ClassVar[str] = "mesh_in"
@@ -187,7 +192,11 @@ class MeshIn:
 
 @dataclass(frozen=True, kw_only=True)
 class MeshOut:
-    """Send the narrow words of ``read`` to the neighbour at ``side``."""
+    """Send the narrow words of ``read`` to the neighbour at ``side``.
+
+    With ``memory`` wide, ``read`` names wide rows, which leave word by word, such as parameters; only where the mesh
+    joins wide memories (``mesh.destination``). Source: US 2025/0265455 [0032], [0038].
+    """
 
     mnemonic: ClassVar[str] = "mesh_out"
     words: ClassVar[int] = 6
@@ -195,6 +204,7 @@ class MeshOut:
     tiles: int
     side: Side
     read: Traversal
+    memory: MemoryName = MemoryName.NARROW
     wait: tuple[Watcher, ...] = ()
     produce: str | None = None
     layer: int = -1
@@ -220,6 +230,23 @@ class TileFence:
     idle: tuple[Engine, ...] = tuple(Engine)
     reset: tuple[Flag, ...] = ()
     increment: int = 0
+    layer: int = -1
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broadcast:
+    """Have this one tile's stop on the instruction bus start the broadcast of the instruction that stands next.
+
+    The controller sends that one to this stop alone, which passes it on to all that it is for, once it has it: stops
+    behind this one, and this tile itself. So a fence of this tile holds it for the others, too. Source: US 2025/0265455
+    [0037]; that it takes an instruction, and that a broadcast does not go past the controller, are assumptions.
+    """
+
+    mnemonic: ClassVar[str] = "broadcast"
+    words: ClassVar[int] = 1
+
+    tiles: int
     layer: int = -1
     label: str = ""
 
@@ -252,8 +279,12 @@ class Classify:
 class Infeed:
     """Controller: put rows on the ring for the stops in the bitmap ``to``.
 
-    ``source`` is ``host`` (the next rows that the host sends) or ``data`` (rows from data memory at ``address`` on).
-    ``transfers`` of ``rows`` each follow one another; from each to the next the bitmap moves up by one stop.
+    ``source`` is ``host`` (the next rows that the host sends), ``data`` (rows from data memory at ``address`` on) or
+    ``ring``: the next rows that reach the ring's sink, which are forwarded instead of being passed on to the host; they
+    take their turn among those of the outfeeds. Source: US 2025/0265455 [0034] for that.
+    ``transfers`` of ``rows`` each follow one another; from each to the next the bitmap moves up by one stop. They begin
+    when, since the program (``load`` or ``run``) began, the tails of ``turn`` transfers have passed the infeed's own
+    stop, those that it has sent included: so it takes its turn among the ring's masters.
     """
 
     mnemonic: ClassVar[str] = "infeed"
@@ -264,6 +295,7 @@ class Infeed:
     address: int = 0
     to: int
     transfers: int = 1
+    turn: int = 0
     layer: int = -1
     label: str = ""
 
@@ -288,19 +320,24 @@ class Outfeed:
 
 @dataclass(frozen=True, kw_only=True)
 class ScalarFence:
-    """Controller: issue nothing until the fence counter has reached ``count``; then take ``count`` off it."""
+    """Controller: issue nothing until the fence counter has reached ``count``; then take ``count`` off it.
+
+    With ``outfeed`` in ``idle``, nor before the outfeed is through with all that has been issued to it; an assumption,
+    for nothing else tells when the classifier's replies have left.
+    """
 
     mnemonic: ClassVar[str] = "scalar_fence"
     words: ClassVar[int] = 0
 
     count: int
+    idle: tuple[str, ...] = ()
     layer: int = -1
     label: str = ""
 
 
 Work: TypeAlias = TensorOp | RingConsume | RingProduce | NarrowToWide | WideToNarrow | MeshIn | MeshOut
 """What the engines of a tile take from their buffers."""
-TileInstruction: TypeAlias = Work | TileFence
+TileInstruction: TypeAlias = Work | TileFence | Broadcast
 ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
 Instruction: TypeAlias = TileInstruction | Classify | ControllerInstruction
 
@@ -313,11 +350,17 @@ INSTRUCTIONS: tuple[type[Instruction], ...] = (
     MeshIn,
     MeshOut,
     TileFence,
+    Broadcast,
     Classify,
     Infeed,
     Outfeed,
     ScalarFence,
 )
+
+
+def header_of(op: Instruction, tiles: int) -> int:
+    """The stops on the instruction bus that an instruction is for: its tiles, or the classifier behind the last one."""
+    return 1 << tiles if isinstance(op, Classify) else getattr(op, "tiles", 0)
 
 
 def counted_nest(op: Work) -> Nest:

@@ -39,7 +39,9 @@ class HostTensor:
     of ``extent`` (height, width, channels) of which ``blocks`` travel one after the other, all padding being the byte
     ``pad``. Blocks of an input may overlap or repeat, those of an output make up the map. A float tensor is quantised
     by the host on its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out:
-    ``real = scale * (q - zero_point)`` in float32, ``scale`` 0 for integers.
+    ``real = scale * (q - zero_point)`` in float32, ``scale`` 0 for integers. Before that the host applies to an output
+    the ``function`` with its ``scaling``, as the classifier would, to each pixel's channels, and replaces each byte by
+    the entry of ``lookup`` that it counts, if there are any.
     """
 
     name: str
@@ -54,6 +56,9 @@ class HostTensor:
     scale: float = 0.0
     zero_point: int = 0
     rounding: str = "even"
+    function: str = ""
+    scaling: tuple[int, ...] = ()
+    lookup: tuple[int, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -72,11 +77,46 @@ class DataSegment:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of the network, for statistics: instructions name it by its place in the program's list."""
+    """A layer of the network, for statistics: instructions name it by its place in the program's list.
+
+    ``place`` says where it runs: on the ``tiles``, in the ``classifier``, at the ``host``, or ``nowhere``, as it moves
+    nothing or another layer does its work. ``network`` is the one that it belongs to, where a program has several.
+    ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``.
+    """
 
     name: str
     kind: str
     macs: int
+    place: str = "tiles"
+    network: str = ""
+    spread: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to spread the layers of a network that was tried before this one was chosen, and the cycles that a run took
+    with it; -1 if there can't be one, for a ``reason``.
+    """
+
+    name: str
+    cycles: int
+    reason: str = ""
+    network: str = ""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One of several inferences that a program runs one after the other, each of one of its networks.
+
+    The next ``outputs`` of the program's outputs are its; ``loads`` load programs (0 or 1) run for it. It ``begins``
+    behind the scalar fence of that label, the first one with the run.
+    """
+
+    network: str
+    outputs: int
+    loads: int = 0
+    begins: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,9 +169,13 @@ class Region:
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """Everything that one chip needs for one network.
+    """Everything that one chip needs for one network, or for several that take turns.
 
-    ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference. Instructions are issued in order.
+    ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference, or each of ``requests``.
+    Instructions are issued in order.
+    Programs that were compiled together share a ``token``: what one of them has loaded outlives the runs of the others
+    (0: nothing outlives a run). ``partition`` is how the user wanted layers to be spread over the tiles (``spatial``,
+    ``channel`` or ``auto``), ``candidates`` what was tried to find out.
     """
 
     name: str
@@ -145,6 +189,10 @@ class Program:
     tensors: tuple[TensorLayout, ...] = field(default=(), repr=False)
     pieces: tuple[TensorPiece, ...] = field(default=(), repr=False)
     regions: tuple[Region, ...] = field(default=(), repr=False)
+    token: int = 0
+    requests: tuple[Request, ...] = field(default=(), repr=False)
+    partition: str = ""
+    candidates: tuple[Candidate, ...] = field(default=(), repr=False)
 
 
 def where(section: str, place: int, instruction: Instruction) -> str:

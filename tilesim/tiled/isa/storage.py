@@ -1,4 +1,6 @@
-"""A program in two files: ``program.tasm``, its text, and ``program.npz``, the bytes of its data segments."""
+"""A program in files: ``program.tasm``, its text, with ``program.npz``, the bytes of its data segments; or all in one
+``program.tbin``.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +11,24 @@ from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, ProgramError
 from tilesim.files import all_or_nothing, read_npz, write_npz
+from tilesim.tiled.isa.binary import decode, encode
 from tilesim.tiled.isa.grammar import NAME
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import Fault, shown, write_name
+from tilesim.tiled.isa.streams import Damage
 from tilesim.tiled.isa.text import read_text, write_text
 
-_TEXT, _BYTES = "program.tasm", ".npz"
+TEXT, BINARY = ".tasm", ".tbin"
+SUFFIXES = (TEXT, BINARY)
+"""How the file of a program may end."""
+_BYTES = ".npz"
 
 
-def save(program: Program, folder: Path, name: str = _TEXT) -> Path:
+def save(program: Program, folder: Path, name: str = f"program{TEXT}") -> Path:
     """Write ``program`` into ``folder``, which is made if need be; the same program gives the same bytes.
 
-    The text gets the file name ``name``; the bytes stand beside it, ending in ``.npz``. Each file appears whole or not
-    at all. Returns the path of the text.
+    The file gets the name ``name``. If that ends in ``.tbin``, it is binary and holds everything; else it is text, and
+    the bytes stand beside it, ending in ``.npz``. Each file appears whole or not at all. Returns the file's path.
 
     Raises:
         ProgramError: Two data segments share a name, or the folder cannot be written.
@@ -30,25 +37,48 @@ def save(program: Program, folder: Path, name: str = _TEXT) -> Path:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ProgramError(f"data: the name {shown(name)} must belong to one segment" for name in twice)
-    data = (folder / name).with_suffix(_BYTES)
-    if data.exists() and not (folder / name).exists():
-        raise ProgramError(f"{data}: the program's data goes there, but the file is there and belongs to no program")
+    path = folder / name
+    if path.suffix != BINARY:
+        _must_not_take(path.with_suffix(_BYTES), path)
     try:
         with all_or_nothing(folder) as made:
-            write_npz((made / name).with_suffix(_BYTES), {write_name(each.name): each.data for each in program.data})
-            (made / name).write_text(write_text(program), encoding="utf-8", newline="\n")
+            (_write_binary if path.suffix == BINARY else _write_text)(program, made / name)
     except OSError as error:
         raise ProgramError(f"{folder}: the program cannot be written there: {error.strerror}") from None
-    return folder / name
+    return path
+
+
+def _must_not_take(data: Path, text: Path) -> None:
+    """Raises ProgramError if ``data`` is there without the program ``text`` that it would belong to."""
+    if data.exists() and not text.exists():
+        raise ProgramError(f"{data}: the program's data goes there, but the file is there and belongs to no program")
+
+
+def _write_binary(program: Program, path: Path) -> None:
+    path.write_bytes(encode(program))
+
+
+def _write_text(program: Program, path: Path) -> None:
+    write_npz(path.with_suffix(_BYTES), {write_name(each.name): each.data for each in program.data})
+    path.write_text(write_text(program), encoding="utf-8", newline="\n")
 
 
 def load(path: Path) -> Program:
-    """The program whose text is at ``path``, with the bytes from the ``.npz`` file beside it.
+    """The program in the file ``path``: binary if that ends in ``.tbin``, else text with the ``.npz`` file beside it.
 
     Raises:
-        ProgramError: With every fault of both files.
+        ProgramError: With every fault of the files.
     """
-    text = _read_bytes(path)
+    content = _read_bytes(path)
+    if path.suffix != BINARY:
+        return _from_text(content, path)
+    try:
+        return decode(content)
+    except Damage as damage:
+        raise ProgramError(f"{path}: {sentence}" for sentence in damage.sentences) from None
+
+
+def _from_text(text: bytes, path: Path) -> Program:
     try:
         lines = text.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -35,7 +35,17 @@ from numpy.typing import NDArray
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.chip import Entry, Place, Section, build_topology, read_chip_line, write_chip
 from tilesim.tiled.isa.instructions import INSTRUCTIONS, Instruction
-from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
+from tilesim.tiled.isa.program import (
+    Candidate,
+    DataSegment,
+    HostTensor,
+    Layer,
+    Program,
+    Region,
+    Request,
+    TensorLayout,
+    TensorPiece,
+)
 from tilesim.tiled.isa.records import Line, read_line, read_record, write_record
 from tilesim.tiled.isa.scanner import Fault, shown, unknown, write_name
 
@@ -48,6 +58,8 @@ class _Title:
     """What the text says of the program as a whole."""
 
     name: str
+    token: int = 0
+    partition: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,8 @@ _LISTS: dict[str, tuple[str, type]] = {
     ".tensor": ("tensors", TensorLayout),
     ".piece": ("pieces", TensorPiece),
     ".region": ("regions", Region),
+    ".request": ("requests", Request),
+    ".candidate": ("candidates", Candidate),
 }
 _RECORDS = {".program": ("title", _Title), **_LISTS}
 _HEADS = (*_MNEMONICS, *_SECTIONS, *_RECORDS, ".chip")
@@ -81,7 +95,7 @@ def write_text(program: Program) -> str:
 
 def _lines(program: Program) -> Iterator[str]:
     yield f".tasm {VERSION}"
-    yield f".program{write_record(_Title(program.name))}"
+    yield f".program{write_record(_Title(program.name, program.token, program.partition))}"
     yield from write_chip(program.topology)
     for head, (attribute, kind) in _LISTS.items():
         for place, value in enumerate(getattr(program, attribute)):
@@ -164,7 +178,9 @@ class _Reader:
             return None
         lists = {name: tuple(values) for name, values in self.found.items() if name not in {"title", "data"}}
         empty: dict[str, Any] = {"load": (), "run": ()}
-        return Program(self.found["title"][0].name, topology, data=tuple(segments), **{**empty, **lists})
+        title = self.found["title"][0]
+        known = {"data": tuple(segments), "token": title.token, "partition": title.partition}
+        return Program(title.name, topology, **{**empty, **lists, **known})
 
     def _bytes(self, segment: _Segment, place: Place, data: SegmentBytes) -> NDArray[np.uint8]:
         given = data.get(segment.name)

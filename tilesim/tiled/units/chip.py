@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import simpy
@@ -12,21 +13,37 @@ from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes, Memory
 from tilesim.sim.recorder import Recorder
-from tilesim.sim.unit import Unit
+from tilesim.sim.unit import Reason, Unit
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.program import DataSegment
+from tilesim.tiled.rules.monitor import Afloat, Monitor, Transfer
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.circulation import Circulation
 from tilesim.tiled.units.classifier import ClassifierTile
-from tilesim.tiled.units.controller import FENCES, Sequencer
+from tilesim.tiled.units.controller import FENCES, OUTFEEDS, Sequencer
 from tilesim.tiled.units.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.infeed import InfeedEngine
 from tilesim.tiled.units.instruction_bus import BusStop, Station
 from tilesim.tiled.units.mesh_link import MeshLink
 from tilesim.tiled.units.outfeed import OutfeedEngine
 from tilesim.tiled.units.ring import RingStop
+from tilesim.tiled.units.ring_producer import ORDINAL
+from tilesim.tiled.units.tensor_control import Share
 from tilesim.tiled.units.tile import Tile
+
+Holds = Mapping[tuple[str, int | None], int]
+"""Cycles by instruction and tile."""
+NO_HOLDS: Holds = {}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a run that begins in cycle ``start``: what each tile does in it for each layer."""
+
+    start: int
+    shares: list[dict[int, Share]]
 
 
 class ClassifierStation:
@@ -47,19 +64,30 @@ class ClassifierStation:
 
 
 class Chip:
-    """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired."""
+    """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
+    the first transfers that meet on the ring end the run.
+    """
 
     def __init__(
-        self, topology: Topology, samples: int, recorder: Recorder | None, retired: Callable[[int, str], None]
+        self,
+        topology: Topology,
+        samples: int,
+        recorder: Recorder | None,
+        retired: Callable[[int, str], None],
+        strict: bool = False,
     ) -> None:
         self.topology = topology
         self.clock = Clock()
         self.units: list[Unit] = []
+        self.parts: list[Part] = []
         self._recorder = recorder
         tiles = topology.tiles
         self.stops = [self._ring_stop(node) for node in range(tiles + 3)]
         for stop, following in zip(self.stops, [*self.stops[1:], self.stops[0]], strict=True):
             stop.connect(following)
+        self.monitor = Monitor(self.clock, tiles, strict, self._transfers_on_ring)
+        for stop, passage in zip(self.stops, self.monitor.passages, strict=True):
+            stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
         self.host_infeed = HostInfeed(self.clock, self._unit("chip.host.infeed"), topology)
         self.host_outfeed = HostOutfeed(self.clock, self._unit("chip.host.outfeed"), topology)
@@ -67,7 +95,13 @@ class Chip:
             self.clock, self._unit("chip.infeed"), topology, self.data_memory, self.host_infeed, self.stops[0]
         )
         self.outfeed = OutfeedEngine(
-            self.clock, self._unit("chip.outfeed"), topology, self.host_outfeed, self.stops[-1]
+            self.clock,
+            self._unit("chip.outfeed"),
+            topology,
+            self.host_outfeed,
+            self.stops[-1],
+            self.infeed.forwarded,
+            self._raise_outfeed,
         )
         arbiter = Arbiter(self.clock)
         self.tiles = [
@@ -89,27 +123,50 @@ class Chip:
             self.clock, self._unit("chip.controller"), topology, self.bus[0], self.infeed.buffer, self.outfeed.buffer
         )
 
+        self._circulation = Circulation(self.clock, self.stops, self.units, self._awaits_tails)
+        for stop in self.stops:
+            stop.on_miss = self._circulation.start
+
     def fill(self, segments: tuple[DataSegment, ...]) -> None:
         """Put a program's parameters into data memory."""
         for segment in segments:
             self.data_memory.check(segment.address, segment.address + segment.data.size)
             self.data_memory.bytes[:, segment.address : segment.address + segment.data.size] = segment.data
+        self.host_infeed.share(max((each.address + each.data.size for each in segments), default=0))
 
-    def run(self, instructions: tuple[Instruction, ...], host_rows: list[Bytes]) -> tuple[int, int]:
-        """Issue the instructions and feed the rows until nothing happens any more; the first cycle, and that after
-        the last.
+    def run(
+        self,
+        instructions: tuple[Instruction, ...],
+        host_rows: list[Bytes],
+        section: str = "run",
+        holds: Holds = NO_HOLDS,
+        begins: Collection[str] = (),
+    ) -> tuple[int, int]:
+        """Issue the instructions of a section and feed the rows until nothing happens any more, or nothing new; the
+        first cycle, and that after the last.
 
-        The last cycle is that in which the last unit was at work or the last row reached the host.
+        The last cycle is that in which the last unit was at work or the last row reached the host. ``holds`` says
+        before which cycle, counted from the first, an instruction must not begin, on a tile or (None) anywhere. Behind
+        each of the scalar fences ``begins`` another of the ``parts`` begins.
         """
         start = self.clock.cycle
+        self.monitor.begin(section)
         for unit in self.units:
             unit.restart()
-        for tile in self.tiles:
-            tile.tensor.restart()
-        self.sequencer.start(instructions)
+        self._hold(holds, start)
+        self.parts = [self._part()]
+        self.infeed.restart()
+        self.sequencer.start(instructions, lambda label: self.parts.append(self._part()) if label in begins else None)
         self.host_infeed.start(host_rows, instructions)
         self.clock.run()
         return start, max(start, self.host_outfeed.last_arrival, *(unit.active_until for unit in self.units))
+
+    @property
+    def afloat(self) -> list[Afloat]:
+        """The rows that go round for ever."""
+        rows = ((stop.node, packet) for stop in self.stops for packet in stop.packets if self._circulation.endless)
+        found = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
+        return sorted(found, key=lambda each: (each.transfer.sender, each.transfer.ordinal, each.row, each.node))
 
     def close(self, end: int) -> None:
         """Book the rest of a run that ends at ``end``."""
@@ -118,8 +175,33 @@ class Chip:
         for unit in self.units:
             unit.close(end)
 
+    def _part(self) -> Part:
+        for tile in self.tiles:
+            tile.tensor.restart()
+        return Part(self.clock.cycle, [tile.tensor.shares for tile in self.tiles])
+
+    def _hold(self, holds: Holds, start: int) -> None:
+        everywhere = {label: start + cycle for (label, tile), cycle in holds.items() if tile is None}
+        for unit in (self.infeed.unit, self.outfeed.unit, self.classifier.unit):
+            unit.holds = everywhere
+        for each in self.tiles:
+            ours = {label: start + cycle for (label, tile), cycle in holds.items() if tile == each.index}
+            for engine in each.engines.values():
+                engine.unit.holds = everywhere | ours
+
+    def _transfers_on_ring(self) -> Iterator[Transfer]:
+        return (packet.transfer for stop in self.stops for packet in stop.packets if packet.transfer is not None)
+
+    def _awaits_tails(self) -> bool:
+        turn = self.infeed.unit.waiting
+        here = turn is not None and turn.reason is Reason.FLAG
+        return here or any(tile.flags.awaited(ORDINAL) for tile in self.tiles)
+
     def _raise_fence(self, increment: int) -> None:
         self.sequencer.counters.raise_by(FENCES, increment)
+
+    def _raise_outfeed(self) -> None:
+        self.sequencer.counters.raise_by(OUTFEEDS, 1)
 
     def _unit(self, track: str) -> Unit:
         unit = Unit(self.clock, track, self._recorder)

@@ -14,6 +14,7 @@ from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Classify
+from tilesim.tiled.rules.monitor import Transfer
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.ring import Packet, RingStop
@@ -50,7 +51,7 @@ class ClassifierTile:
         while True:
             self.unit.instruction = ""
             op: Classify = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
-            self.unit.instruction = op.label
+            yield from self.unit.begin(op.label)
             rows: list[Bytes] = []
             for _ in range(op.rows):
                 self._row = self._clock.event()
@@ -65,9 +66,10 @@ class ClassifierTile:
 
     def _reply(self, op: Classify, data: Bytes) -> Work:
         rows = data.shape[1] // self._row_bytes
+        transfer = Transfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
-            sent = self._stop.send(Packet(self._sink, row, k == rows - 1, op.label))
+            sent = self._stop.send(Packet(self._sink, row, k == rows - 1, op.label, transfer, k))
             yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
             yield self._clock.timeout(1)
             self.unit.spend(BUSY, moved_bytes=row.shape[1])

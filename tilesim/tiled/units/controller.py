@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import simpy
@@ -11,22 +11,24 @@ from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.instructions import WORD_BYTES, Infeed, Instruction, Outfeed, ScalarFence
+from tilesim.tiled.isa.instructions import WORD_BYTES, Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.instruction_bus import BusStop, Delivery, bus_words, header_of, send
+from tilesim.tiled.units.instruction_bus import BusStop, Delivery, bus_words, send
 
 Work = Generator[simpy.Event, Any, None]
 
 FENCES = "tile_fences"
 """The controller's counter of tile fences that are through."""
+OUTFEEDS = "outfeeds"
+"""The controller's counter of instructions that the outfeed is through with."""
 
 
 class Sequencer:
     """Sends tile instructions over the instruction bus, its own to the infeed and the outfeed, and waits at scalar
-    fences.
+    fences. What a tile is to broadcast goes to that tile's stop alone.
 
     Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. Source: US 19/025,090 [0045],
-    [0059]; US 2025/0265455 [0030].
+    [0059]; US 2025/0265455 [0030], [0037].
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class Sequencer:
         topology: Topology,
         first_stop: BusStop,
         infeed: Fifo[Infeed],
-        outfeed: Fifo[Outfeed],
+        outfeed: Fifo[Outfeed | Infeed],
     ) -> None:
         self.unit = unit
         self.counters = FlagFile(clock)
@@ -45,20 +47,22 @@ class Sequencer:
         self._topology = topology
         self._first_stop = first_stop
         self._infeed, self._outfeed = infeed, outfeed
+        self._starts = 0
+        self._outfeeds = 0
 
-    def start(self, instructions: tuple[Instruction, ...]) -> None:
-        self._clock.process(self._work(instructions))
+    def start(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> None:
+        """Issue instructions; ``passed(label)`` hears of each scalar fence when it is through."""
+        self._clock.process(self._work(instructions, passed))
 
-    def _work(self, instructions: tuple[Instruction, ...]) -> Work:
+    def _work(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> Work:
         for op in instructions:
             self.current = op
             self.unit.instruction = op.label
             if isinstance(op, ScalarFence):
                 yield from self._await_fences(op)
-            elif isinstance(op, Infeed):
-                yield from self._dispatch(self._infeed, op)
-            elif isinstance(op, Outfeed):
-                yield from self._dispatch(self._outfeed, op)
+                passed(op.label)
+            elif isinstance(op, Infeed | Outfeed):
+                yield from self._dispatch(op)
             else:
                 yield from self._broadcast(op)
         self.current = None
@@ -66,23 +70,41 @@ class Sequencer:
 
     def _broadcast(self, op: Instruction) -> Work:
         words = bus_words(op, self._topology.instruction_bus.width_bytes)
-        delivery = Delivery(header_of(op, self._topology.tiles), op, words)
+        stops = header_of(op, self._topology.tiles)
+        delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
+        self._starts = stops if isinstance(op, Broadcast) else 0
         yield from send(self._clock, self.unit, self._first_stop, delivery, self._topology.instruction_bus.hop_cycles)
         yield self._clock.timeout(words)
         self.unit.spend(BUSY, moved_bytes=op.words * WORD_BYTES)
 
-    def _dispatch(self, queue: Fifo[Any], op: Instruction) -> Work:
-        yield from self.unit.wait(queue.room(), Reason.FIFO, lambda: f"a place in the buffer of the {op.mnemonic}")
+    def _dispatch(self, op: Infeed | Outfeed) -> Work:
+        """Rows that are forwarded concern both: the outfeed takes them, the infeed sends them."""
+        queues: list[Fifo[Any]] = []
+        if isinstance(op, Infeed):
+            queues.append(self._infeed)
+        if isinstance(op, Outfeed) or op.source == "ring":
+            queues.append(self._outfeed)
+        for queue in queues:
+            yield from self.unit.wait(queue.room(), Reason.FIFO, lambda: f"a place in the buffer of the {op.mnemonic}")
         yield self._clock.timeout(1)
         self.unit.spend(BUSY)
-        queue.put(op)
+        for queue in queues:
+            queue.put(op)
+        self._outfeeds += self._outfeed in queues
 
     def _await_fences(self, op: ScalarFence) -> Work:
         met = self.counters.reached(FENCES, op.count)
         yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
         self.counters.raise_by(FENCES, -op.count)
+        if op.idle:
+            left = self.counters.reached(OUTFEEDS, self._outfeeds)
+            yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
         yield self._clock.timeout(1)
         self.unit.spend(BUSY)
+
+    def _describe_outfeed(self) -> str:
+        through = self.counters.count(OUTFEEDS)
+        return f"the outfeed to be through with {self._outfeeds} instructions; so far it is with {through}"
 
     def _describe(self, op: ScalarFence) -> str:
         return f"{op.count} tile fences to be through; so far {self.counters.count(FENCES)} are"

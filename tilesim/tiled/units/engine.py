@@ -20,6 +20,7 @@ from tilesim.tiled.isa.fields import Flag, Nest, Watcher
 from tilesim.tiled.isa.instructions import Work as EngineInstruction
 from tilesim.tiled.units import ttu
 from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.ttu import TraversalForm
 
 Op = TypeVar("Op", bound=EngineInstruction)
 Work = Generator[simpy.Event, Any, None]
@@ -40,7 +41,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the engines of one tile share; the arbiter is the chip's.
+    """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all their TTUs are built.
 
     ``retired(label)`` hears of every instruction that has; ``raisers(flag)`` names those here that will still raise it.
     """
@@ -52,6 +53,7 @@ class Surroundings:
     buffer_depth: int
     retired: Callable[[str], None]
     raisers: Callable[[Flag], list[str]]
+    ttu: TraversalForm
 
 
 class Engine(ABC, Generic[Op]):
@@ -60,15 +62,16 @@ class Engine(ABC, Generic[Op]):
     Each completed loop that an instruction produces on raises ``flag``; ``awaited`` is the flag that held its loops
     last.
 
-    Timing: an instruction that arrives at cycle t in an idle engine starts at t; the next one starts in the cycle in
-    which the one before retires. Source: US 19/025,090 [0048]-[0054]; US 2025/0265455 [0031].
+    Timing: an instruction that arrives at cycle t in an idle engine starts at t, or as much later as its TTU needs for
+    the first address; the next one arrives there in the cycle in which the one before retires. Source: US 19/025,090
+    [0048]-[0054]; US 2025/0265455 [0031].
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, flag: Flag) -> None:
+    def __init__(self, tile: Surroundings, unit: Unit, flag: Flag, buffer: Fifo[Op] | None = None) -> None:
         self.tile = tile
         self.unit = unit
         self.flag = flag
-        self.buffer: Fifo[Op] = Fifo(tile.clock, tile.buffer_depth)
+        self.buffer: Fifo[Op] = Fifo(tile.clock, tile.buffer_depth) if buffer is None else buffer
         self.unfinished: list[Op] = []
         self.awaited: Flag | None = None
         self._drained: list[simpy.Event] = []
@@ -92,8 +95,15 @@ class Engine(ABC, Generic[Op]):
             event.succeed()
         return event
 
+    def await_address(self) -> Work:
+        """Wait for the first address of the instruction that has just come."""
+        if self.tile.ttu.fill_cycles:
+            filled = self.tile.clock.timeout(self.tile.ttu.fill_cycles)
+            yield from self.unit.wait(filled, Reason.TRAVERSAL, lambda: "its first address")
+
     def watch(self, watchers: tuple[Watcher, ...]) -> Work:
-        """Wait for the watchers that hold the instruction as a whole."""
+        """Wait for the first address, and for the watchers that hold the instruction as a whole."""
+        yield from self.await_address()
         for watcher in watchers:
             if watcher.loop is None:
                 yield from self.await_flag(Gate(0, watcher.flag, watcher.expected))
@@ -159,7 +169,7 @@ class Engine(ABC, Generic[Op]):
         while True:
             self.unit.instruction = ""
             op: Op = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION, lambda: "an instruction")
-            self.unit.instruction = op.label
+            yield from self.unit.begin(op.label)
             yield from self.execute(op)
             self.unfinished.pop(0)
             self.tile.retired(op.label)
@@ -169,10 +179,10 @@ class Engine(ABC, Generic[Op]):
                     event.succeed()
 
 
-def gates(nest: Nest, watchers: tuple[Watcher, ...]) -> list[Gate]:
-    """Where the iterations of a nest stall, in order."""
+def gates(nest: Nest, watchers: tuple[Watcher, ...], groups: int = 1) -> list[Gate]:
+    """Where the iterations of a nest, of so many ``groups`` each, stall, in order."""
     found = [
-        Gate(int(start), watcher.flag, watcher.expected + k * watcher.stride)
+        Gate(int(start) * groups, watcher.flag, watcher.expected + k * watcher.stride)
         for watcher in watchers
         if watcher.loop is not None
         for k, start in enumerate(ttu.starts(nest, watcher.loop))
@@ -188,6 +198,6 @@ def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[
     return found
 
 
-def completions(nest: Nest, loop: str | None) -> list[int]:
-    """After how many iterations the produced loop has completed, each time."""
-    return [] if loop is None else ttu.completions(nest, loop).tolist()
+def completions(nest: Nest, loop: str | None, groups: int = 1) -> list[int]:
+    """After how many groups the produced loop has completed, each time."""
+    return [] if loop is None else (ttu.completions(nest, loop) * groups).tolist()

@@ -18,26 +18,33 @@ from tilesim.tiled.isa.instructions import Infeed, Instruction
 from tilesim.tiled.topology import Topology
 
 QUEUED_ROWS = 8
-"""Rows that may wait at the controller for an infeed, beside those on their way. Assumption."""
+"""Rows that may wait at the controller for an infeed beside those in data memory and on their way. Assumption."""
 
 Work = Generator[simpy.Event, Any, None]
 
 
 class HostInfeed:
-    """Sends rows of activations, in the order in which the host's driver queued them, from the first cycle of the
-    inference on.
+    """Sends rows of activations, in the order in which the host's driver queued them, from the first cycle of the run
+    on; rows of later inferences wait at the controller until their time has come.
 
     Timing: row k of r bytes is at the controller at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles, if there is
-    a place in the queue. Source: US 19/025,090 [0058]; bandwidth, latency and queue are assumptions.
+    a place in the queue, which is as long as data memory has room beside parameters. Source: US 19/025,090 [0058];
+    bandwidth, latency and queue are assumptions, and so is that passing through data memory takes no time.
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
         row_cycles = ceil(topology.wide_memory.row_bytes / topology.host.bytes_per_cycle)
         self.rows: Fifo[Bytes] = Fifo(clock, QUEUED_ROWS + topology.host.latency_cycles // row_cycles)
         self.unit = unit
+        self._memory_bytes = topology.data_memory.size_bytes
+        self._row_bytes = topology.wide_memory.row_bytes
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles
         self._bytes_per_cycle = topology.host.bytes_per_cycle
+
+    def share(self, parameter_bytes: int) -> None:
+        """Leave the first bytes of data memory to parameters, and queue rows in the others."""
+        self.rows.depth += (self._memory_bytes - parameter_bytes) // self._row_bytes
 
     def start(self, rows: list[Bytes], instructions: Iterable[Instruction] = ()) -> None:
         """Send ``rows`` for the infeeds among ``instructions``."""
@@ -64,7 +71,7 @@ class HostOutfeed:
     def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
         self.unit = unit
         self.received: dict[int, list[Bytes]] = {}
-        self.last_arrival = 0
+        self.arrivals: dict[int, int] = {}
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles
         self._bytes_per_cycle = topology.host.bytes_per_cycle
@@ -75,8 +82,17 @@ class HostOutfeed:
         self.unit.instruction = sender
         yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
         self.unit.spend(BUSY, moved_bytes=row.shape[1])
-        self.last_arrival = self._clock.cycle + self._latency_cycles
+        self.arrivals[output] = self._clock.cycle + self._latency_cycles
         self.received.setdefault(output, []).append(row)
+
+    @property
+    def last_arrival(self) -> int:
+        """The cycle in which the last row was at the host."""
+        return self.arrival(self.arrivals)
+
+    def arrival(self, outputs: Iterable[int]) -> int:
+        """The cycle in which the last row of some outputs was at the host; 0 if there is none."""
+        return max((self.arrivals[output] for output in outputs if output in self.arrivals), default=0)
 
     def output(self, output: int) -> Bytes:
         """All bytes of one output, (samples, bytes)."""

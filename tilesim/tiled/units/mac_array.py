@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.add import add
 from tilesim.arithmetic.average import average
 from tilesim.arithmetic.matmul import exact_matmul, magnitude
+from tilesim.arithmetic.multiply import multiply
 from tilesim.tiled.isa.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.operands import Operands, Stream
@@ -57,8 +58,11 @@ class MacArray:
                 sums = average(self._steps(op, operands, first, end), op.scaling)
             case Operation.MAXIMUM:
                 sums = self._compare_bytes(op, operands, first, end)
-            case Operation.ADD:
-                sums = self._add_pairs(op, operands, first, end)
+            case Operation.ADD | Operation.MULTIPLY:
+                combine = add if op.operation is Operation.ADD else multiply
+                sums = combine(op.rule, *self._pairs(op, operands, first, end), op.scaling)
+            case Operation.TABLE:
+                sums = self._step(op, operands.input, first, end, 0, operands.lane_bound).astype(np.int32)
         if operands.sums_in is not None:
             rows = self._memories.wide.operands(operands.sums_in.at(first, end)[:, 0], 4 * operands.lane_bound)
             sums = sums + rows.view(np.int32)
@@ -104,11 +108,11 @@ class MacArray:
     def _compare_bytes(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
         return reduce(np.maximum, self._steps(op, operands, first, end)).astype(np.int32)
 
-    def _add_pairs(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
+    def _pairs(self, op: TensorOp, operands: Operands, first: int, end: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What the lanes get of both operands."""
         assert operands.input_b is not None
-        a = self._step(op, operands.input, first, end, 0, operands.lane_bound)
-        b = self._step(op, operands.input_b, first, end, 0, operands.lane_bound)
-        return add(op.rule, a, b, op.scaling)
+        a, b = (self._step(op, each, first, end, 0, operands.lane_bound) for each in (operands.input, operands.input_b))
+        return a, b
 
     @property
     def _samples(self) -> int:

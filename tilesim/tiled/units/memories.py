@@ -8,24 +8,37 @@ Source: US 2025/0265455 [0034] (single-ported, single-banked); the priority orde
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.sim.memory import Memory
 from tilesim.sim.pipe import Slot
 from tilesim.sim.port import Port
+from tilesim.tiled.isa.fields import MemoryName, Side
 from tilesim.tiled.topology import Topology
 
 
 class WideRank(IntEnum):
-    """Clients of the wide port, highest priority first."""
+    """Clients of the wide port, highest priority first; the mesh's only where it joins wide memories."""
 
     RING_COMMIT = 0
     RING_PRODUCER = 1
-    NARROW_TO_WIDE = 2
-    WIDE_TO_NARROW = 3
-    SUM_WRITE = 4
-    SUM_READ = 5
-    WEIGHT_READ = 6
+    MESH_IN_NORTH = 2
+    MESH_IN_EAST = 3
+    MESH_IN_SOUTH = 4
+    MESH_IN_WEST = 5
+    MESH_OUT_NORTH = 6
+    MESH_OUT_EAST = 7
+    MESH_OUT_SOUTH = 8
+    MESH_OUT_WEST = 9
+    NARROW_TO_WIDE = 10
+    WIDE_TO_NARROW = 11
+    SUM_WRITE = 12
+    SUM_READ = 13
+    WEIGHT_READ = 14
 
 
 class NarrowReadRank(IntEnum):
@@ -50,12 +63,31 @@ class NarrowWriteRank(IntEnum):
     OUTPUT = 5
 
 
+@dataclass(frozen=True)
+class WordPort:
+    """A memory as a mesh engine uses it: narrow words, one a cycle.
+
+    An access moves ``words_per_access`` of them: 1, or a row's, which then pass through a register of the engine, so
+    that the memory is touched with the first of them when it is read, with the last one when it is written.
+    """
+
+    memory: Memory
+    slot: Slot
+    words_per_access: int
+    word_bytes: int
+
+    def words(self, accesses: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The address of every word of the ``accesses``."""
+        return (accesses[:, None] + np.arange(self.words_per_access) * self.word_bytes).reshape(-1)
+
+
 class TileMemories:
     """The narrow and the wide memory of one tile with their ports."""
 
     def __init__(self, name: str, topology: Topology, samples: int) -> None:
         self.word_bytes = topology.narrow_memory.word_bytes
         self.row_bytes = topology.wide_memory.row_bytes
+        self._mesh_destination = MemoryName(topology.mesh.destination)
         self.narrow = Memory(f"{name}.narrow_memory", topology.narrow_memory.size_bytes, samples)
         self.wide = Memory(f"{name}.wide_memory", topology.wide_memory.size_bytes, samples)
         self.narrow_read = Port(f"{name}.narrow_memory.read", 1, len(NarrowReadRank))
@@ -70,3 +102,20 @@ class TileMemories:
 
     def wide_access(self, rank: WideRank) -> Slot:
         return Slot(self.wide_port, rank)
+
+    def mesh_out(self, memory: MemoryName, side: Side) -> WordPort:
+        """What the mesh-out engine at ``side`` reads."""
+        name = f"MESH_OUT_{side.name}"
+        slot = self.wide_access(WideRank[name]) if memory == MemoryName.WIDE else self.reading(NarrowReadRank[name])
+        return self._word_port(memory, slot)
+
+    def mesh_in(self, side: Side) -> WordPort:
+        """What the mesh-in engine at ``side`` writes."""
+        name, memory = f"MESH_IN_{side.name}", self._mesh_destination
+        slot = self.wide_access(WideRank[name]) if memory == MemoryName.WIDE else self.writing(NarrowWriteRank[name])
+        return self._word_port(memory, slot)
+
+    def _word_port(self, memory: MemoryName, slot: Slot) -> WordPort:
+        wide = memory == MemoryName.WIDE
+        words = self.row_bytes // self.word_bytes if wide else 1
+        return WordPort(self.wide if wide else self.narrow, slot, words, self.word_bytes)

@@ -1,16 +1,18 @@
-"""A mesh-in DMA engine: words from one side, or a fill, into narrow memory."""
+"""A mesh-in DMA engine: words from one side, or a fill, into the memory that the mesh joins."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Any
+
 import numpy as np
+import simpy
 
 from tilesim.sim.pipe import Costs, Pipe
 from tilesim.sim.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import MeshIn
-from tilesim.tiled.units import ttu
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates
-from tilesim.tiled.units.memories import NarrowWriteRank
 from tilesim.tiled.units.mesh_link import Addresses, MeshLink, Transfer
 
 FILL_WORDS = 2
@@ -18,7 +20,8 @@ FILL_WORDS = 2
 
 
 class MeshInEngine(Engine[MeshIn]):
-    """Writes the words that the neighbour sends, or the fill byte (the zero point of what is filled), a word a cycle.
+    """Writes the words that the neighbour sends, or the fill byte (the zero point of what is filled), a word a cycle;
+    into wide memory a row with its last word, the others of which have been gathered in a register.
 
     Timing: unloaded, a fill of n words takes n + 1 cycles from start to retirement; words from the neighbour are timed
     by :class:`~tilesim.tiled.units.mesh_link.MeshLink`. Peak rate one word a cycle. Source: US 19/025,090 [0055]; the
@@ -30,41 +33,53 @@ class MeshInEngine(Engine[MeshIn]):
 
     def __init__(self, tile: Surroundings, unit: Unit, side: Side) -> None:
         super().__init__(tile, unit, Flag(f"mesh_{side}_in"))
+        self._writing = tile.memories.mesh_in(side)
 
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)
-        words = ttu.addresses(op.write.nest, op.write.reference)
-        yield from self._receive(op, words) if op.fill is None else self._fill(op, words, op.fill % 256)
+        accesses = self.tile.ttu.addresses(op.write.nest, op.write.reference)
+        if op.fill is None:
+            pipe = yield from self._receive(accesses)
+            hold = pipe.hold_writes
+        else:
+            pipe = self._fill(accesses, op.fill % 256)
+            hold = pipe.hold
+        nest, words = op.write.nest, self._writing.words_per_access
+        yield from self.follow(pipe, hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
+        self.unit.waiting = None
 
-    def _receive(self, op: MeshIn, words: Addresses) -> Work:
+    def _receive(self, accesses: Addresses) -> Generator[simpy.Event, Any, Pipe]:
         assert self.link is not None
         arrival = self.link.transfer()
         transfer: Transfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
-        transfer.receive(words)
+        transfer.receive(accesses)
         self.unit.waiting = Wait(Reason.FIFO, self.tile.clock.cycle, self.link.describe_sender)
-        pipe, nest = transfer.pipe, op.write.nest
-        self.tile.arbiter.add(pipe, [self.link.writing])
-        yield from self.follow(pipe, pipe.hold_writes, gates(nest, op.wait), completions(nest, op.produce))
-        self.unit.waiting = None
+        self.tile.arbiter.add(transfer.pipe, [self._writing.slot])
+        return transfer.pipe
 
-    def _fill(self, op: MeshIn, words: Addresses, fill_byte: int) -> Work:
-        memories = self.tile.memories
-        samples = memories.narrow.bytes.shape[0]
+    def _fill(self, accesses: Addresses, fill_byte: int) -> Pipe:
+        memory, each = self._writing.memory, self._writing.words_per_access
+        access_bytes = each * self._writing.word_bytes
 
         def move(first: int, end: int) -> None:
-            fill = np.full((samples, end - first, memories.word_bytes), fill_byte, np.uint8)
-            memories.narrow.write_words(words[first:end], fill)
+            written = accesses[first // each : end // each]
+            if written.size:
+                memory.write_words(
+                    written, np.full((len(memory.bytes), len(written), access_bytes), fill_byte, np.uint8)
+                )
 
-        ones = np.ones(len(words), np.int64)
+        ones = np.ones(len(accesses) * each, np.int64)
         pipe = Pipe(
             self.tile.clock.cycle,
             Costs(0 * ones, ones, ones),
             FILL_WORDS,
             issue=[],
             extra=None,
-            write=memories.writing(NarrowWriteRank[f"MESH_IN_{op.side.name}"]),
+            write=self._writing.slot,
             move=move,
             book=self.book,
+            write_every=each,
             every_span=self.unit.recording,
         )
-        yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce))
+        self.tile.arbiter.add(pipe, pipe.slots)
+        return pipe

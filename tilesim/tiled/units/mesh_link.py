@@ -6,6 +6,7 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
+from tilesim.sim.memory import Bytes
 from tilesim.sim.pipe import Activity, Costs, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Side
@@ -13,7 +14,7 @@ from tilesim.tiled.isa.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.neighbours import OPPOSITE
 from tilesim.tiled.topology import Mesh
 from tilesim.tiled.units.engine import Engine
-from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank
+from tilesim.tiled.units.memories import WordPort
 
 Addresses = NDArray[np.int64]
 
@@ -22,30 +23,31 @@ class MeshLink:
     """Joins the mesh-out engine ``sender`` of a tile, at ``side``, to the mesh-in engine ``receiver`` of its neighbour.
 
     The k-th transfer of the one meets the k-th of the other, whichever end comes first. Words may leave before anybody
-    is there to take them; a link holds ``mesh.credits`` words that were read and are not yet written.
+    is there to take them; a link holds ``mesh.credits`` words that were read and are not yet written. In wide memory a
+    word counts as read, or written, when it is taken from, or put into, the register for its row; only with a row's
+    first word is the memory read, and with its last one written, and that word waits for the port.
 
-    Timing: a word that is read in cycle t can be written from t + hop_cycles on, and its credit can be used in the
-    cycle after the write. Unloaded, with c credits, a hop of h cycles and a receiver that waits, the sender reads word
-    k (from 0) in its cycle (k // c) * max(c, h + 1) + k % c, and both ends retire h + 1 cycles after it has read the
-    last: n words take n + h cycles if c > h. Peak rate min(1, c / (h + 1)) words a cycle. Source: US 19/025,090
-    [0053]-[0055]; US 2025/0265455 [0029]; that there are credits is from libedgetpu's register names, all numbers are
-    assumptions.
+    Timing, the same for both memories: a word that is read in cycle t can be written from t + hop_cycles on, and its
+    credit can be used in the cycle after the write. Unloaded, with c credits, a hop of h cycles and a receiver that
+    waits, the sender reads word k (from 0) in its cycle (k // c) * max(c, h + 1) + k % c, and both ends retire h + 1
+    cycles after it has read the last: n words take n + h cycles if c > h. Peak rate min(1, c / (h + 1)) words a cycle.
+    Source: US 19/025,090 [0053]-[0055]; US 2025/0265455 [0029], [0032]; that there are credits is from libedgetpu's
+    register names, the registers for rows and all numbers are assumptions.
     """
 
     def __init__(self, unit: Unit, mesh: Mesh, side: Side, sender: Engine[MeshOut], receiver: Engine[MeshIn]) -> None:
         self.unit = unit
         self.mesh = mesh
         self.sender, self.receiver = sender, receiver
-        self.reading = sender.tile.memories.reading(NarrowReadRank[f"MESH_OUT_{side.name}"])
-        self.writing = receiver.tile.memories.writing(NarrowWriteRank[f"MESH_IN_{OPPOSITE[side].name}"])
+        self.writing = receiver.tile.memories.mesh_in(OPPOSITE[side])
         self._offered: Transfer | None = None
         self._awaited: simpy.Event | None = None
 
-    def send(self, words: Addresses) -> Transfer:
-        """The sender begins to send the narrow words at ``words`` in this cycle."""
+    def send(self, reading: WordPort, accesses: Addresses) -> Transfer:
+        """The sender begins to send what it reads at ``accesses`` in this cycle."""
         self.unit.spend("idle")
         self.unit.instruction = self.sender.unit.instruction
-        transfer = self._offered = Transfer(self, words)
+        transfer = self._offered = Transfer(self, reading, accesses)
         self._meet()
         return transfer
 
@@ -72,36 +74,47 @@ class MeshLink:
 class Transfer:
     """The words of one MeshOut on their way, and the accounts of the link and of its two ends meanwhile."""
 
-    def __init__(self, link: MeshLink, words: Addresses) -> None:
+    def __init__(self, link: MeshLink, reading: WordPort, accesses: Addresses) -> None:
         self._link = link
-        self._from = words
+        self._reading, self._writing = reading, link.writing
+        self._from = reading.words(accesses)
         self._to: Addresses | None = None
-        ones = np.ones(len(words), np.int64)
+        self._gathered: Bytes = np.zeros((len(reading.memory.bytes), 0, reading.word_bytes), np.uint8)
+        ones = np.ones(len(self._from), np.int64)
         self.pipe = Pipe(
             link.unit.clock.cycle,
             Costs(0 * ones, ones, ones),
             link.mesh.credits,
-            issue=[link.reading],
+            issue=[reading.slot],
             extra=None,
-            write=link.writing,
+            write=self._writing.slot,
             move=self._move,
             book=self._book,
             delay=link.mesh.hop_cycles - 1,
+            read_every=reading.words_per_access,
+            write_every=self._writing.words_per_access,
             every_span=link.unit.recording,
         )
         self.pipe.write_limit = 0  # until somebody takes them
 
-    def receive(self, words: Addresses) -> None:
-        """From this cycle on the receiver takes part; the words go to ``words``, as many as are sent."""
-        if len(words) != self.pipe.groups:
-            raise AssertionError(f"{self._link.unit.track} joins {self.pipe.groups} words to {len(words)}")
+    def receive(self, accesses: Addresses) -> None:
+        """From this cycle on the receiver takes part; the words go to ``accesses``, which hold as many as are sent."""
+        words = len(accesses) * self._writing.words_per_access
+        if words != self.pipe.groups:
+            raise AssertionError(f"{self._link.unit.track} joins {self.pipe.groups} words to {words}")
         self.pipe.hold_writes(self._link.unit.clock.cycle, self.pipe.groups)
-        self._to = words
+        self._to = accesses
 
     def _move(self, first: int, end: int) -> None:
         assert self._to is not None
-        source, target = self._link.sender.tile.memories, self._link.receiver.tile.memories
-        target.narrow.write_words(self._to[first:end], source.narrow.words(self._from[first:end], source.word_bytes))
+        each = self._writing.words_per_access
+        words = self._reading.memory.words(self._from[first:end], self._reading.word_bytes)
+        words = np.concatenate([self._gathered, words], axis=1)
+        accesses = self._to[first // each : end // each]
+        self._gathered = words[:, len(accesses) * each :]
+        if accesses.size:
+            whole = words[:, : len(accesses) * each]
+            self._writing.memory.write_words(accesses, whole.reshape(len(whole), len(accesses), -1))
 
     def _book(self, activity: Activity, cycles: int) -> None:
         link = self._link

@@ -6,7 +6,6 @@ import numpy as np
 
 from tilesim.sim.pipe import Costs, Pipe
 from tilesim.tiled.isa.instructions import NarrowToWide
-from tilesim.tiled.units import ttu
 from tilesim.tiled.units.engine import Engine, Work, completions, gates
 from tilesim.tiled.units.memories import NarrowReadRank, WideRank
 
@@ -24,8 +23,8 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
     def execute(self, op: NarrowToWide) -> Work:
         yield from self.watch(op.wait)
         memories = self.tile.memories
-        words = ttu.addresses(op.read.nest, op.read.reference)
-        rows = ttu.addresses(op.write.nest, op.write.reference)
+        words = self.tile.ttu.addresses(op.read.nest, op.read.reference)
+        rows = self.tile.ttu.addresses(op.write.nest, op.write.reference)
         words_per_row = memories.row_bytes // memories.word_bytes
 
         def move(first: int, end: int) -> None:

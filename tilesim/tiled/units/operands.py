@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -29,10 +30,11 @@ class Stream:
 
 class Operands:
     """Everything a tensorop addresses. ``group_nest`` are the loops outside the reduction, ``lanes`` each group's
-    lanes.
+    lanes; ``addresses`` is what the tile's TTUs make of a nest and a reference.
     """
 
-    def __init__(self, op: TensorOp) -> None:
+    def __init__(self, op: TensorOp, addresses: Callable[[Nest, Reference], Indices] = ttu.addresses) -> None:
+        self._addresses = addresses
         self.group_nest = ttu.without(op.nest, (*op.reduce, op.nest.loops[-1].name))
         self._step_nest = Nest(tuple(loop for loop in op.nest.loops if loop.name in op.reduce))
         self.count = prod(loop.bound for loop in self.group_nest.loops)
@@ -49,7 +51,7 @@ class Operands:
 
     def _stream(self, reference: Reference) -> Stream:
         steps = Reference(0, reference.strides)
-        return Stream(ttu.addresses(self.group_nest, reference), ttu.addresses(self._step_nest, steps))
+        return Stream(self._addresses(self.group_nest, reference), self._addresses(self._step_nest, steps))
 
     def _optional(self, reference: Reference | None) -> Stream | None:
         return None if reference is None else self._stream(reference)

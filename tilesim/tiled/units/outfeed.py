@@ -1,16 +1,17 @@
-"""The controller's outfeed: the ring's sink, on to the host."""
+"""The controller's outfeed: the ring's sink, on to the host or back to the infeed."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any
 
 import simpy
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
+from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.instructions import Outfeed
+from tilesim.tiled.isa.instructions import Infeed, Outfeed
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host import HostOutfeed
 from tilesim.tiled.units.ring import Packet, RingStop
@@ -19,17 +20,29 @@ Work = Generator[simpy.Event, Any, None]
 
 
 class OutfeedEngine:
-    """Takes rows at the ring's sink and sends them to the host, one at a time.
+    """Takes rows at the ring's sink and sends them to the host, or to the infeed that forwards them, one at a time.
 
-    Timing: a row taken in cycle t is on the host's link from t + 1 on. Source: US 19/025,090 [0058].
+    Timing: a row taken in cycle t is on the host's link, or at the infeed, from t + 1 on; if the infeed has no place
+    for it, no other one is taken meanwhile. Source: US 19/025,090 [0058]; US 2025/0265455 [0034].
     """
 
-    def __init__(self, clock: Clock, unit: Unit, topology: Topology, host: HostOutfeed, stop: RingStop) -> None:
-        self.buffer: Fifo[Outfeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
+    def __init__(
+        self,
+        clock: Clock,
+        unit: Unit,
+        topology: Topology,
+        host: HostOutfeed,
+        stop: RingStop,
+        forwarded: Fifo[Bytes],
+        through: Callable[[], None],
+    ) -> None:
+        self.buffer: Fifo[Outfeed | Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.unit = unit
         self._clock = clock
         self._host = host
         self._stop = stop
+        self._forwarded = forwarded
+        self._through = through
         self._row: simpy.Event | None = None
         stop.receiver = self
         clock.process(self._work())
@@ -37,15 +50,24 @@ class OutfeedEngine:
     def _work(self) -> Work:
         while True:
             self.unit.instruction = ""
-            op: Outfeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
-            self.unit.instruction = op.label
-            for _ in range(op.rows):
+            op: Outfeed | Infeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
+            yield from self.unit.begin(op.label)
+            for _ in range(op.rows if isinstance(op, Outfeed) else op.total_rows):
                 self._row = self._clock.event()
                 self._stop.poke()
                 packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a result row from the ring")
                 yield self._clock.timeout(1)
-                yield from self._host.receive(op.output, packet.row, op.label)
+                if isinstance(op, Outfeed):
+                    yield from self._host.receive(op.output, packet.row, op.label)
+                else:
+                    yield from self._forward(packet.row)
                 self.unit.spend(BUSY, moved_bytes=packet.row.shape[1])
+            self._through()
+
+    def _forward(self, row: Bytes) -> Work:
+        room = self._forwarded.room()
+        yield from self.unit.wait(room, Reason.FIFO, lambda: "the infeed to take a row that it forwards")
+        self._forwarded.put(row)
 
     def obstacle(self) -> str | None:
         return None if self._row is not None else "an outfeed to be posted"

@@ -7,8 +7,8 @@ outfeed), and back to source.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 import simpy
@@ -16,21 +16,33 @@ import simpy
 from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit, Wait
+from tilesim.tiled.rules.monitor import Passage, Transfer
 from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
 class Packet:
-    """A header bitmap, one wide row for each sample, and a tail bit on the last row of a transfer."""
+    """A header bitmap, one wide row for each sample, and a tail bit on the last row of a transfer.
+
+    ``transfer``, and ``number`` in it, are for the monitor: no unit knows where a row comes from.
+    """
 
     header: int
     row: Bytes
     tail: bool
     sender: str
+    transfer: Transfer | None = None
+    number: int = 0
+
+    def with_header(self, header: int) -> Packet:
+        """Several times faster than :func:`dataclasses.replace`."""
+        return Packet(header, self.row, self.tail, self.sender, self.transfer, self.number)
 
 
 class Receiver(Protocol):
-    """What takes packets off the ring at a stop."""
+    """What takes packets off the ring at a stop; its unit is engaged while an instruction for them is posted."""
+
+    unit: Unit
 
     def obstacle(self) -> str | None:
         """Why no packet can be taken in this cycle, in words; None if one can."""
@@ -44,22 +56,29 @@ class RingStop:
 
     In each cycle the head of the register is tested: a set bit means that the row is taken here (and the bit
     cleared); a packet with bits left is forwarded. Both happen together or not at all. A node's own packet enters the
-    link when nothing is forwarded.
+    link when nothing is forwarded. Where rows ``circulate``, one that finds nobody posted goes on with its bit set, and
+    may come by again; ``on_miss`` hears of it.
 
     Timing: a packet that leaves at t stands at the next stop at t + hop_cycles; one packet a cycle. A register has
     hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. ``on_tail`` hears at t + 1 of every
     tail packet that the stop sends, forwards or takes in t; one that it takes and forwards is one. Source: US
-    2025/0265455 [0033]-[0035], [0046]; hop, credits, forwarding before injection and counting tails are assumptions.
+    2025/0265455 [0033]-[0035], [0046], [0054]; hop, credits, forwarding before injection and counting tails are
+    assumptions.
     """
 
     def __init__(self, clock: Clock, topology: Topology, bit: int | None, link: Unit) -> None:
         self.link = link
         self.receiver: Receiver | None = None
         self.on_tail: Callable[[], None] | None = None
+        self.on_miss: Callable[[], None] | None = None
+        self.passage: Passage | None = None
         self.outgoing: deque[Packet] = deque()
-        self.credits = topology.ring.hop_cycles + 1
+        self._places = topology.ring.hop_cycles + 1
+        self._freed: deque[int] = deque()
+        self.node = 0 if bit is None else bit + 1
+        self.hop_cycles = topology.ring.hop_cycles
         self._clock = clock
-        self._hop_cycles = topology.ring.hop_cycles
+        self._circulates = topology.ring.no_consumer == "circulate"
         self._mask = 0 if bit is None else 1 << bit
         self._register: deque[tuple[int, Packet]] = deque()
         self._next: RingStop | None = None
@@ -87,10 +106,28 @@ class RingStop:
     @property
     def stuck(self) -> str | None:
         """The packet that stands here and why, in words."""
-        if self._register:
-            packet = self._register[0][1]
-            return f"a packet from {packet.sender} with bitmap {packet.header:#x} waits for {self._obstacle(packet)}"
-        return None
+        if not self._register:
+            return None
+        packet = self._register[0][1]
+        obstacle = self._obstacle(packet, self._taken_bit(packet))
+        return obstacle and f"a packet from {packet.sender} with bitmap {packet.header:#x} waits for {obstacle}"
+
+    @property
+    def packets(self) -> Iterator[Packet]:
+        """Those that stand here or are on their way here."""
+        return (packet for _, packet in self._register)
+
+    @property
+    def holds_packets(self) -> bool:
+        return bool(self._register)
+
+    def state(self) -> object:
+        """Everything that decides on what the stop does next, but for what others do."""
+        now = self._clock.cycle
+        packets = [(ready - now, packet.header, packet.transfer, packet.number) for ready, packet in self._register]
+        coming = [cycle - now for cycle in self._freed]
+        decisions = sorted(cycle - now for cycle in self._decisions)
+        return packets, len(self.outgoing), self.credits, coming, decisions
 
     def _decide(self, _: simpy.Event) -> None:
         now = self._clock.cycle
@@ -106,34 +143,43 @@ class RingStop:
         if not self._register or self._register[0][0] > now:
             return False
         packet = self._register[0][1]
-        if self._obstacle(packet) is not None:
-            if self._lacks_credit(packet):
+        taken = self._taken_bit(packet)
+        left = packet.header & ~taken
+        if self._obstacle(packet, taken) is not None:
+            if left and not self.credits:
                 self._await_credit()
             return False
         self._register.popleft()
         assert self._previous is not None
         self._previous.return_credit()
-        if packet.header & self._mask:
+        if taken:
             assert self.receiver is not None
+            if self.passage is not None and packet.transfer is not None:
+                self.passage.taken[self.receiver.unit.instruction].append(packet.transfer)
             self.receiver.take(packet)
+        elif left & self._mask and self.on_miss is not None:
+            self.on_miss()
         self._note(packet)
-        left = packet.header & ~self._mask
         if left:
-            self._transmit(replace(packet, header=left))
+            self._transmit(packet.with_header(left) if taken else packet)
         if self._register:
             self.poke(1)
         return bool(left)
 
-    def _obstacle(self, packet: Packet) -> str | None:
+    def _taken_bit(self, packet: Packet) -> int:
+        """The bit with which the packet is to be taken here; none if it goes past."""
+        bit = packet.header & self._mask
+        if bit and self._circulates and self.receiver is not None and not self.receiver.unit.engaged:
+            return 0
+        return bit
+
+    def _obstacle(self, packet: Packet, taken: int) -> str | None:
         """Why the packet can't go on in this cycle."""
-        if packet.header & self._mask and self.receiver is not None:
+        if taken and self.receiver is not None:
             obstacle = self.receiver.obstacle()
             if obstacle is not None:
                 return obstacle
-        return "a place at the next stop" if self._lacks_credit(packet) else None
-
-    def _lacks_credit(self, packet: Packet) -> bool:
-        return not self.credits and packet.header & ~self._mask != 0
+        return "a place at the next stop" if packet.header & ~taken and not self.credits else None
 
     def _await_credit(self) -> None:
         if self.link.waiting is None:
@@ -153,9 +199,14 @@ class RingStop:
 
     def _note(self, packet: Packet) -> None:
         """A packet passes here in this cycle."""
-        on_tail = self.on_tail
-        if packet.tail and on_tail is not None:
-            self._clock.timeout(1).callbacks.append(lambda _: on_tail())
+        if self.passage is not None and packet.transfer is not None:
+            self.passage.note(packet.transfer, packet.tail)
+        if packet.tail and self.on_tail is not None:
+            self._clock.timeout(1).callbacks.append(self._tail_passed)
+
+    def _tail_passed(self, _: simpy.Event) -> None:
+        assert self.on_tail is not None
+        self.on_tail()
 
     def _transmit(self, packet: Packet) -> None:
         assert self._next is not None
@@ -163,19 +214,24 @@ class RingStop:
         self.link.waiting = None
         self.link.instruction = packet.sender
         self.link.add(BUSY, 1, packet.row.shape[1])
-        self.credits -= 1
-        self._next.arrive(packet, self._hop_cycles)
+        self._places -= 1
+        self._next.arrive(packet, self.hop_cycles)
 
     def arrive(self, packet: Packet, after_cycles: int) -> None:
         """A packet is on the link and stands here ``after_cycles`` from now."""
         self._register.append((self._clock.cycle + after_cycles, packet))
         self.poke(after_cycles)
 
+    @property
+    def credits(self) -> int:
+        """Free places at the next stop."""
+        while self._freed and self._freed[0] <= self._clock.cycle:
+            self._freed.popleft()
+            self._places += 1
+        return self._places
+
     def return_credit(self) -> None:
         """The next stop has freed a place; it can be used from the next cycle on."""
-        self._clock.timeout(1).callbacks.append(self._credit)
-
-    def _credit(self, _: simpy.Event) -> None:
-        self.credits += 1
+        self._freed.append(self._clock.cycle + 1)
         if self.outgoing or self._register:
-            self.poke()
+            self.poke(1)

@@ -8,10 +8,10 @@ from itertools import count
 import numpy as np
 import simpy
 
+from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import ByteFilter, Flag
 from tilesim.tiled.isa.instructions import RingConsume
-from tilesim.tiled.units import ttu
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.packer import Packer, steps
@@ -29,12 +29,12 @@ class RingConsumer(Engine[RingConsume]):
     timing is an assumption.
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop) -> None:
+    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop, buffer: Fifo[RingConsume] | None = None) -> None:
         self._stop = stop
         self._packer: Packer | None = None
         self._address: int | None = None
         self._taken: simpy.Event | None = None
-        super().__init__(tile, unit, Flag.RING_READ_A)
+        super().__init__(tile, unit, Flag.RING_READ_A, buffer)
         stop.receiver = self
 
     def execute(self, op: RingConsume) -> Work:
@@ -42,7 +42,7 @@ class RingConsumer(Engine[RingConsume]):
         nest, memories = op.write.nest, self.tile.memories
         rises = Counter(completions(nest, op.produce))
         held = gates_by_round(nest, op.wait)
-        addresses = ttu.addresses(nest, op.write.reference).tolist()
+        addresses = self.tile.ttu.addresses(nest, op.write.reference).tolist()
         kept = op.filter or ByteFilter(rows=len(addresses), first=0, keep=memories.row_bytes, gap=0)
         self._packer = Packer(kept, len(addresses), len(memories.wide.bytes), memories.row_bytes)
         received = count()
@@ -70,8 +70,10 @@ class RingConsumer(Engine[RingConsume]):
             return None
         if self.unit.waiting is not None and self.unit.waiting.reason is Reason.FLAG:
             return f"its ring consumer, which waits for {self.unit.waiting.describe()}"
-        if self.unit.instruction:
+        if self.unit.engaged:
             return "its ring consumer, which writes a row"
+        if self.unfinished:
+            return f"its ring consumer, which has {self.unfinished[0].label} still to begin"
         return "a ring consumer to be posted"
 
     def take(self, packet: Packet) -> None:

@@ -6,10 +6,11 @@ from collections import Counter
 from functools import partial
 
 from tilesim.sim.clock import Phase
+from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import RingProduce
-from tilesim.tiled.units import ttu
+from tilesim.tiled.rules.monitor import Transfer
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring import Packet, RingStop
@@ -28,8 +29,8 @@ class RingProducer(Engine[RingProduce]):
     and one row at a time are assumptions.
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop) -> None:
-        super().__init__(tile, unit, Flag.RING_WRITE)
+    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop, buffer: Fifo[RingProduce] | None = None) -> None:
+        super().__init__(tile, unit, Flag.RING_WRITE, buffer)
         self._stop = stop
         stop.on_tail = partial(tile.flags.raise_by, ORDINAL)
 
@@ -41,13 +42,14 @@ class RingProducer(Engine[RingProduce]):
         nest = op.read.nest
         rises = Counter(completions(nest, op.produce))
         held = gates_by_round(nest, op.wait)
-        addresses = ttu.addresses(nest, op.read.reference)
+        addresses = self.tile.ttu.addresses(nest, op.read.reference)
+        transfer = Transfer(op.label, 0, self._stop.node, op.to)
         for row in range(len(addresses)):
             for gate in held.get(row, ()):
                 yield from self.await_flag(gate)
             yield from self._claim_port()
             data = self.tile.memories.wide.words(addresses[row : row + 1], self.tile.memories.row_bytes)[:, 0]
-            sent = self._stop.send(Packet(op.to, data, row == len(addresses) - 1, op.label))
+            sent = self._stop.send(Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row))
             yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
             yield self.tile.clock.timeout(1)
             self.unit.spend(BUSY, moved_bytes=self.tile.memories.row_bytes)

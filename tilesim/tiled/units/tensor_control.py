@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,11 +15,12 @@ from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.topology import Tile
-from tilesim.tiled.units.activation_unit import PARAMETER_ROWS, ActivationUnit
+from tilesim.tiled.units.activation_unit import ActivationUnit
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates
+from tilesim.tiled.units.interlock import chunks, last_writers
 from tilesim.tiled.units.mac_array import MacArray, cycles_per_step
 from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
-from tilesim.tiled.units.operands import Operands
+from tilesim.tiled.units.operands import Indices, Operands
 
 
 @dataclass
@@ -45,7 +47,8 @@ class TensorControl(Engine[TensorOp]):
     G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1; peak rate
     one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
     partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
-    waits a cycle; two ports hide both. Source: US 19/025,090 [0046]-[0051], [0064]; the output FIFO's depth is an
+    waits a cycle; two ports hide both. What a group reads and one before it writes: see
+    :mod:`~tilesim.tiled.units.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output FIFO's depth is an
     assumption.
     """
 
@@ -75,18 +78,19 @@ class TensorControl(Engine[TensorOp]):
         yield from self.watch(op.wait)
         start = self.tile.clock.cycle
         self._share.start = min(self._share.start, start)
-        operands = Operands(op)
+        operands = Operands(op, self.tile.ttu.addresses)
+        last = last_writers(operands, self.tile.memories)
         memories = self.tile.memories
         reads_wide = operands.weights is not None
         self.flag = Flag.PARTIAL_SUMS if operands.sums_out is not None else Flag.AVDATA
         pipe = Pipe(
             start,
-            self._costs(op, operands),
+            self._costs(op, operands, last),
             self._shape.output_fifo_groups,
             issue=_issue_ports(memories, reads_wide),
             extra=memories.wide_access(WideRank.SUM_READ),
             write=_write_port(memories, op),
-            move=lambda first, end: self._move(op, operands, first, end),
+            move=lambda first, end: self._move(op, operands, chunks(last, first, end)),
             book=self._book_both,
             every_span=self.unit.recording,
         )
@@ -96,23 +100,33 @@ class TensorControl(Engine[TensorOp]):
         yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
         self._share.end = self.tile.clock.cycle
 
+    def await_address(self) -> Work:
+        yield from super().await_address()
+        self._book_wait(Reason.TRAVERSAL, Reason.TRAVERSAL)
+
     def await_flag(self, gate: Gate) -> Work:
         yield from super().await_flag(gate)
         self._book_wait(Reason.FLAG, gate.flag)
 
-    def _costs(self, op: TensorOp, operands: Operands) -> Costs:
+    def _costs(self, op: TensorOp, operands: Operands, last: Indices) -> Costs:
         issues = np.full(operands.count, operands.steps * cycles_per_step(op), np.int64)
         extras = np.zeros(operands.count, np.int64)
         if operands.parameters is not None:
             rows = self._activation.row(operands.parameters.groups)
-            extras += PARAMETER_ROWS * np.r_[True, rows[1:] != rows[:-1]]
+            extras += self._activation.rows(op) * np.r_[True, rows[1:] != rows[:-1]]
         if operands.sums_in is not None:
             extras += 1
         word_bytes = self.tile.memories.word_bytes
         writes = np.ones_like(issues) if op.sums_out is not None else -(-operands.lanes // word_bytes)
-        return Costs(extras, issues, writes)
+        depth = self._shape.output_fifo_groups
+        apart = np.where(last < 0, depth, np.minimum(depth, np.arange(operands.count) - last))
+        return Costs(extras, issues, writes, apart if (apart < depth).any() else None)
 
-    def _move(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
+    def _move(self, op: TensorOp, operands: Operands, groups: Iterator[tuple[int, int]]) -> None:
+        for first, end in groups:
+            self._finish(op, operands, first, end)
+
+    def _finish(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
         sums = self._mac_array.sums(op, operands, first, end)
         if operands.sums_out is not None:
             row = np.ascontiguousarray(sums).view(np.uint8)

@@ -25,7 +25,9 @@ from tilesim.tiled.units.narrow_to_wide import NarrowToWideEngine
 from tilesim.tiled.units.ring import RingStop
 from tilesim.tiled.units.ring_consumer import RingConsumer
 from tilesim.tiled.units.ring_producer import RingProducer
+from tilesim.tiled.units.ring_queue import RingQueue
 from tilesim.tiled.units.tensor_control import TensorControl
+from tilesim.tiled.units.ttu import TraversalForm
 from tilesim.tiled.units.wide_to_narrow import WideToNarrowEngine
 
 
@@ -59,16 +61,20 @@ class Tile:
             topology.instruction_bus.buffer_depth,
             lambda label: retired(index, label),
             self._raisers,
+            TraversalForm(topology.tile),
         )
 
         def track(name: str) -> Unit:
             return unit(f"chip.tile{index}.{name}")
 
+        queue = RingQueue(clock, topology.instruction_bus.buffer_depth) if topology.ring.queue == "shared" else None
+        consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
+
         self.tensor = TensorControl(around, track("tensor"), track("mac_array"), topology.tile)
         self.engines: dict[EngineName, Engine[Any]] = {
             EngineName.TENSOR: self.tensor,
-            EngineName.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop),
-            EngineName.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop),
+            EngineName.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
+            EngineName.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop, produces),
             EngineName.NARROW_TO_WIDE: NarrowToWideEngine(around, track("narrow_to_wide"), Flag.NARROW_TO_WIDE),
             EngineName.WIDE_TO_NARROW: WideToNarrowEngine(around, track("wide_to_narrow"), Flag.WIDE_TO_NARROW),
         }

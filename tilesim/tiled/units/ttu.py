@@ -1,15 +1,17 @@
 """The tensor traversal unit: loop counters in, addresses out.
 
 A TTU keeps one counter a loop; all counters that roll over do so in the same cycle, and one address leaves a cycle.
-In the adder form each counter holds an already multiplied number, and an address is the base plus a sum of counters.
+In the adder form each counter holds an already multiplied number, which grows by a step, and an address is the base
+plus a sum of counters. In the multiplier form it holds an index, which a multiplier turns into an offset on its way.
 
-Source: US 19/025,090 [0038]-[0041], [0047]; US 10,248,908 (abstract) for the alternate limit.
+Source: US 19/025,090 [0038]-[0041], [0047]; US 9,875,100 (claim 1) for the multiplier form; US 10,248,908 (abstract)
+for the alternate limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -17,17 +19,55 @@ from numpy.typing import NDArray
 
 from tilesim.tiled.isa.fields import Nest, Reference
 from tilesim.tiled.isa.nests import iterations
+from tilesim.tiled.topology import Tile
 
 Indices = NDArray[np.int64]
 
 
-def addresses(nest: Nest, reference: Reference) -> Indices:
-    """The address stream of ``reference``, in the nest's order, one int64 an iteration."""
+def stepped(bound: int, stride: int) -> Indices:
+    """What a loop adds to the address, each time, in the adder form: a counter that begins at 0 and grows by a step."""
+    counter = np.full(bound, stride, np.int64)
+    counter[0] = 0
+    return np.add.accumulate(counter)
+
+
+def multiplied(bound: int, stride: int) -> Indices:
+    """What a loop adds to the address, each time, in the multiplier form: the index times the multiplier."""
+    return np.arange(bound, dtype=np.int64) * stride
+
+
+FORMS: Mapping[str, Callable[[int, int], Indices]] = {"adder": stepped, "multiplier": multiplied}
+"""How a loop's part of the address comes about, by the name that a topology has for it."""
+
+
+def addresses(nest: Nest, reference: Reference, form: str = "adder") -> Indices:
+    """The address stream of ``reference``, in the nest's order, one int64 an iteration; both forms give the same."""
     strides = dict(reference.strides)
     grid = np.full((), reference.base, np.int64)
     for loop in nest.loops:
-        grid = grid[..., None] + np.arange(loop.bound) * strides.get(loop.name, 0)
+        grid = grid[..., None] + FORMS[form](loop.bound, strides.get(loop.name, 0))
     return grid[_runs(nest)] if nest.alternate else grid.reshape(-1)
+
+
+@dataclass(frozen=True)
+class TraversalForm:
+    """How the TTUs of a tile are built.
+
+    Timing: one address a cycle; a multiplier's products pass through ``tile.multiplier_cycles`` registers, so that the
+    first address of each instruction comes as many cycles after the instruction, while flags may already be waited for;
+    an adder's is there at once. Source: assumption.
+    """
+
+    tile: Tile
+
+    @property
+    def fill_cycles(self) -> int:
+        """Cycles from an instruction to its first address."""
+        return self.tile.multiplier_cycles if self.tile.traversal == "multiplier" else 0
+
+    def addresses(self, nest: Nest, reference: Reference) -> Indices:
+        """The address stream of ``reference``."""
+        return addresses(nest, reference, self.tile.traversal)
 
 
 def completions(nest: Nest, loop: str) -> Indices:

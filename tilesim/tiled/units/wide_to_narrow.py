@@ -6,7 +6,6 @@ import numpy as np
 
 from tilesim.sim.pipe import Costs, Pipe
 from tilesim.tiled.isa.instructions import WideToNarrow
-from tilesim.tiled.units import ttu
 from tilesim.tiled.units.engine import Engine, Work, completions, gates
 from tilesim.tiled.units.memories import NarrowWriteRank, WideRank
 from tilesim.tiled.units.narrow_to_wide import ROW_BUFFERS
@@ -24,8 +23,8 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
     def execute(self, op: WideToNarrow) -> Work:
         yield from self.watch(op.wait)
         memories = self.tile.memories
-        rows = ttu.addresses(op.read.nest, op.read.reference)
-        words = ttu.addresses(op.write.nest, op.write.reference)
+        rows = self.tile.ttu.addresses(op.read.nest, op.read.reference)
+        words = self.tile.ttu.addresses(op.write.nest, op.write.reference)
         words_per_row = memories.row_bytes // memories.word_bytes
 
         def move(first: int, end: int) -> None:
