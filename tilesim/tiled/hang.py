@@ -6,28 +6,37 @@ from collections.abc import Iterator
 
 from tilesim.errors import HangError
 from tilesim.sim.unit import Reason
-from tilesim.tiled.isa.program import HostTensor
+from tilesim.tiled.causes import causes
+from tilesim.tiled.isa.program import HostTensor, Program
+from tilesim.tiled.rules.monitor import sentence
 from tilesim.tiled.units.chip import Chip
 
 
-def refuse(chip: Chip, section: str, start: int, outputs: tuple[HostTensor, ...] = ()) -> None:
-    """See to it that a section (``load`` or ``run``), begun in cycle ``start``, has come to its end.
+def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
+    """See to it that a section (``load`` or ``run``) of ``program``, begun in cycle ``start``, has come to its end.
 
     Raises:
-        HangError: it has not; a line for each unit that is in the middle of something, cycles counted from ``start``.
+        HangError: it has not, or rows go round the ring for ever; a line for each unit that is in the middle of
+            something, cycles counted from ``start``, one for what the program holds for each vain wait, and one for
+            everything that the monitor found.
     """
-    found = [*_stuck(chip, start), *_missing(chip, outputs)]
-    if found:
-        raise HangError("\n".join([f"the {section} program hangs after {chip.clock.cycle - start:,} cycles:", *found]))
+    outputs = program.outputs if section == "run" else ()
+    stuck, afloat = [*_stuck(chip, start), *_missing(chip, outputs)], chip.afloat
+    if stuck or afloat:
+        findings = chip.monitor.findings(afloat)
+        first = f"the {section} program hangs after {chip.clock.cycle - start:,} cycles:"
+        raise HangError("\n".join([first, *stuck, *causes(chip, program, section), *map(sentence, findings)]), findings)
 
 
 def _stuck(chip: Chip, start: int) -> Iterator[str]:
+    stops = [] if chip.afloat else chip.stops  # rows that go round wait now here, now there
+    passing = {stop.link for stop in chip.stops} - {stop.link for stop in stops}
     for unit in chip.units:
         wait = unit.waiting
-        if wait is not None and wait.reason is not Reason.INSTRUCTION:
+        if wait is not None and wait.reason is not Reason.INSTRUCTION and unit not in passing:
             where = f"{unit.track} in {unit.instruction}" if unit.instruction else unit.track
             yield f"{where} has waited since cycle {wait.since - start:,} for {wait.describe()}"
-    for stop in chip.stops:
+    for stop in stops:
         if stop.stuck is not None:
             yield f"{stop.link.track.replace('link', 'stop')}: {stop.stuck}"
     if chip.sequencer.current is not None:

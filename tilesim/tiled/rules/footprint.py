@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tilesim.tiled.isa.accesses import Access, accesses, sizes_bytes
 from tilesim.tiled.isa.instructions import Instruction, Work, counted_nest
@@ -26,7 +27,7 @@ class Footprint:
     def writes(self) -> bool:
         return self.operand in WRITTEN
 
-    @property
+    @cached_property
     def first(self) -> int:
         return (self.touched & -self.touched).bit_length() - 1
 

@@ -1,17 +1,18 @@
 """Two instructions of one tile that touch the same bytes must come in an order that flags, fences or a buffer
-enforce.
+enforce. What a tensorop itself writes and reads again needs none: its interlock sees to that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, combinations, product
 
 import numpy as np
 
-from tilesim.tiled.isa.fields import Traversal, Watcher
-from tilesim.tiled.isa.instructions import TensorOp, Work, counted_nest
+from tilesim.tiled.isa.fields import Engine, Traversal, Watcher
+from tilesim.tiled.isa.instructions import Work, counted_nest
 from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.footprint import Footprint, by_round, footprints
@@ -32,9 +33,15 @@ def hazards(program: Program) -> list[str]:
 class _Use:
     step: Step
     footprint: Footprint
+    topology: Topology
 
-    def rounds(self, topology: Topology) -> list[int] | None:
-        return by_round(self.step.op, self.footprint.operand, topology)
+    def meets(self, other: _Use) -> bool:
+        """Whether both touch some byte."""
+        return self.footprint.touched & other.footprint.touched != 0
+
+    @cached_property
+    def rounds(self) -> list[int] | None:
+        return by_round(self.step.op, self.footprint.operand, self.topology)
 
 
 def _tile_hazards(program: Program, tile: int) -> Iterator[str]:
@@ -43,22 +50,20 @@ def _tile_hazards(program: Program, tile: int) -> Iterator[str]:
     started = [step for step in order.steps if order.starts(step)]
     touched = {step: list(footprints(step.op, program.topology)) for step in started}
     yield from (f"tile {tile}: {sentence}" for sentence in vain_waits(order, touched))
-    for step in started:
-        yield from _own_hazards(tile, step, touched[step])
-    uses = [_Use(step, footprint) for step in started for footprint in touched[step]]
-    for a, b in _overlapping(uses):
-        if a.step.op.engine != b.step.op.engine and not order.ordered(a.step, b.step) and not _gated(order, a, b):
+    uses = [_Use(step, footprint, program.topology) for step in started for footprint in touched[step]]
+    for a, b in _elsewhere(uses):
+        if not order.ordered(a.step, b.step) and a.meets(b) and not _gated(order, a, b):
             yield _sentence(tile, a, b)
 
 
-def _overlapping(uses: list[_Use]) -> Iterator[tuple[_Use, _Use]]:
-    by_memory: dict[str, list[_Use]] = {}
+def _elsewhere(uses: list[_Use]) -> Iterator[tuple[_Use, _Use]]:
+    """Pairs in one memory, at least one of them writing, of two engines: the buffer of one keeps them in order."""
+    found: dict[tuple[str, Engine, bool], list[_Use]] = {}
     for use in uses:
-        by_memory.setdefault(use.footprint.memory, []).append(use)
-    for same in by_memory.values():
-        for a, b in combinations(same, 2):
-            if (a.footprint.writes or b.footprint.writes) and a.footprint.touched & b.footprint.touched:
-                yield a, b
+        found.setdefault((use.footprint.memory, use.step.op.engine, use.footprint.writes), []).append(use)
+    for (one, some), (other, others) in combinations(found.items(), 2):
+        if one[0] == other[0] and one[1] != other[1] and (one[2] or other[2]):
+            yield from product(some, others)
 
 
 def _gated(order: TileOrder, a: _Use, b: _Use) -> bool:
@@ -72,7 +77,7 @@ def _follows_by_rounds(order: TileOrder, first: _Use, then: _Use) -> bool:
     watchers = [watcher for watcher in then.step.op.wait if watcher.flag == flag]
     if not watchers or op.produce is None or first.step not in order.raisers(then.step, flag):
         return False
-    ahead, behind = (use.rounds(order.topology) for use in (first, then))
+    ahead, behind = (use.rounds for use in (first, then))
     if ahead is None or behind is None:
         return False
     before, raises = first.step.raised_to - increments(op), increments(op)
@@ -124,24 +129,6 @@ def _done_at(use: _Use, rows: Traversal) -> dict[int, int]:
     round_of_access = np.arange(len(addresses)) // (len(addresses) // iterations(nest))
     counts = base + 1 + np.searchsorted(ttu.completions(nest, op.produce), round_of_access, side="right")
     return dict(zip(addresses.tolist(), counts.tolist(), strict=True))
-
-
-def _own_hazards(tile: int, step: Step, own: list[Footprint]) -> Iterator[str]:
-    """An instruction may read what it writes only if each group reads just the bytes that it then writes."""
-    op = step.op
-    for read, write in product(own, own):
-        if read.writes or not write.writes or read.memory != write.memory or not read.touched & write.touched:
-            continue
-        in_place = isinstance(op, TensorOp) and _same_bytes(op, read.operand, write.operand)
-        if not in_place:
-            yield f"tile {tile}: {op.label or op.mnemonic} must not write bytes that its own {read.operand} reads"
-
-
-def _same_bytes(op: TensorOp, read: str, write: str) -> bool:
-    reference = getattr(op, read)
-    groups = ttu.addresses(ttu.without(op.nest, (*op.reduce, op.nest.loops[-1].name)), reference)
-    moved = any(name in op.reduce for name, _ in reference.strides)
-    return reference == getattr(op, write) and not moved and len(np.unique(groups)) == len(groups)
 
 
 def _sentence(tile: int, a: _Use, b: _Use) -> str:

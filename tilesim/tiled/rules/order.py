@@ -1,6 +1,6 @@
 """What happens before what, on one tile, whatever the timing.
 
-An instruction completes before another starts if it is ahead of it in the same engine's buffer, if it raises a flag
+An instruction completes before another starts if it is ahead of it in the same buffer, if it raises a flag
 to the count that the other waits for, if a fence stands between them that waits for its engine, or by a chain of
 these. The load program completes before the run program starts.
 """
@@ -34,6 +34,8 @@ RAISES: dict[type, Flag] = {
     NarrowToWide: Flag.NARROW_TO_WIDE,
     WideToNarrow: Flag.WIDE_TO_NARROW,
 }
+RING_ROLES = (Engine.RING_CONSUMER, Engine.RING_PRODUCER)
+"""Engines that have one buffer on a chip whose ``ring.queue`` is shared."""
 EXTERNAL = frozenset({Flag.RING_PRODUCER_A})
 """Flags that no instruction of the tile raises, but whatever passes on the ring: they order nothing here."""
 
@@ -71,6 +73,8 @@ class Step:
     number: int
     place: int
     epoch: int
+    behind: Step | None = None
+    """The instruction of another engine that is ahead of it in a buffer of both."""
     before: dict[Engine, int] = field(default_factory=dict)
     through: dict[Engine, int] = field(default_factory=dict)
     raised_to: int = 0
@@ -135,13 +139,19 @@ class TileOrder:
                 self._generation[flag] = self._generation.get(flag, 0) + 1
         elif isinstance(op, Work):
             queue = self._queues[op.engine]
-            step = Step(op, len(self.steps), len(queue), len(self._fences) - 1)
+            step = Step(op, len(self.steps), len(queue), len(self._fences) - 1, self._ahead(op))
             queue.append(step)
             self.steps.append(step)
             self._waits_in[id(step)] = dict(self._generation)
             flag = raised_flag(op)
             self._counts[flag] = step.raised_to = self._counts.get(flag, 0) + increments(op)
             self._raisers.setdefault((flag, self._generation.get(flag, 0)), []).append(step)
+
+    def _ahead(self, op: Work) -> Step | None:
+        if self.topology.ring.queue != "shared" or op.engine not in RING_ROLES:
+            return None
+        other = RING_ROLES[1 - RING_ROLES.index(op.engine)]
+        return self._queues[other][-1] if self._queues[other] else None
 
     def _check_reset(self, op: TileFence, flag: Flag) -> None:
         """An engine that is not waited for may raise the flag after the reset, or still wait for it."""
@@ -192,6 +202,8 @@ class TileOrder:
         ahead = [self._queues[engine][count - 1] for engine, count in self._fences[step.epoch].items() if count]
         if step.place:
             ahead.append(self._queues[step.op.engine][step.place - 1])
+        if step.behind is not None:
+            ahead.append(step.behind)
         return all(id(earlier) in self._finished for earlier in ahead) and all(
             self._met(step, watcher, self._started) for watcher in step.op.wait if watcher.loop is None
         )
@@ -209,9 +221,10 @@ class TileOrder:
     def _directly_before(self, step: Step) -> Iterator[Step]:
         if step.place:
             yield self._queues[step.op.engine][step.place - 1]
-        for watcher in step.op.wait:
-            if watcher.loop is None:
-                yield from self._awaited(step, watcher.flag, watcher.expected + self.strict)
+        if step.behind is not None:
+            yield step.behind
+        for watcher in step.op.wait:  # in a loop, too, it holds the first round
+            yield from self._awaited(step, watcher.flag, watcher.expected + self.strict)
 
     def _before_the_end(self, step: Step) -> Iterator[Step]:
         """What the loops of an instruction wait for while it works."""

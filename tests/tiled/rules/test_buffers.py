@@ -1,0 +1,22 @@
+"""The order of issue against the depth of the buffers."""
+
+import pytest
+
+from tests.tiled.rules.lines import consume, proof, send
+
+LATER = consume(2, 5) + send("z", 0, 1, rows=1) + consume(1, 1)
+"""Tile 1's five masters wait for a row that is issued behind them; the buffer holds four, and one is in hand."""
+
+
+@pytest.mark.parametrize(("masters", "stuck"), [(5, False), (6, True)])
+def test_a_full_buffer_must_not_wait_for_what_is_issued_behind_it(masters: int, stuck: bool) -> None:
+    first = "".join(send(f"p{k}", 1, 2, rows=1, wait="ring_read_a>=1") for k in range(masters))
+    found = proof(first, LATER.replace("r:5", f"r:{masters}"))
+    sentences = [each.sentence for each in found.refutations if each.rule == "buffers"]
+    assert bool(sentences) is stuck
+    if stuck:
+        assert sentences[0] == (
+            "p5 (ring_produce) can't be issued: the buffer of 4 instructions is full in which p0 (ring_produce of tile "
+            "1) stands first"
+        )
+        assert sentences[1].startswith("these wait in a circle: p0 (ring_produce of tile 1) waits for ring_read_a")

@@ -1,0 +1,114 @@
+"""``tilesim check``: what can be proven of a program before it runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from tilesim.cli.chip import SetOption, overrides
+from tilesim.cli.program import program_of
+from tilesim.cli.progress import progress
+from tilesim.tiled.rules.cached import overlaps_between
+from tilesim.tiled.rules.proof import Proof, Refutation, proof_of
+
+SCHEMA = "tilesim.check/1"
+REFUTED = 2
+"""The exit status."""
+
+PAIRS = {
+    "disjoint": "on disjoint nodes",
+    "queue": "of the same master",
+    "order": "in a proven order",
+    "single": "of single packets, which can't lie inside one another",
+    "open": "that can meet",
+}
+PROOFS = {
+    "flag": "by a flag",
+    "fence": "by a fence",
+    "section": "by the end of the load program",
+    "arrival": "by rows that must come first",
+}
+
+
+def check(
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROGRAM_OR_MODEL...",
+            help="Files of programs or models, or workloads' names; several are to share the chip.",
+            show_default=False,
+        ),
+    ],
+    topology: Annotated[
+        str,
+        typer.Option(
+            "--topology",
+            "-t",
+            metavar="NAME_OR_FILE",
+            help="The chip: see `tilesim topologies`; a program brings its own.",
+            show_default=False,
+        ),
+    ] = "",
+    set_: SetOption = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+) -> None:
+    """Prove that a program keeps to the chip's rules, or show how it can break them.
+
+    Nothing is run: what is proven holds whatever the delays. The exit status is 2 if anything is refuted.
+    """
+    with progress(f"checking {', '.join(models)}"):
+        programs = [program_of(model, topology, overrides(set_)) for model in models]
+        proofs = [proof_of(program) for program in programs]
+        together = list(overlaps_between(programs))
+    proven = not together and all(proof.proven for proof in proofs)
+    if json_:
+        typer.echo(json.dumps(_document(proven, proofs, together), indent=2))
+    else:
+        for model, proof in zip(models, proofs, strict=True):
+            typer.echo("\n".join(_lines(model, proof)))
+        for sentence in together:
+            typer.echo(f"refuted (parameters): {sentence}")
+    if not proven:
+        raise typer.Exit(REFUTED)
+
+
+def _document(proven: bool, proofs: list[Proof], together: list[str]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "proven": proven,
+        "programs": [proof.document() for proof in proofs],
+        "together": together,
+    }
+
+
+def _lines(model: str, proof: Proof) -> Iterator[str]:
+    verdict = "proven" if proof.proven else f"{len(proof.refutations)} refuted"
+    yield f"{proof.program.name} on {proof.program.topology.name}: {verdict}"
+    masters = proof.masters
+    if masters is not None:
+        pairs = [f"{count:,} {PAIRS[kind]}" for kind, count in masters.pairs.items() if count]
+        total = masters.pairs.total()
+        yield f"  {_counted(proof.transfers, 'transfer')} on the ring, {_counted(total, 'pair')}{_listed(pairs)}"
+        proofs = [f"{count:,} {PROOFS[kind]}" for kind, count in masters.proofs.items() if count]
+        if proofs:
+            yield f"  {_counted(masters.proofs.total(), 'order')} proven one by one{_listed(proofs)}"
+    for refutation in proof.refutations:
+        yield from _refuted(model, refutation)
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _listed(words: list[str]) -> str:
+    return f": {', '.join(words)}" if words else ""
+
+
+def _refuted(model: str, refutation: Refutation) -> Iterator[str]:
+    yield f"refuted ({refutation.rule}): {refutation.sentence}"
+    if refutation.start_times:
+        holds = " ".join(f"--hold {label}={cycle}" for label, cycle in refutation.start_times)
+        yield f"  to see them meet: tilesim run {model} --rules observe {holds}"

@@ -1,0 +1,246 @@
+"""Watches the ring in every run for transfers that meet, and for what comes of it.
+
+Two transfers *meet* when at some stop a packet of one lies between the first and the last of the other; back to back is
+legal. The hardware has nothing to notice that with: what is noted here changes nothing that a unit does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import simpy
+
+from tilesim.errors import CollisionError
+from tilesim.sim.clock import Clock, Phase
+
+Finding = dict[str, Any]
+"""One thing found, in plain values: what ``findings`` of ``run.json`` holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """Rows that end with one tail: number ``ordinal`` of the instruction ``sender``, from the ring's node ``master`` to
+    the stops in the bitmap ``to``.
+    """
+
+    sender: str
+    ordinal: int
+    master: int
+    to: int
+
+
+@dataclass(frozen=True)
+class Afloat:
+    """A row on the ring that nobody will take: number ``row`` of its transfer, ``header`` the bits that it has left,
+    ``node`` the stop where it stands or arrives next.
+    """
+
+    transfer: Transfer
+    row: int
+    header: int
+    node: int
+
+
+Meet = Callable[["Passage", Transfer, Transfer], None]
+
+
+class Passage:
+    """What passes one stop of the ring: the transfers that have begun there but not shown their tail, in the order in
+    which they began, those that its node has ``sent`` to the end, and whose rows each instruction there has taken, in
+    order.
+    """
+
+    def __init__(self, node: int, meet: Meet) -> None:
+        self.node = node
+        self.under_way: list[Transfer] = []
+        self.sent: set[Transfer] = set()
+        self.taken: defaultdict[str, list[Transfer]] = defaultdict(list)
+        self.met: set[frozenset[Transfer]] = set()
+        self._meet = meet
+
+    def note(self, transfer: Transfer, tail: bool) -> None:
+        """A packet of ``transfer`` is sent, forwarded or taken here in this cycle."""
+        under_way = self.under_way
+        if under_way and (len(under_way) > 1 or under_way[0] is not transfer):
+            for other in [each for each in under_way if each is not transfer]:
+                self._meet(self, other, transfer)
+        if transfer not in under_way:
+            if not tail:
+                under_way.append(transfer)
+        elif tail:
+            under_way.remove(transfer)
+        if tail and transfer.master == self.node:
+            self.sent.add(transfer)
+
+    def mixed(self) -> Iterator[tuple[str, dict[Transfer, list[int]]]]:
+        """The instructions that took rows of two transfers that met here, with the numbers of each one's rows."""
+        for label, transfers in self.taken.items() if self.met else ():
+            rows: dict[Transfer, list[int]] = {}
+            for k, transfer in enumerate(transfers):
+                rows.setdefault(transfer, []).append(k)
+            if any(frozenset(pair) in self.met for pair in combinations(rows, 2)):
+                yield label, rows
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    """``second`` passed ``node`` while ``first`` was not over there."""
+
+    section: str
+    start: int
+    cycle: int
+    node: int
+    first: Transfer
+    second: Transfer
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.cycle, self.node
+
+
+class Monitor:
+    """Hears of every packet at every stop; ``strict``: the first meeting ends the run.
+
+    ``on_ring`` tells the transfers that have packets on the ring. Only the earliest meeting of each pair is kept, of
+    several in one cycle that at the first node.
+    """
+
+    def __init__(self, clock: Clock, tiles: int, strict: bool, on_ring: Callable[[], Iterable[Transfer]]) -> None:
+        self.passages = [Passage(node, self._meet) for node in range(tiles + 3)]
+        self._clock = clock
+        self._tiles = tiles
+        self._strict = strict
+        self._on_ring = on_ring
+        self._section, self._start = "run", 0
+        self._meetings: dict[frozenset[Transfer], _Meeting] = {}
+
+    def begin(self, section: str) -> None:
+        """A section, ``load`` or ``run``, begins in this cycle."""
+        self._section, self._start = section, self._clock.cycle
+
+    def findings(self, afloat: Iterable[Afloat] = ()) -> list[Finding]:
+        """Everything found so far: meetings in their order in time, mixed payloads by stop, then what is ``afloat``."""
+        return [
+            *(self._meeting(each) for each in sorted(self._meetings.values(), key=lambda each: each.place)),
+            *(self._mixed(passage, *each) for passage in self.passages for each in passage.mixed()),
+            *(self._floating(each) for each in afloat),
+        ]
+
+    def _meet(self, passage: Passage, first: Transfer, second: Transfer) -> None:
+        if self._is_over(first):
+            passage.under_way.remove(first)
+            return
+        pair = frozenset((first, second))
+        passage.met.add(pair)
+        meeting = _Meeting(self._section, self._start, self._clock.cycle, passage.node, first, second)
+        if self._strict and not self._meetings:
+            self._clock.phase(Phase.SETTLE).callbacks.append(self._refuse)
+        known = self._meetings.get(pair)
+        if known is None or meeting.place < known.place:
+            self._meetings[pair] = meeting
+
+    def _is_over(self, transfer: Transfer) -> bool:
+        """Whether all its packets have left the ring, though some stop has not seen its tail: it was taken on a later
+        lap than they.
+        """
+        return transfer in self.passages[transfer.master].sent and transfer not in set(self._on_ring())
+
+    def _refuse(self, _: simpy.Event) -> None:
+        finding = self.findings()[0]
+        raise CollisionError(
+            f"the {finding['section']} program lets transfers meet on the ring: {sentence(finding)}", [finding]
+        )
+
+    def _meeting(self, meeting: _Meeting) -> Finding:
+        both = [self._named(transfer) for transfer in (meeting.first, meeting.second)]
+        return {
+            "kind": "meeting",
+            "section": meeting.section,
+            "cycle": meeting.cycle - meeting.start,
+            "stop": node_name(meeting.node, self._tiles),
+            "instructions": [each["instruction"] for each in both],
+            "transfers": [each["transfer"] for each in both],
+            "masters": [each["master"] for each in both],
+            "nodes": [self._nodes(transfer) for transfer in (meeting.first, meeting.second)],
+        }
+
+    def _mixed(self, passage: Passage, label: str, rows: dict[Transfer, list[int]]) -> Finding:
+        return {
+            "kind": "mixed payload",
+            "stop": node_name(passage.node, self._tiles),
+            "instruction": label,
+            "rows": [{**self._named(transfer), "rows": numbers} for transfer, numbers in rows.items()],
+        }
+
+    def _floating(self, afloat: Afloat) -> Finding:
+        return {
+            "kind": "floating packet",
+            **self._named(afloat.transfer),
+            "row": afloat.row,
+            "bitmap": afloat.header,
+            "to": [node_name(bit + 1, self._tiles) for bit in range(self._tiles + 2) if afloat.header >> bit & 1],
+            "stop": node_name(afloat.node, self._tiles),
+        }
+
+    def _named(self, transfer: Transfer) -> Finding:
+        return {
+            "instruction": transfer.sender,
+            "transfer": transfer.ordinal,
+            "master": node_name(transfer.master, self._tiles),
+        }
+
+    def _nodes(self, transfer: Transfer) -> list[str]:
+        count = len(self.passages)
+        reach = max((bit + 1 - transfer.master) % count for bit in range(count - 1) if transfer.to >> bit & 1)
+        return [node_name((transfer.master + step) % count, self._tiles) for step in range(reach + 1)]
+
+
+def node_name(node: int, tiles: int) -> str:
+    """A node of the ring in words."""
+    return f"tile {node - 1}" if 0 < node <= tiles else {0: "source", tiles + 1: "classifier"}.get(node, "sink")
+
+
+def sentence(finding: Finding) -> str:
+    """A finding in words; one of another kind as it is."""
+    return _SENTENCES.get(finding["kind"], str)(finding)
+
+
+def _meeting_words(finding: Finding) -> str:
+    pairs = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
+    first, second = (_party(*each) for each in pairs)
+    reaches = [f"{nodes[0]} to {nodes[-1]}" for nodes in finding["nodes"]]
+    return (
+        f"in cycle {finding['cycle']:,} a packet of {second}, which occupies {reaches[1]}, passes {finding['stop']}, "
+        f"where {first}, which occupies {reaches[0]}, began first and has not ended"
+    )
+
+
+def _mixed_words(finding: Finding) -> str:
+    parts = [
+        f"{', '.join(map(str, each['rows']))} of {_party(each['instruction'], each['transfer'], each['master'])}"
+        for each in finding["rows"]
+    ]
+    return f"{finding['instruction']} at {finding['stop']} took rows of transfers that met: {' and '.join(parts)}"
+
+
+def _floating_words(finding: Finding) -> str:
+    whose = _party(finding["instruction"], finding["transfer"], finding["master"])
+    return (
+        f"row {finding['row']} of {whose} goes round for ever with bitmap {finding['bitmap']:#x}, for "
+        f"{' and '.join(finding['to'])}, where nobody is posted; it is at {finding['stop']}"
+    )
+
+
+def _party(instruction: str, transfer: int, master: str) -> str:
+    return f"{instruction}{f' (transfer {transfer + 1})' if transfer else ''} from {master}"
+
+
+_SENTENCES: dict[str, Callable[[Finding], str]] = {
+    "meeting": _meeting_words,
+    "mixed payload": _mixed_words,
+    "floating packet": _floating_words,
+}

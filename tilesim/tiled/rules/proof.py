@@ -1,0 +1,138 @@
+"""Everything that can be proven of a program before it runs, and everything that is refuted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tilesim.tiled.isa.check import faults
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.rules.arrivals import arrival_faults
+from tilesim.tiled.rules.buffers import buffer_faults
+from tilesim.tiled.rules.cached import overlaps
+from tilesim.tiled.rules.collisions import Collision
+from tilesim.tiled.rules.duties import Duties, duties
+from tilesim.tiled.rules.fences import early_resets, fence_faults, late_resets
+from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.rules.impasse import impasse
+from tilesim.tiled.rules.masters import Masters, prove
+from tilesim.tiled.rules.monitor import node_name
+from tilesim.tiled.rules.play import Play
+from tilesim.tiled.rules.posted import late_consumers
+from tilesim.tiled.rules.precedence import Precedence
+from tilesim.tiled.rules.regions import strays
+from tilesim.tiled.rules.situation import History
+from tilesim.tiled.rules.start_times import start_times
+
+RULES = {
+    "instructions": "what the chip can't run",
+    "regions": "operands that stray out of their region",
+    "hazards": "accesses to the same bytes in no proven order",
+    "parameters": "what lies on cached parameters",
+    "masters": "transfers that can meet on the ring",
+    "arrivals": "rows and the instructions that take them",
+    "posted": "rows that can find nobody posted",
+    "fences": "fences that can't be met",
+    "deadlock": "waits without an end",
+    "buffers": "the order of issue against the depth of the buffers",
+}
+"""What is checked, in the order in which it is."""
+
+
+@dataclass(frozen=True)
+class Refutation:
+    """One thing that is wrong with a program: the rule, the sentence, and for masters what can meet, and when."""
+
+    rule: str
+    sentence: str
+    collision: Collision | None = None
+    start_times: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """``refutations`` is empty if everything is proven; ``masters`` is missing if the program is too faulty to tell."""
+
+    program: Program
+    refutations: tuple[Refutation, ...]
+    transfers: int = 0
+    masters: Masters | None = None
+
+    @property
+    def proven(self) -> bool:
+        return not self.refutations
+
+    def document(self) -> dict[str, Any]:
+        """All of it in plain values."""
+        masters = self.masters
+        return {
+            "program": self.program.name,
+            "topology": self.program.topology.name,
+            "proven": self.proven,
+            "transfers": self.transfers,
+            "pairs": dict(masters.pairs) if masters else {},
+            "proofs": dict(masters.proofs) if masters else {},
+            "refutations": [_plain(each, self.program.topology.tiles) for each in self.refutations],
+        }
+
+
+def proof_of(program: Program) -> Proof:
+    """Prove or refute everything in :data:`RULES`."""
+    if found := _refuted("instructions", faults(program)):
+        return Proof(program, tuple(found))
+    found = [
+        *_refuted("regions", strays(program)),
+        *_refuted("hazards", hazards(program)),
+        *_refuted("parameters", overlaps(program)),
+    ]
+    work = duties(program)
+    play = Play(work)
+    play.run()
+    masters = prove(work, play.history)
+    found += _of_masters(work, masters)
+    found += _refuted("arrivals", arrival_faults(work, masters))
+    found += _refuted("fences", [*fence_faults(work), *early_resets(masters)])
+    found += _refuted("deadlock", impasse(play))
+    if not {"masters", "arrivals", "fences", "deadlock"} & {each.rule for each in found}:
+        found += _in_order(work, play.history, masters.precedence)
+    return Proof(program, tuple(found), len(work.transfers), masters)
+
+
+def _in_order(work: Duties, history: History, known: Precedence) -> Iterator[Refutation]:
+    """What can be told only of a program whose transfers have an order, and come to their end in it."""
+    yield from _refuted("fences", late_resets(work, history, known))
+    if work.program.topology.ring.no_consumer == "circulate":
+        yield from _refuted("posted", late_consumers(work, history, known))
+    yield from _refuted("buffers", buffer_faults(work, history, known))
+
+
+def _refuted(rule: str, sentences: Iterable[str]) -> list[Refutation]:
+    return [Refutation(rule, sentence) for sentence in sentences]
+
+
+def _of_masters(work: Duties, masters: Masters) -> Iterator[Refutation]:
+    for each in masters.collisions:
+        times = tuple(start_times(work, each).items())
+        yield Refutation("masters", each.sentence(work.tiles), each, times)
+
+
+def _plain(refutation: Refutation, tiles: int) -> dict[str, Any]:
+    plain: dict[str, Any] = {"rule": refutation.rule, "sentence": refutation.sentence}
+    collision = refutation.collision
+    if collision is None:
+        return plain
+    both = (collision.first, collision.other)
+    name = partial(node_name, tiles=tiles)
+    return {
+        **plain,
+        "instructions": [each.name for each in both],
+        "transfers": [each.ordinal for each in both],
+        "masters": [name(each.master) for each in both],
+        "nodes": [[name(node) for node in each.path] for each in both],
+        "shared": [name(node) for node in collision.shared],
+        "stop": name(collision.stop),
+        "reason": collision.reason,
+        "start_times": dict(refutation.start_times),
+    }

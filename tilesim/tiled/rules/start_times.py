@@ -1,0 +1,91 @@
+"""When to let two transfers begin so that they meet: the proof by example of a refutation.
+
+Everything else is long over by then. The times are those of chips on which nothing else wants the memories' ports.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+from tilesim.tiled.isa.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
+from tilesim.tiled.isa.nests import iterations
+from tilesim.tiled.rules.collisions import Collision
+from tilesim.tiled.rules.duties import CONTROLLER, Duties, Task
+from tilesim.tiled.rules.transfers import Transfer
+
+
+def start_times(duties: Duties, collision: Collision) -> dict[str, int]:
+    """Cycles before which instructions must not begin, by label, or label, ``@`` and tile, so that the two meet.
+
+    One of the two has its master at the stop. Its first packet is ready in the cycle in which the other's first one
+    passes, which goes before it; or in the cycle before, if that is the other's last one, or leaves it no gap.
+    """
+    node, hop, quiet = collision.stop, duties.program.topology.ring.hop_cycles, _quiet(duties)
+    here, through = collision.first, collision.other
+    if here.master != node:
+        here, through = through, here
+    gate = None if collision.after is None else _gate(duties, through, collision.after, node)
+    if gate is None:
+        gap, held = _row_cycles(duties, through), duties.senders[through.number]
+        passes = quiet + _lead(duties, through) + through.hops(node) * hop
+    else:
+        gap, held = 1, gate
+        passes = quiet + (node - _node(gate)) % duties.nodes * hop
+    closed = gap == 1 and through.reach > through.hops(node)
+    early = through.rows == 1 or (closed and here.rows > 1)
+    return {_key(held): quiet, _key(duties.senders[here.number]): passes - early - _lead(duties, here)}
+
+
+def _gate(duties: Duties, transfer: Transfer, after: int, node: int) -> Task | None:
+    """The instruction that can hold up a transfer on the ring behind one node and no further than another: that which
+    takes its first row at the last destination there, if there is one.
+    """
+    between = range(transfer.hops(after) + 1, transfer.hops(node) + 1)
+    for destination in reversed([each for each in transfer.destinations if transfer.hops(each) in between]):
+        before = sum(each.rows for each in duties.transfers[: transfer.number] if destination in each.destinations)
+        for task in duties.queues[duties.takers[destination]] if destination in duties.takers else ():
+            if task.node == destination and task.takes_before + task.rounds > before:
+                return task
+    return None
+
+
+def _node(task: Task) -> int:
+    assert task.node is not None
+    return task.node
+
+
+def _key(task: Task) -> str:
+    op = task.op
+    several = isinstance(op, Work) and op.tiles.bit_count() > 1
+    return f"{task.name}@{task.tile}" if several and task.tile != CONTROLLER else task.name
+
+
+def _row_cycles(duties: Duties, transfer: Transfer) -> int:
+    """Cycles from one row of a transfer to the next."""
+    if isinstance(transfer.op, RingProduce):
+        return 2
+    if isinstance(transfer.op, Infeed) and transfer.op.source == "data":
+        topology = duties.program.topology
+        return ceil(topology.wide_memory.row_bytes / topology.data_memory.bytes_per_cycle) + 1
+    return 1
+
+
+def _lead(duties: Duties, transfer: Transfer) -> int:
+    """Cycles from the beginning of a transfer's instruction to its first row's entry into the ring."""
+    return _row_cycles(duties, transfer) * (1 + transfer.ordinal * transfer.rows) - 1
+
+
+def _quiet(duties: Duties) -> int:
+    """A cycle by which everything that can be is over."""
+    topology = duties.program.topology
+    issue = (duties.tiles + 2) * topology.instruction_bus.hop_cycles
+    words = topology.wide_memory.row_bytes // topology.narrow_memory.word_bytes
+    cycles = topology.host.latency_cycles
+    for _, op in duties.instructions:
+        cycles += ceil(op.words * WORD_BYTES / topology.instruction_bus.width_bytes) + issue
+        cycles += 8 * iterations(op.nest) if isinstance(op, TensorOp) else 0
+    for queue in duties.queues:
+        cycles += sum(task.rounds * (words + topology.mesh.hop_cycles + 4) for task in queue if not task.transfer)
+    for transfer in duties.transfers:
+        cycles += transfer.rows * _row_cycles(duties, transfer) + duties.nodes * topology.ring.hop_cycles
+    return cycles
