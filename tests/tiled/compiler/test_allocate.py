@@ -30,6 +30,12 @@ def test_space_is_used_again_when_its_owner_is_gone() -> None:
     assert allocate([Lifetime("a", 8, 0, 1), Lifetime("b", 8, 2, 3)], 8, 4) == [0, 0]
 
 
+def test_what_finds_no_place_goes_first_in_another_order() -> None:
+    """The largest first, c comes to 0 and b to 8, and a, which meets both, finds 2 bytes between them."""
+    items = [Lifetime("a", 3, 2, 4), Lifetime("b", 8, 1, 2), Lifetime("c", 6, 3, 5), Lifetime("d", 8, 0, 1)]
+    assert allocate(items, 16, 1) == [0, 8, 3, 0]
+
+
 def test_what_finds_no_place_is_named_with_the_largest_gap() -> None:
     with pytest.raises(DoesNotFit) as caught:
         allocate([Lifetime("a", 8, 0, 1), Lifetime("b", 7, 1, 2)], 12, 4)

@@ -28,6 +28,19 @@ def axes() -> st.SearchStrategy[Axis]:
     )
 
 
+@given(axes())
+def test_apart_each_tile_owns_all_that_it_needs_of_the_map(axis: Axis) -> None:
+    own = tuple(clip(need, 0, axis.size) for need in axis.need)
+    apart = Axis(axis.size, own, axis.need, axis.reach, apart=True)
+    assert not apart.exchanges
+    assert apart.blocks == own
+    for i, need in enumerate(axis.need):
+        assert {*apart.border(i, True), *own[i], *apart.border(i, False)} >= set(need)
+        if need:
+            assert own[i].start - need.start <= apart.margin
+            assert need.stop - own[i].start <= apart.length - apart.margin
+
+
 def test_a_part_is_the_size_over_the_number_of_parts_rounded_up() -> None:
     assert [len(own) for own in Axis.cut(25, 4)] == [7, 7, 7, 4]
     assert [len(own) for own in Axis.cut(5, 4)] == [2, 2, 1, 0]

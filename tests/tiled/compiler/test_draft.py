@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tilesim
-from tilesim.tiled.compiler.draft import Draft, Made
+from tilesim.tiled.compiler.draft import SOURCE, Draft, Made
 from tilesim.tiled.compiler.outline import outline
 from tilesim.tiled.compiler.partition import partition
 from tilesim.tiled.compiler.placement import place
@@ -52,10 +52,25 @@ def test_rows_are_known_to_be_made_one_by_one_in_their_order() -> None:
 
 def test_a_master_waits_for_the_tail_of_the_last_transfer(draft: Draft) -> None:
     assert draft.turn(2) == ()
-    draft.send(-1, 0b1000)
+    draft.send(SOURCE, 0b1000)
     draft.send(1, 1 << 4)
-    assert draft.tails == {0: 1, 1: 2, 2: 2, 3: 2}
+    assert draft.tails == {SOURCE: 1, 0: 1, 1: 2, 2: 2, 3: 2}
     assert draft.turn(2) == (Watcher(Flag.RING_PRODUCER_A, 2),)
+
+
+def test_the_infeed_waits_for_another_master_but_not_for_itself(draft: Draft) -> None:
+    assert draft.infeed_turn() == 0
+    draft.send(SOURCE, 0b1000)
+    assert draft.infeed_turn() == 0
+    draft.send(2, 0b0011)  # round by the source
+    assert draft.infeed_turn() == 2
+    assert draft.run == ()
+
+
+def test_a_tail_that_does_not_pass_the_source_takes_a_fence(draft: Draft) -> None:
+    draft.send(1, 0b0100)
+    assert draft.infeed_turn() == 0
+    assert [type(op) for op in draft.run] == [TileFence, ScalarFence]
 
 
 def test_where_the_tail_does_not_pass_a_fence_keeps_the_order(draft: Draft) -> None:

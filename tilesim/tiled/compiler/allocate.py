@@ -26,17 +26,34 @@ class DoesNotFit(Exception):
     free: int
 
 
+ROUNDS = 64
+"""How many orders are tried."""
+
+
 def allocate(items: list[Lifetime], capacity: int, alignment: int) -> list[int]:
-    """An address for each item, largest items first, each in the lowest gap that takes it.
+    """An address for each item, largest items first, each in the lowest gap that takes it. An item that finds none goes
+    first in the next round.
 
     Raises:
-        DoesNotFit: an item finds no gap.
+        DoesNotFit: what found no gap in the first of many rounds.
     """
-    placed: dict[int, int] = {}
-    for k in sorted(range(len(items)), key=lambda k: (-items[k].size, items[k].first, k)):
-        neighbours = sorted((placed[j], placed[j] + items[j].size) for j in placed if items[j].meets(items[k]))
-        placed[k] = _lowest_gap(items[k], neighbours, capacity, alignment)
-    return [placed[k] for k in range(len(items))]
+    order = sorted(range(len(items)), key=lambda k: (-items[k].size, items[k].first, k))
+    faults: list[DoesNotFit] = []
+    while len(faults) < ROUNDS:
+        placed: dict[int, int] = {}
+        try:
+            for k in order:
+                placed[k] = _place(items, placed, k, capacity, alignment)
+            return [placed[k] for k in range(len(items))]
+        except DoesNotFit as error:
+            faults.append(error)
+            order.insert(0, order.pop(len(placed)))
+    raise faults[0]
+
+
+def _place(items: list[Lifetime], placed: dict[int, int], k: int, capacity: int, alignment: int) -> int:
+    neighbours = sorted((address, address + items[j].size) for j, address in placed.items() if items[j].meets(items[k]))
+    return _lowest_gap(items[k], neighbours, capacity, alignment)
 
 
 def _lowest_gap(item: Lifetime, taken: list[tuple[int, int]], capacity: int, alignment: int) -> int:

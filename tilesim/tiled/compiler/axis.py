@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 NOTHING = range(0)
@@ -17,12 +17,16 @@ class Axis:
     What a tile needs and does not own comes from the neighbour on that side, which passes on what it has got itself
     if need be; so each tile holds one run of positions, ``hold[i]``. Tiles with less than a whole block compute one all
     the same, so that they can share an instruction with the others: ``reach[i]`` are the positions that they read.
+
+    Along an axis that is ``apart`` nothing comes from neighbours: each tile owns everything on the map that it needs,
+    so that tiles own some positions in common, and computes just that.
     """
 
     size: int
     own: tuple[range, ...]
     need: tuple[range, ...]
     reach: tuple[range, ...]
+    apart: bool = False
 
     @staticmethod
     def cut(size: int, parts: int, each: int = 0) -> tuple[range, ...]:
@@ -30,14 +34,22 @@ class Axis:
         each = each or -(-size // parts)
         return tuple(range(min(k * each, size), min((k + 1) * each, size)) for k in range(parts))
 
+    def with_need(self, need: tuple[range, ...]) -> Axis:
+        """The axis with more that is needed."""
+        return replace(self, need=tuple(hull(both) for both in zip(self.need, need, strict=True)))
+
     @property
     def blocks(self) -> tuple[range, ...]:
         """What each tile computes: as much as the one that owns most."""
+        if self.apart:
+            return self.own
         most = max(map(len, self.own))
         return tuple(range(own.start, own.start + most) if own else own for own in self.own)
 
     @cached_property
     def hold(self) -> tuple[range, ...]:
+        if self.apart:
+            return tuple(hull(both) for both in zip(self.own, self.need, strict=True))
         found = []
         for i, (own, need) in enumerate(zip(self.own, self.need, strict=True)):
             passed = [*(max(0, n.start) for n in self.need[i + 1 :] if n), *([need.start] if need else ())]

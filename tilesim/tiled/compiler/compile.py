@@ -2,70 +2,207 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import count, groupby, zip_longest
+from math import prod
+from operator import or_
+from zlib import crc32
+
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.network.graph import Network, Node, Tensor, macs
-from tilesim.tiled.compiler.compute import compute, lowered
+from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.compiler.compute import Pieces, compute, lowered
 from tilesim.tiled.compiler.draft import Draft
-from tilesim.tiled.compiler.feature_map import bitmap_of
+from tilesim.tiled.compiler.feature_map import Shape, bitmap_of
+from tilesim.tiled.compiler.fusion import fitted
 from tilesim.tiled.compiler.gather import Gather, gather_rows
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
+from tilesim.tiled.compiler.jobs import Job
+from tilesim.tiled.compiler.names import copy_name, map_name, place_name
 from tilesim.tiled.compiler.outline import Outline, Sink, outline
-from tilesim.tiled.compiler.partition import copy_name, map_name, partition
-from tilesim.tiled.compiler.placement import place
+from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.partition import DEFAULT
+from tilesim.tiled.compiler.residence import Needs, all_stay, some_stream
+from tilesim.tiled.compiler.streaming import Stream
 from tilesim.tiled.compiler.transfers import blocks_of, drain, feed, staging_rows
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.check import faults
+from tilesim.tiled.isa.check_tensors import covers
 from tilesim.tiled.isa.fields import Flag
-from tilesim.tiled.isa.instructions import TensorOp, TileFence
-from tilesim.tiled.isa.program import HostTensor, Layer, Program, Region, TensorLayout
+from tilesim.tiled.isa.instructions import TileFence
+from tilesim.tiled.isa.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
+from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.rules.hazards import hazards
 from tilesim.tiled.rules.regions import strays
 from tilesim.tiled.topology import Topology
 
-Steps = list[dict[int, list[TensorOp]]]
+CACHE = CachePolicy()
+CHUNKS = 8
+"""Parameters that don't stay come in sets of at most this part of wide memory, if a block of lanes needs no more: there
+is room then for one in use, one on its way and many that stay.
+"""
 
 
-def compile_network(network: Network, topology: Topology) -> Program:
-    """Compile ``network`` for all tiles of ``topology``: maps are spread over the grid, fully connected layers by their
-    outputs; parameters stay in wide memory, activations in narrow memory.
+@dataclass(frozen=True)
+class Lowered:
+    """A network's tensorops, step by step, and what they need of wide memory."""
 
-    Raises:
-        CapacityError: the network does not fit, or has layers that this machine can't run.
-        ProgramError: the chip is too small for an instruction that the network needs.
-    """
-    vector_bytes, word_bytes = topology.tile.vector_bytes, topology.narrow_memory.word_bytes
-    if vector_bytes != word_bytes:
-        raise CapacityError(
-            f"{topology.name}: tile.vector_bytes must be narrow_memory.word_bytes {word_bytes} for compiled programs, "
-            f"whose vector layers write whole words, not {vector_bytes}"
-        )
-    plan = outline(network, word_bytes)
-    spread = partition(plan, topology)
-    draft = Draft(topology, plan, spread, place(spread, topology))
-    wide = WideLayout(network.name, topology)
-    program = _program(draft, wide, [lowered(draft, wide, layer, node) for layer, node in plan.steps])
-    found = faults(program) or [*strays(program), *hazards(program)]
-    if found:
-        raise ProgramError(f"{network.name} on {topology.name}: {fault}" for fault in found)
+    draft: Draft
+    steps: list[Pieces]
+    needs: Needs
+
+
+def compile_network(
+    network: Network, topology: Topology, policy: CachePolicy = CACHE, wishes: Wishes = DEFAULT
+) -> Program:
+    """:func:`compile_networks` for one."""
+    [program] = compile_networks([network], topology, policy, [wishes])
     return program
 
 
-def _program(draft: Draft, wide: WideLayout, steps: Steps) -> Program:
+def compile_networks(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
+) -> list[Program]:
+    """Compile networks for all tiles of ``topology``: maps are spread over the grid or, where the ``wishes`` for a
+    network say so, by channel, fully connected layers by their outputs; activations stay in narrow memory, parameters
+    in wide memory, those of all networks side by side. Layers whose maps are too large are made in row bands, several
+    layers at a time. Parameters for which there is no room come over the ring while their network runs, from the tile
+    that keeps them or from data memory.
+
+    Raises:
+        CapacityError: a network does not fit, or has layers that this machine can't run.
+        ProgramError: the chip is too small for an instruction that a network needs.
+    """
+    fronts, layouts = plan_parameters(networks, topology, policy, wishes)
+    programs = [_program(front, wide) for front, wide in zip(fronts, layouts, strict=True)]
+    token = _token(programs)
+    programs = [replace(program, token=token) for program in programs]
+    found = [
+        f"{program.name} on {topology.name}: {fault}"
+        for program in programs
+        for fault in faults(program) or [*strays(program), *hazards(program)]
+    ]
+    if found:
+        raise ProgramError(found)
+    return programs
+
+
+def plan_parameters(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
+) -> tuple[list[Lowered], list[WideLayout]]:
+    """Lower networks and decide where their parameters live: whole layers, all of them in the tiles, if that can be;
+    else layers in runs of their outputs.
+
+    Raises:
+        CapacityError: a network does not fit, or has layers that this machine can't run.
+    """
+    asked = wishes or [DEFAULT] * len(networks)
+    drafts = [_draft(network, topology, each) for network, each in zip(networks, asked, strict=True)]
+    fronts = [_lowered(draft, None) for draft in drafts]
+    layouts = all_stay([front.needs for front in fronts], policy)
+    if layouts is None:
+        fronts = [_lowered(draft, topology.wide_memory.size_bytes // CHUNKS) for draft in drafts]
+        layouts = some_stream([front.needs for front in fronts], policy)
+    return fronts, layouts
+
+
+def _token(programs: Sequence[Program]) -> int:
+    """What programs share whose parameters lie side by side, and no others: a hash of those."""
+    found = 0
+    for segment in (segment for program in programs for segment in program.data):
+        found = crc32(segment.data.tobytes(), found)
+    return found
+
+
+def _chip_faults(topology: Topology) -> Iterator[str]:
+    """What the compiler can't make use of."""
+    vector_bytes, word_bytes = topology.tile.vector_bytes, topology.narrow_memory.word_bytes
+    if vector_bytes != word_bytes:
+        yield (
+            f"tile.vector_bytes must be narrow_memory.word_bytes {word_bytes} for compiled programs, whose vector "
+            f"layers write whole words, not {vector_bytes}"
+        )
+    if topology.mesh.destination != "narrow":
+        yield (
+            "mesh.destination must be narrow for compiled programs, which let the edges of maps come straight to their "
+            f"place, not {topology.mesh.destination}"
+        )
+
+
+def _draft(network: Network, topology: Topology, wishes: Wishes) -> Draft:
+    word_bytes = topology.narrow_memory.word_bytes
+    if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
+        raise CapacityError(faults)
+    plan = outline(network, word_bytes)
+    return Draft(topology, plan, *fitted(plan, topology, wishes))
+
+
+def _lowered(draft: Draft, most_bytes: int | None) -> Lowered:
+    sets = ParameterSets(draft.topology.wide_memory.row_bytes)
+    steps = [lowered(draft, sets, job, most_bytes) for job in draft.spread.jobs]
+    name, staging = draft.plan.network.name, dict(_staging(draft))
+    return Lowered(draft, steps, Needs(name, draft.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging))
+
+
+def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:
+    """From which round of tensorops to which each set is used."""
+    found: dict[SetKey, range] = {}
+    rounds = count()
+    for pieces in steps:
+        for kth in zip_longest(*pieces.values()):
+            now = next(rounds)
+            for key in {piece.key for piece in kth if piece} & set(sets.keys()):
+                found[key] = range(found[key].start if key in found else now, now + 1)
+    return found
+
+
+def _issue_cycles(steps: list[Pieces]) -> Counter[SetKey]:
+    """How long the first tile that does computes with each set."""
+    found: Counter[SetKey] = Counter()
+    for pieces in steps:
+        for key, ops in groupby(next(iter(pieces.values())), lambda piece: piece.key):
+            found[key] += sum(prod(loop.bound for loop in piece.op.nest.loops[:-1]) for piece in ops)
+    return found
+
+
+def _staging(draft: Draft) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Bytes in wide memory for each tensor that crosses the ring, and in which tiles."""
+    row_bytes, maps = draft.topology.wide_memory.row_bytes, draft.placement.maps
+    ends = [(f"in{source.stored.index}", source.stored) for source in draft.plan.sources]
+    ends += [(f"out{number}", sink.stored) for number, sink in enumerate(draft.plan.sinks)]
+    for name, stored in ends:
+        bands = [maps[each] for each in draft.spread.maps_of(stored.index)]
+        rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
+        yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
+    for name, copy in maps.items():
+        if name.startswith("copy"):
+            map_ = maps[map_name(int(name.removeprefix("copy")))]
+            yield name, (gather_rows(map_, copy, row_bytes) * row_bytes, map_.tiles | copy.tiles)
+
+
+def _program(front: Lowered, wide: WideLayout) -> Program:
+    draft = front.draft
     network, plan = draft.plan.network, draft.plan
+    stream = Stream(draft, wide)
     draft.first.append(TileFence(tiles=(1 << draft.topology.tiles) - 1, reset=tuple(Flag), label="start"))
-    _feed(draft, wide)
-    for (layer, node), ops in zip(plan.steps, steps, strict=True):
-        for tensor in plan.activations(node):
-            _gather(draft, wide, tensor, node, layer)
-        compute(draft, layer, node, ops)
-        _exchange(draft, network.tensors[node.output])
+    _feed(draft, wide, 0)
+    for number, (job, pieces) in enumerate(zip(draft.spread.jobs, front.steps, strict=True), 1):
+        stream.advance()
+        for tensor in plan.activations(job.node):
+            _gather(draft, wide, tensor, job)
+        compute(draft, stream, job, pieces)
+        if job.completes:
+            _exchange(draft, job.makes, network.tensors[job.node.output])
+        _feed(draft, wide, number + 1)
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
     for number, sink in sorted(enumerate(plan.sinks), key=lambda each: each[1].softmax is not None):
-        drain(draft, number, sink, _staging(draft, wide, sink.stored))
-    row_bytes = draft.topology.wide_memory.row_bytes
-    maps = draft.placement.maps
-    stored = [maps[map_name(source.stored.index)] for source in plan.sources]
+        drain(draft, number, sink, wide.staging[f"out{number}"].address)
+    tensors = tuple(_layouts(draft))
+    readable = {tensor.index for tensor in tensors}
     return Program(
         name=network.name,
         topology=draft.topology,
@@ -73,46 +210,58 @@ def _program(draft: Draft, wide: WideLayout, steps: Steps) -> Program:
         run=draft.run,
         data=wide.data(),
         inputs=tuple(
-            host_input(source, map_.shape, blocks_of(map_, row_bytes))
-            for source, map_ in zip(plan.sources, stored, strict=True)
+            host_input(source, Shape.of(source.stored.shape), tuple(_blocks(draft, source.stored)))
+            for source in plan.sources
         ),
         outputs=tuple(_output(draft, sink) for sink in plan.sinks),
-        layers=tuple(Layer(node.name, node.kind, macs(network, node)) for node in network.nodes),
-        tensors=_layouts(draft),
-        pieces=tuple(draft.pieces),
+        layers=tuple(_layer(draft, k, node) for k, node in enumerate(network.nodes)),
+        partition=draft.spread.wishes.default,
+        tensors=tensors,
+        pieces=tuple(piece for piece in draft.pieces if piece.index in readable),
         regions=(*_narrow_regions(draft), *wide.regions()),
     )
 
 
-def _feed(draft: Draft, wide: WideLayout) -> None:
-    """Let the network's inputs come in."""
-    for source in draft.plan.sources:
-        feed(draft, source, _staging(draft, wide, source.stored), _reader(draft.plan, source.stored))
-    for source in draft.plan.sources:
-        _exchange(draft, source.stored)
+def _layer(draft: Draft, number: int, node: Node) -> Layer:
+    plan = draft.plan
+    place, spread = plan.place(number), draft.spread.spreads.get(node.output)
+    said = {"spread": spread.choice, "reason": spread.reason} if spread and place == "tiles" else {}
+    return Layer(node.name, node.kind, macs(plan.network, node), place, **said)
 
 
-def _staging(draft: Draft, wide: WideLayout, stored: Tensor) -> int:
-    """Where the wide rows begin through which a tensor's parts come in or go out."""
-    map_ = draft.placement.maps[map_name(stored.index)]
-    rows = staging_rows(map_, draft.topology.wide_memory.row_bytes)
-    return wide.stage(stored.title, rows, map_.tiles)
+def _feed(draft: Draft, wide: WideLayout, job: int) -> None:
+    """Let come in what of the network's inputs is there from a job on."""
+    coming = [
+        (source, band, name)
+        for source in draft.plan.sources
+        for band, name in enumerate(draft.spread.maps_of(source.stored.index))
+        if draft.placement.lifetimes[name].first == job
+    ]
+    for source, band, _ in coming:
+        address = wide.staging[f"in{source.stored.index}"].address
+        feed(draft, source, band, address, _reader(draft.plan, source.stored))
+    for source, _, name in coming:
+        _exchange(draft, name, source.stored)
 
 
-def _gather(draft: Draft, wide: WideLayout, tensor: Tensor, node: Node, layer: int) -> None:
+def _blocks(draft: Draft, tensor: Tensor) -> Iterator[Block]:
+    """A tensor as the host sends it: one band after the other."""
+    for name in draft.spread.maps_of(tensor.index):
+        yield from blocks_of(draft.placement.maps[name], draft.topology.wide_memory.row_bytes)
+
+
+def _gather(draft: Draft, wide: WideLayout, tensor: Tensor, job: Job) -> None:
     """Copy an input to all who read it whole, before the first of them does."""
-    copy, map_ = copy_name(tensor.index), draft.placement.maps[map_name(tensor.index)]
-    if draft.spread.read(node, tensor) != copy or copy in draft.made:
+    copy = copy_name(tensor.index)
+    if job.reads[tensor.index] != copy or copy in draft.made:
         return
-    rows = gather_rows(map_, draft.topology.wide_memory.row_bytes)
-    tiles = map_.tiles | draft.placement.maps[copy].tiles
-    Gather(draft, tensor.index, wide.stage(tensor.title, rows, tiles), layer).write()
-    _fill(draft, copy, tensor, layer)
+    Gather(draft, tensor.index, wide.staging[copy].address, job.layer).write()
+    _fill(draft, copy, tensor, job.layer)
 
 
-def _exchange(draft: Draft, tensor: Tensor) -> None:
+def _exchange(draft: Draft, name: str, tensor: Tensor) -> None:
     """Let the neighbours of a map's parts have what they need of it."""
-    _fill(draft, map_name(tensor.index), tensor, _reader(draft.plan, tensor))
+    _fill(draft, name, tensor, _reader(draft.plan, tensor))
 
 
 def _fill(draft: Draft, name: str, tensor: Tensor, layer: int) -> None:
@@ -132,20 +281,31 @@ def _output(draft: Draft, sink: Sink) -> HostTensor:
     return host_output(sink, map_.shape, blocks)
 
 
-def _layouts(draft: Draft) -> tuple[TensorLayout, ...]:
-    return tuple(_layout(draft, index) for index in sorted({piece.index for piece in draft.pieces}))
+def _layouts(draft: Draft) -> Iterator[TensorLayout]:
+    """The tensors that can be read out: those of which layers with strides leave nothing out."""
+    pieces: dict[int, list[TensorPiece]] = {}
+    for piece in draft.pieces:
+        pieces.setdefault(piece.index, []).append(piece)
+    for index in sorted(pieces):
+        layout = _layout(draft, index)
+        if covers(layout, pieces[index]):
+            yield layout
 
 
 def _layout(draft: Draft, index: int) -> TensorLayout:
     """A reshaped tensor is that whose bytes it shares, folded otherwise: in the model's order of axes, not in ours."""
     tensor, stored = draft.plan.network.tensors[index], draft.plan.stored(index)
-    shape = draft.placement.maps[map_name(stored.index)].shape
+    shape = Shape.of(stored.shape)
     axes = axes_of(stored) if len(stored.shape) == 4 else (0, 1, 2, 3)
     return TensorLayout(index, tensor.name, (shape.height, shape.width, shape.channels), axes, tensor.model_shape)
 
 
 def _narrow_regions(draft: Draft) -> list[Region]:
-    return [
-        Region(name, "narrow", bitmap_of(map_.held()), map_.address, map_.size_bytes)
-        for name, map_ in draft.placement.maps.items()
-    ]
+    """The places of maps: that of a tensor's bands is as large as the largest of them."""
+    found: dict[str, Region] = {}
+    for name, map_ in draft.placement.maps.items():
+        place, tiles = place_name(name), bitmap_of(map_.held())
+        before = found.get(place, Region(place, "narrow", 0, map_.address, 0))
+        size = max(before.bytes, map_.size_bytes)
+        found[place] = Region(place, "narrow", before.tiles | tiles, map_.address, size)
+    return list(found.values())

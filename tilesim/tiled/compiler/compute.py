@@ -4,27 +4,38 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from tilesim.network.graph import Node
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.average_pool import AveragePool
+from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.max_pool import MaxPool
+from tilesim.network.operators.mean import Mean
+from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.rescale import Rescale
+from tilesim.network.operators.resize_nearest import ResizeNearest
+from tilesim.network.operators.slice import Slice
+from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.draft import Draft, Made
 from tilesim.tiled.compiler.halo import COLUMNS_FROM, IN, ROWS_FROM
-from tilesim.tiled.compiler.lower.add import lower_add
-from tilesim.tiled.compiler.lower.convolution import lower_convolution, lower_fully_connected
+from tilesim.tiled.compiler.jobs import Job
+from tilesim.tiled.compiler.lower.add import lower_add, lower_multiply
+from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, lower_convolution, lower_fully_connected
+from tilesim.tiled.compiler.lower.copy import lower_concatenation, lower_pad, lower_resize_nearest, lower_slice
 from tilesim.tiled.compiler.lower.depthwise import lower_depthwise
-from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_rescale
-from tilesim.tiled.compiler.partition import map_name
-from tilesim.tiled.compiler.task import Task, element_type
-from tilesim.tiled.compiler.wide_layout import Parameters, WideLayout
-from tilesim.tiled.compiler.windows import windows
+from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_mean, lower_rescale
+from tilesim.tiled.compiler.lower.table import lower_table
+from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.streaming import Stream
+from tilesim.tiled.compiler.task import Task, element_type, nowhere
+from tilesim.tiled.compiler.windows import spreads, windows
 from tilesim.tiled.isa.fields import Flag, Watcher
 from tilesim.tiled.isa.instructions import TensorOp
 
@@ -36,93 +47,167 @@ LOWERINGS: dict[type[Any], Callable[..., list[TensorOp]]] = {
     AveragePool: lower_average_pool,
     MaxPool: lower_max_pool,
     Rescale: lower_rescale,
+    Mean: lower_mean,
+    Multiply: lower_multiply,
+    Table: lower_table,
+    Pad: lower_pad,
+    ResizeNearest: lower_resize_nearest,
+    Concatenation: lower_concatenation,
+    Slice: lower_slice,
 }
 
-ROW_BY_ROW = (Convolution, DepthwiseConvolution, Add)
+ROW_BY_ROW = (Convolution, DepthwiseConvolution, Add, Multiply)
 """Layers that are one tensorop, whose rows can be made in either direction, each of them raising the flag."""
 
 
-def lowered(draft: Draft, wide: WideLayout, layer: int, node: Node) -> dict[int, list[TensorOp]]:
-    """The tensorops of a node for each tile; its parameters get their places in wide memory."""
-    name = map_name(node.output)
-    draft.steps[name] = step = _step(draft, node)
-    map_ = draft.placement.maps[name]
-    by_row = isinstance(node.operator, ROW_BY_ROW) and (map_.rows.exchanges or map_.columns.exchanges)
-    lower = LOWERINGS[type(node.operator)]
-    tasks = {tile: _task(draft, wide, layer, node, tile) for tile, _ in map_.parts()}
-    return {tile: lower(replace(task, step=step, by_row=by_row), node.operator) for tile, task in tasks.items()}
+@dataclass(frozen=True)
+class Piece:
+    """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any."""
+
+    op: TensorOp
+    key: SetKey
+
+    def based(self, address: int) -> TensorOp:
+        """The tensorop, its parameters at ``address``."""
+        weights, parameters = (
+            each and replace(each, base=each.base + address) for each in (self.op.weights, self.op.parameters)
+        )
+        return replace(self.op, weights=weights, parameters=parameters)
 
 
-def compute(draft: Draft, layer: int, node: Node, ops: dict[int, list[TensorOp]]) -> None:
-    """Append the tensorops of a node; the first of each tile waits for whatever its inputs still need.
+Pieces = dict[int, list[Piece]]
 
-    A fully connected layer brings in tiles that had nothing to do so far: for them it is issued before all else, so
-    that they don't idle until then.
+
+CHANNEL_BY_CHANNEL = (Convolution, FullyConnected)
+"""Layers whose outputs can be made some channels at a time, each with its own parameters."""
+
+
+def lowered(draft: Draft, sets: ParameterSets, job: Job, most_bytes: int | None = None) -> Pieces:
+    """The tensorops of a job for each tile; its parameters get their places in ``sets``, none of them with more than
+    ``most_bytes`` if its outputs can be made in several runs.
     """
-    name, label = map_name(node.output), f"{node.kind}{layer}"
-    draft.release(name)
-    ops = {tile: [replace(own[0], wait=_waits(draft, node, tile)), *own[1:]] for tile, own in ops.items()}
-    joins = isinstance(node.operator, FullyConnected) and not draft.placement.predecessors(name)
-    first = {tile for tile in ops if joins and not draft.raised[tile, Flag.AVDATA]}
-    rounds = max(len(own) for own in ops.values())
-    labels: dict[int, str] = {}
+    node = job.node
+    draft.steps[job.makes] = step = _step(draft, job)
+    map_ = draft.placement.maps[job.makes]
+    by_row = _row_by_row(job) and (map_.rows.exchanges or map_.columns.exchanges)
+    lower = LOWERINGS[type(node.operator)]
+    found: Pieces = {}
+    for tile, part in job.parts(map_):
+        task = replace(_task(draft, job, tile), step=step)
+        runs = _runs(task, node, part.channels, most_bytes)
+        tiles = 1 << tile if map_.block and not isinstance(node.operator, Table) else job.tiles
+        for chunk, outputs in enumerate(runs):
+            key = SetKey(job.layer, chunk, node.title)
+            keep = partial(sets.keep, key, tiles)
+            mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
+            found.setdefault(tile, []).extend(Piece(op, key) for op in lower(mine, node.operator))
+    return found
+
+
+def _runs(task: Task, node: Node, channels: range, most_bytes: int | None) -> list[range]:
+    """A tile's outputs in runs of whole blocks of lanes, so that the parameters of a run fit ``most_bytes``, or are
+    those of one block.
+    """
+    if most_bytes is None or not isinstance(node.operator, CHANNEL_BY_CHANNEL):
+        return [channels]
+    lanes, weights = task.topology.tile.lanes, task.constants[0]
+    block_bytes = block_weight_bytes(weights.shape, node.operator, task.topology.tile) + 3 * task.row_bytes
+    each = max(1, most_bytes // block_bytes) * lanes
+    return [channels[k : k + each] for k in range(0, len(channels), each)]
+
+
+def compute(draft: Draft, stream: Stream, job: Job, pieces: Pieces) -> None:
+    """Append the tensorops of a job; the first of each tile waits for whatever its inputs still need, each for its
+    parameters.
+
+    A layer that is spread by its outputs brings in tiles that had nothing to do so far: for them it is issued before
+    all else, so that they don't idle until then.
+    """
+    name = job.makes
+    if name not in draft.made:
+        draft.release(name)
+    waits = {tile: _waits(draft, job, tile) for tile in pieces}
+    joins = spreads(draft.plan.network, job.node) and not draft.placement.predecessors(name)
+    first = {tile for tile in pieces if joins and not draft.raised[tile, Flag.AVDATA]}
+    rounds = max(len(own) for own in pieces.values())
+    labels = draft.labels.setdefault(name, {})
     for k in range(rounds):
-        kth = {tile: own[k] for tile, own in ops.items() if k < len(own)}
-        labels |= draft.write(label if rounds == 1 else f"{label}.{k}", kth, () if k else first)
-    draft.made[name] = {tile: _made(draft, name, tile, own) for tile, own in ops.items()}
+        stream.advance()
+        kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
+        ops = {tile: _placed(draft, stream, tile, piece, () if k else waits[tile]) for tile, piece in kth.items()}
+        labels |= draft.write(job.label if rounds == 1 else f"{job.label}.{k}", ops, () if k else first)
+        stream.use({tile: piece.key for tile, piece in kth.items()})
+    made = {tile: _made(draft, job, tile, [piece.op for piece in own]) for tile, own in pieces.items()}
+    draft.made.setdefault(name, {}).update(made)
     draft.tensorops.append(Counter({tile: draft.raised[tile, Flag.AVDATA] for tile in range(draft.topology.tiles)}))
-    draft.note(name, draft.plan.network.tensors[node.output], labels)
+    if job.completes:
+        draft.note(name, draft.plan.network.tensors[job.node.output], labels)
 
 
-def _step(draft: Draft, node: Node) -> int:
+def _placed(draft: Draft, stream: Stream, tile: int, piece: Piece, wait: tuple[Watcher, ...]) -> TensorOp:
+    """A tensorop where its parameters are, and what it waits for."""
+    if piece.op.parameters is None:
+        return replace(piece.op, wait=wait)
+    arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
+    new = tuple(watcher for watcher in arrival if watcher not in draft.awaited)
+    draft.awaited.update(new)
+    return replace(piece.based(stream.layout.base(piece.key, tile)), wait=(*wait, *(watcher for _, watcher in new)))
+
+
+def _row_by_row(job: Job) -> bool:
+    return isinstance(job.node.operator, ROW_BY_ROW) and job.group is None
+
+
+def _step(draft: Draft, job: Job) -> int:
     """Upwards if the rows that come from above are the last to come: a neighbour made them last."""
-    if not isinstance(node.operator, ROW_BY_ROW):
+    if not _row_by_row(job):
         return 1
-    read = draft.spread.read(node, draft.plan.activations(node)[0])
+    read = job.reads[draft.plan.activations(job.node)[0].index]
     comes = draft.placement.maps[read].rows.exchanges
     return -1 if comes and draft.steps.get(read, 1) == 1 else 1
 
 
-def _task(draft: Draft, wide: WideLayout, layer: int, node: Node, tile: int) -> Task:
+def _task(draft: Draft, job: Job, tile: int) -> Task:
+    node = job.node
     tensors = draft.plan.activations(node)
     network, maps = draft.plan.network, draft.placement.maps
-    output = maps[map_name(node.output)]
-    peers = 1 << tile if output.block else output.tiles
+    output = maps[job.makes]
     constants = (network.tensors[i].data for i in node.inputs)
     return Task(
         topology=draft.topology,
-        layer=layer,
-        inputs=tuple(maps[draft.spread.read(node, tensor)].part(tile) for tensor in tensors),
-        output=output.part(tile),
+        layer=job.layer,
+        inputs=tuple(maps[job.reads[tensor.index]].part(tile) for tensor in tensors),
+        output=job.part(output, tile),
         constants=tuple(constant for constant in constants if constant is not None),
         input_type=element_type(tensors[0].dtype),
         output_type=element_type(network.tensors[node.output].dtype),
-        keep=lambda part, make: wide.keep(Parameters(layer, node.title, part), peers, make),
+        outputs=output.part(tile).channels,
+        keep=nowhere,
     )
 
 
-def _made(draft: Draft, name: str, tile: int, ops: list[TensorOp]) -> Made:
-    rows = draft.placement.maps[name].part(tile).block_rows[:: draft.steps[name]]
+def _made(draft: Draft, job: Job, tile: int, ops: list[TensorOp]) -> Made:
+    rows = job.part(draft.placement.maps[job.makes], tile).block_rows[:: draft.steps[job.makes]]
     by_row = len(ops) == 1 and ops[0].produce != ops[0].nest.loops[0].name
     return Made(Flag.AVDATA, draft.raised[tile, Flag.AVDATA], rows if by_row else range(0))
 
 
-def _waits(draft: Draft, node: Node, tile: int) -> tuple[Watcher, ...]:
-    """What a tile's first tensorop of a node waits for; not again for what an earlier one has waited for as a whole."""
-    names = dict.fromkeys(draft.spread.read(node, tensor) for tensor in draft.plan.activations(node))
-    found = [watcher for name in names for watcher in _waits_for(draft, name, node, tile)]
+def _waits(draft: Draft, job: Job, tile: int) -> tuple[Watcher, ...]:
+    """What a tile's first tensorop of a job waits for; not again for what an earlier one has waited for as a whole."""
+    names = dict.fromkeys(job.reads.values())
+    found = [watcher for name in names for watcher in _waits_for(draft, name, job, tile)]
     new = [watcher for watcher in dict.fromkeys(found) if (tile, watcher) not in draft.awaited]
     draft.awaited.update((tile, watcher) for watcher in new if watcher.loop is None)
     return tuple(new)
 
 
-def _waits_for(draft: Draft, name: str, node: Node, tile: int) -> Iterator[Watcher]:
+def _waits_for(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Watcher]:
     made = draft.made[name].get(tile)
     if made is not None and made.flag is not Flag.AVDATA:
         yield draft.counted(made.flag, made.count)
-    rounds = len(draft.placement.maps[map_name(node.output)].part(tile).block_rows)
-    late = isinstance(node.operator, ROW_BY_ROW) and rounds > 1 and _late_last(draft, name, node, tile)
-    wanted = set(_sides(draft, name, node, tile))
+    rounds = len(job.part(draft.placement.maps[job.makes], tile).block_rows)
+    late = _row_by_row(job) and rounds > 1 and _late_last(draft, name, job, tile)
+    wanted = set(_sides(draft, name, job, tile))
     for flag, arrival in draft.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue
@@ -134,29 +219,30 @@ def _waits_for(draft: Draft, name: str, node: Node, tile: int) -> Iterator[Watch
         yield draft.counted(flag, arrival.full - rounds + 1, "y", 1)
 
 
-def _sides(draft: Draft, name: str, node: Node, tile: int) -> Iterator[Flag]:
-    """From where a node reads more of a map than a tile's own part."""
-    map_, made = draft.placement.maps[name].part(tile), draft.placement.maps[map_name(node.output)].part(tile)
-    made = made.block if isinstance(node.operator, ROW_BY_ROW) else made
-    down, across = windows(draft.plan.network, node)
+def _sides(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Flag]:
+    """From where a job reads more of a map than a tile's own part."""
+    map_, made = draft.placement.maps[name].part(tile), job.part(draft.placement.maps[job.makes], tile)
+    by_block = isinstance(job.node.operator, ROW_BY_ROW)
+    made = made.block if by_block else made
+    down, across = windows(draft.plan.network, job.node)
     for window, outputs, own, size, sides in (
         (down, made.rows, map_.rows, map_.shape.height, ROWS_FROM),
         (across, made.columns, map_.columns, map_.shape.width, COLUMNS_FROM),
     ):
-        read = window.reads(outputs) if isinstance(node.operator, ROW_BY_ROW) else window.need(outputs, size)
+        read = window.reads(outputs) if by_block else window.need(outputs, size)
         if read.start < own.start:
             yield IN[sides[True]]
         if read.stop > own.stop:
             yield IN[sides[False]]
 
 
-def _late_last(draft: Draft, name: str, node: Node, tile: int) -> bool:
+def _late_last(draft: Draft, name: str, job: Job, tile: int) -> bool:
     """Whether only the last row that the tile makes needs what comes late."""
-    step = draft.steps[map_name(node.output)]
+    step = draft.steps[job.makes]
     if step == draft.steps.get(name, 1):
         return False
-    map_, made = draft.placement.maps[name], draft.placement.maps[map_name(node.output)]
+    map_, made = draft.placement.maps[name], draft.placement.maps[job.makes]
     own, rows = map_.part(tile).rows, made.part(tile).block_rows[::step][:-1]
-    down, _ = windows(draft.plan.network, node)
+    down, _ = windows(draft.plan.network, job.node)
     read = down.reads(range(min(rows), max(rows) + 1))
     return read.start >= own.start if step < 0 else read.stop <= own.stop

@@ -13,7 +13,7 @@ from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.placement import Placement
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.isa.fields import Engine, Flag, Traversal, Watcher
-from tilesim.tiled.isa.instructions import Instruction, ScalarFence, TileFence, WideToNarrow, Work
+from tilesim.tiled.isa.instructions import Infeed, Instruction, ScalarFence, TileFence, WideToNarrow, Work
 from tilesim.tiled.isa.program import TensorPiece
 from tilesim.tiled.rules.order import increments, raised_flag
 from tilesim.tiled.topology import Topology
@@ -50,15 +50,19 @@ class Arrival:
     late: bool
 
 
+SOURCE = -1
+"""The controller's infeed among the masters of the ring."""
+
+
 @dataclass(frozen=True)
 class Transfer:
-    """Rows on the ring from a master (a tile's number, or -1 for the infeed) to some stops; ``seen`` are the tiles that
-    the tail passes, both bitmaps.
+    """Rows on the ring from a master (a tile's number, or ``SOURCE``) to the stops in the bitmap ``to``; ``seen`` are
+    the masters whose stops the tail passes.
     """
 
     master: int
     to: int
-    seen: int
+    seen: frozenset[int]
 
 
 @dataclass
@@ -68,9 +72,10 @@ class Draft:
 
     ``raised`` is how far each flag of each tile will have counted once everything written so far is done; ``made`` and
     ``arrived`` say, for each map and tile, when it can be read; ``awaited``, for what the tensorops of each tile have
-    waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k steps; ``users`` holds the engines that
-    may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards (-1); ``tails`` the
-    tails that have passed each tile's stop on the ring.
+    waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k jobs; ``users`` holds the engines that
+    may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards (-1); ``labels`` the
+    last instruction of each tile that made some of a map; ``tails`` the tails that have passed each tile's stop on the
+    ring.
     """
 
     topology: Topology
@@ -87,6 +92,7 @@ class Draft:
     users: dict[str, set[Engine]] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
     pieces: list[TensorPiece] = field(default_factory=list)
+    labels: dict[str, dict[int, str]] = field(default_factory=dict)
     tails: Counter[int] = field(default_factory=Counter)
     last: Transfer | None = None
 
@@ -139,7 +145,11 @@ class Draft:
             engines.difference_update(busy)
 
     def use(self, name: str, ops: Iterable[Work]) -> None:
-        """The DMA engines of some instructions are at a map's bytes."""
+        """The DMA engines of some instructions are at a map's bytes; not at those of a band any more when its readers
+        are done, which wait for all of them.
+        """
+        if self.placement.banded(name):
+            return
         self.users.setdefault(name, set()).update(op.engine for op in ops)
 
     def complete(self, name: str, tile: int) -> tuple[Watcher, ...]:
@@ -151,19 +161,36 @@ class Draft:
         """Remember a transfer over the ring, after all others so far."""
         nodes = self.topology.tiles + 3
         reach = max((stop - master) % nodes for stop in bits(to))
-        seen = [tile for tile in range(self.topology.tiles) if (tile - master) % nodes <= reach]
+        seen = [stop for stop in range(SOURCE, self.topology.tiles) if (stop - master) % nodes <= reach]
         self.tails.update(seen)
-        self.last = Transfer(master, to, bitmap_of(seen))
+        self.last = Transfer(master, to, frozenset(seen))
+
+    def infeed(self, op: Infeed) -> None:
+        """Append an infeed, after all other transfers so far."""
+        self.rest.append(op)
+        for transfer in range(op.transfers):
+            self.send(SOURCE, op.to << transfer)
 
     def turn(self, master: int) -> tuple[Watcher, ...]:
-        """Waits of a master for the tails of all transfers that pass its stop; a fence if the last one doesn't."""
-        if self.last is not None and not self.last.seen >> master & 1:
-            self._fence(self.last)
+        """Waits of a tile for the tails of all transfers that pass its stop; a fence if the last one doesn't."""
+        self._order(master)
         return (self.counted(Flag.RING_PRODUCER_A, self.tails[master]),) if self.tails[master] else ()
+
+    def infeed_turn(self) -> int:
+        """The tails that the infeed has to wait for, if the last master was another one; 0 if none."""
+        if self.last is None or self.last.master == SOURCE:
+            return 0
+        self._order(SOURCE)
+        return self.tails[SOURCE]
+
+    def _order(self, master: int) -> None:
+        """Put a fence behind the last transfer if its tail does not pass a master's stop."""
+        if self.last is not None and master not in self.last.seen:
+            self._fence(self.last)
 
     def _fence(self, last: Transfer) -> None:
         """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
-        from_tile = last.master >= 0
+        from_tile = last.master != SOURCE
         tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
         idle = (Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER,)
         number = len(self.rest)

@@ -69,6 +69,11 @@ class Part:
         """The part with everything that the tile computes."""
         return replace(self, rows=self.block_rows, columns=self.block_columns)
 
+    def band(self, rows: range) -> Part:
+        """The part cut down to some of its rows."""
+        at = self.at(rows.start, self.columns.start)
+        return replace(self, rows=rows, block_rows=rows, block_columns=self.columns, address=at)
+
     @property
     def whole(self) -> bool:
         shape = self.shape

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tilesim.tiled.compiler.draft import Draft
 from tilesim.tiled.compiler.feature_map import FeatureMap, Part, bits
-from tilesim.tiled.compiler.partition import copy_name, map_name
-from tilesim.tiled.compiler.rows import copied_words, each_row, part_words, rows_for, rows_of, wide_rows
+from tilesim.tiled.compiler.names import copy_name, map_name
+from tilesim.tiled.compiler.rows import copied_words, each_row, part_words, rows_for, rows_of, sent, wide_rows
 from tilesim.tiled.isa.fields import Flag, Traversal, Watcher
 from tilesim.tiled.isa.instructions import NarrowToWide, RingConsume, RingProduce, WideToNarrow
 
@@ -60,9 +60,10 @@ class Gather:
     def _slots(self) -> list[Slot]:
         row_bytes = self.draft.topology.wide_memory.row_bytes
         address, found = self.staging, []
-        for tile, part in self._map.parts():
-            rows = rows_for(part.block, row_bytes)
-            found.append(Slot(tile, part.block, wide_rows(address, rows, row_bytes)))
+        for tile in bits(self._map.tiles):
+            part = sent(self._map, self._copy, tile)
+            rows = rows_for(part, row_bytes)
+            found.append(Slot(tile, part, wide_rows(address, rows, row_bytes)))
             address += rows * row_bytes
         return found
 
@@ -119,6 +120,6 @@ class Gather:
         return [self.draft.counted(Flag.RING_READ_A, count - rows + 1, "r", 1)]
 
 
-def gather_rows(map_: FeatureMap, row_bytes: int) -> int:
+def gather_rows(map_: FeatureMap, copy: FeatureMap, row_bytes: int) -> int:
     """Wide rows for all parts of a map."""
-    return sum(rows_for(part.block, row_bytes) for _, part in map_.parts())
+    return sum(rows_for(sent(map_, copy, tile), row_bytes) for tile in bits(map_.tiles))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilesim.arithmetic.requantise import float_bits
 from tilesim.network.graph import Tensor
+from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import Shape
 from tilesim.tiled.compiler.outline import Sink, Source
 from tilesim.tiled.compiler.task import element_type
@@ -26,9 +28,28 @@ def host_input(source: Source, map_shape: Shape, blocks: tuple[Block, ...]) -> H
 
 
 def host_output(sink: Sink, map_shape: Shape, blocks: tuple[Block, ...]) -> HostTensor:
-    step = sink.dequantise
+    step, function = sink.dequantise, sink.at_host
     scale, zero_point = (step.scale, step.zero_point) if step else (0.0, 0)
-    return _host_tensor(sink.model, sink.stored, map_shape, blocks, scale=scale, zero_point=zero_point)
+    return _host_tensor(
+        sink.model,
+        sink.stored,
+        map_shape,
+        blocks,
+        scale=scale,
+        zero_point=zero_point,
+        lookup=sink.lookup,
+        function=SOFTMAX_FUNCTIONS[function.rule] if function else "",
+        scaling=softmax_scaling(function) if function else (),
+    )
+
+
+SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned"}
+
+
+def softmax_scaling(softmax: Softmax) -> tuple[int, ...]:
+    """What the classifier or the host needs to know of a softmax."""
+    scales = (int(float_bits(scale)[0]) for scale in (softmax.input_scale, softmax.output_scale))
+    return (*scales, softmax.output_zero_point, *softmax.clamp)
 
 
 def reply(shape: Shape, row_bytes: int) -> tuple[Block, ...]:

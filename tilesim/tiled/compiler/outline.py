@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
+from typing import Any
 
+from tilesim.arithmetic.table import inputs as every_input
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, Node, Tensor
 from tilesim.network.operators.add import Add
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise
+from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.quantise import Quantise
+from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
+from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.feature_map import Shape
+from tilesim.tiled.compiler.moves import folded_pads, move_faults
 
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
@@ -33,13 +44,17 @@ class Source:
 
 @dataclass(frozen=True)
 class Sink:
-    """A network output: the tensor that the tiles hold, and what the classifier and the host still do to it."""
+    """A network output: the tensor that the tiles hold, and what the classifier and the host still do to it: a softmax
+    (``at_host`` if it is one over a map), a look-up, a dequantisation.
+    """
 
     model: Tensor
     stored: Tensor
     softmax: Softmax | None
     dequantise: Dequantise | None
     softmax_layer: int = -1
+    lookup: tuple[int, ...] = ()
+    at_host: Softmax | None = None
 
     @property
     def elements(self) -> int:
@@ -65,9 +80,26 @@ class Outline:
             tensor = self.root[tensor]
         return self.network.tensors[tensor]
 
+    def place(self, layer: int) -> str:
+        """Where a layer runs, as :class:`~tilesim.tiled.isa.program.Layer` has it."""
+        if any(layer == step for step, _ in self.steps):
+            return "tiles"
+        if any(layer == sink.softmax_layer for sink in self.sinks):
+            return "classifier"
+        return "nowhere" if isinstance(self.network.nodes[layer].operator, Reshape | Pad) else "host"
+
     def activations(self, node: Node) -> list[Tensor]:
         """The stored tensors that a node reads."""
         return [self.stored(i) for i in node.inputs if self.network.tensors[i].data is None]
+
+    @cached_property
+    def reading(self) -> dict[int, list[int]]:
+        """The steps (the first is 1) that read each stored tensor, once all are known."""
+        found: dict[int, list[int]] = {}
+        for step, (_, node) in enumerate(self.steps, 1):
+            for index in dict.fromkeys(tensor.index for tensor in self.activations(node)):
+                found.setdefault(index, []).append(step)
+        return found
 
 
 def outline(network: Network, word_bytes: int) -> Outline:
@@ -82,15 +114,16 @@ def outline(network: Network, word_bytes: int) -> Outline:
     for index in network.inputs:
         plan.sources.append(_source(network, index, quantised.get(index)))
     at_host = {id(quantised[i]) for i in network.inputs if i in quantised}
-    finishing = _finishing(network)
+    finishing, folded = _finishing(network), folded_pads(network)
     faults += _shape_faults(network)
     for layer, node in enumerate(network.nodes):
         if isinstance(node.operator, Reshape):
             plan.root[node.output] = node.inputs[0]
-        elif layer in finishing:
-            faults += _softmax_faults(network, node)
-        elif id(node) not in at_host:
+        elif layer in folded:
+            plan.steps += [(layer, each) for each in folded[layer]]
+        elif layer not in finishing and id(node) not in at_host:
             faults += _faults(network, node)
+            faults += [f"{_where(network, node)} {fault}" for fault in move_faults(network, node, word_bytes)]
             plan.steps.append((layer, node))
     faults += _reshape_faults(plan, word_bytes)
     if faults:
@@ -111,60 +144,79 @@ def _producers(network: Network) -> dict[int, int]:
     return {node.output: layer for layer, node in enumerate(network.nodes)}
 
 
+TAIL = ((Dequantise,), (Rescale, Table), (Softmax,))
+"""What the classifier and the host can do on the way out, from the output backwards."""
+
+
+def _tail(network: Network, output: int) -> list[int]:
+    """The layers at an output that need not run on the tiles, from the last one backwards; a look-up that follows no
+    softmax is none of them.
+    """
+    producers, found = _producers(network), []
+    for kinds in TAIL:
+        layer = producers.get(output, -1)
+        if layer >= 0 and isinstance(network.nodes[layer].operator, kinds):
+            found.append(layer)
+            output = network.nodes[layer].inputs[0]
+    kept = (Dequantise, Rescale, Table, Softmax) if any(_is(network, layer, Softmax) for layer in found) else Dequantise
+    return [layer for layer in found if _is(network, layer, kept)]
+
+
+def _is(network: Network, layer: int, kinds: type[Any] | tuple[type[Any], ...]) -> bool:
+    return isinstance(network.nodes[layer].operator, kinds)
+
+
 def _finishing(network: Network) -> set[int]:
-    """Layers that the classifier or the host runs on the way out: softmax, then dequantisation."""
-    producers, found = _producers(network), set()
-    for output in network.outputs:
-        index = output
-        for kind in (Dequantise, Softmax):
-            layer = producers.get(index)
-            if layer is not None and isinstance(network.nodes[layer].operator, kind):
-                found.add(layer)
-                index = network.nodes[layer].inputs[0]
-    used = {i for layer, node in enumerate(network.nodes) if layer not in found for i in node.inputs}
-    return {layer for layer in found if network.nodes[layer].output not in used}
+    """Layers that the classifier or the host runs on the way out, as nothing on the tiles reads their results."""
+    found = {layer for output in network.outputs for layer in _tail(network, output)}
+    while True:
+        used = {i for layer, node in enumerate(network.nodes) if layer not in found for i in node.inputs}
+        kept = {layer for layer in found if network.nodes[layer].output not in used}
+        if kept == found:
+            return kept
+        found = kept
 
 
 def _sink(plan: Outline, index: int) -> Sink:
-    network, producers, finishing = plan.network, _producers(plan.network), _finishing(plan.network)
-    model, steps, layers = network.tensors[index], {}, {}
-    for kind in (Dequantise, Softmax):
-        layer = producers.get(index, -1)
-        if layer in finishing and isinstance(network.nodes[layer].operator, kind):
-            steps[kind], layers[kind] = network.nodes[layer].operator, layer
-            index = network.nodes[layer].inputs[0]
-    return Sink(
-        model,
-        plan.stored(index),
-        steps.get(Softmax),  # type: ignore[arg-type]
-        steps.get(Dequantise),  # type: ignore[arg-type]
-        layers.get(Softmax, -1),
-    )
+    network, finishing = plan.network, _finishing(plan.network)
+    tail = [(layer, network.nodes[layer]) for layer in _tail(network, index) if layer in finishing]
+    stored = plan.stored(tail[-1][1].inputs[0] if tail else index)
+    sink = Sink(network.tensors[index], stored, None, None)
+    for layer, node in tail:
+        op, source = node.operator, network.tensors[node.inputs[0]]
+        if isinstance(op, Dequantise):
+            sink = replace(sink, dequantise=op)
+        elif isinstance(op, Softmax) and Shape.of(source.shape).pixels > 1:
+            sink = replace(sink, at_host=op)
+        elif isinstance(op, Softmax):
+            sink = replace(sink, softmax=op, softmax_layer=layer)
+        else:
+            sink = replace(sink, lookup=tuple(int(entry) for entry in op.evaluate([every_input(source.dtype)])))
+    return sink
 
 
 def _faults(network: Network, node: Node) -> list[str]:
-    where = f"{network.name}: node {node.title} ({node.kind})"
+    where = _where(network, node)
     if isinstance(node.operator, Quantise | Dequantise | Softmax):
         return [f"{where} must stand at an input or an output of the network, not between layers"]
     shapes = {network.tensors[i].shape for i in node.inputs}
-    if isinstance(node.operator, Add) and len(shapes) > 1:
-        return [f"{where} must add tensors of one shape, not {' and '.join(map(str, sorted(shapes)))}"]
+    if isinstance(node.operator, Add | Multiply) and len(shapes) > 1:
+        verb = "add" if isinstance(node.operator, Add) else "multiply"
+        return [f"{where} must {verb} tensors of one shape, not {' and '.join(map(str, sorted(shapes)))}"]
     return [
         f"{where} must work on activations, not on the constant {network.tensors[i].title}"
         for i in _fixed(network, node)
     ]
 
 
-def _softmax_faults(network: Network, node: Node) -> list[str]:
-    shape = Shape.of(network.tensors[node.inputs[0]].shape)
-    if not isinstance(node.operator, Softmax) or shape.pixels == 1:
-        return []
-    return [f"{network.name}: node {node.title} (softmax) must work on a vector, not on a map of {shape}"]
+def _where(network: Network, node: Node) -> str:
+    return f"{network.name}: node {node.title} ({node.kind})"
 
 
 def _fixed(network: Network, node: Node) -> list[int]:
-    activations = 2 if isinstance(node.operator, Add) else 1
-    return [i for i in node.inputs[:activations] if network.tensors[i].data is not None]
+    """The constants among the inputs that must be activations: all that are no weights."""
+    weighted = isinstance(node.operator, Convolution | DepthwiseConvolution | FullyConnected)
+    return [i for i in (node.inputs[:1] if weighted else node.inputs) if network.tensors[i].data is not None]
 
 
 def _shape_faults(network: Network) -> list[str]:

@@ -2,95 +2,149 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from tilesim.network.graph import Node, Tensor
-from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, bitmap_of, bits, padded
+from tilesim.tiled.compiler.bands import Group, nodes_of
+from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
+from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, bits, padded
+from tilesim.tiled.compiler.fused import Fused, fuse, tiles_of
+from tilesim.tiled.compiler.jobs import Job, banded_jobs
+from tilesim.tiled.compiler.names import band_name, copy_name, map_name, tensor_of
 from tilesim.tiled.compiler.outline import Outline
-from tilesim.tiled.compiler.spread import Layer, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.windows import Window, gathers, windows
+from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
-
-def map_name(index: int) -> str:
-    """A tensor where the layer that makes it leaves it."""
-    return f"tensor{index}"
-
-
-def copy_name(index: int) -> str:
-    """A tensor gathered whole in each tile that reads all of it."""
-    return f"copy{index}"
+DEFAULT = Wishes()
 
 
 @dataclass
 class Partition:
-    """The maps by name, without addresses."""
+    """The maps by name, without addresses, and what is to be done in turn.
+
+    ``whole`` has each tensor as one map, with what the tiles own; ``maps`` has those of ``groups`` that are never whole
+    cut in bands instead. ``spreads`` says how each tensor that a layer makes came to be spread as it is.
+    """
 
     plan: Outline
     topology: Topology
+    wishes: Wishes = DEFAULT
+    copy_bytes: int = 0
     maps: dict[str, FeatureMap] = field(default_factory=dict)
+    whole: dict[int, FeatureMap] = field(default_factory=dict)
+    fused: list[Fused] = field(default_factory=list)
+    spreads: dict[int, Spread] = field(default_factory=dict)
 
     def read(self, node: Node, tensor: Tensor) -> str:
-        """The name of the map in which a node finds one of its inputs."""
+        """The name of the map in which a node that is in no group finds one of its inputs."""
         copy = copy_name(tensor.index)
-        return copy if copy in self.maps and gathers(self.plan.network, node) else map_name(tensor.index)
+        return copy if copy in self.maps and self.gathers(node, tensor) else map_name(tensor.index)
+
+    def gathers(self, node: Node, tensor: Tensor) -> bool:
+        """Whether the tiles that make some of a node's output need all of an input."""
+        if self.spreads[node.output].keeps:
+            return False
+        by_channel = self.whole[tensor.index].block or self.made(node).block
+        return bool(by_channel) or gathers(self.plan.network, node)
 
     def made(self, node: Node) -> FeatureMap:
-        return self.maps[map_name(node.output)]
+        """The whole of what a node makes."""
+        return self.whole[node.output]
+
+    def maps_of(self, index: int) -> list[str]:
+        """The map of a tensor, or those of its bands."""
+        fused = self._inside.get(index)
+        if fused is None:
+            return [map_name(index)]
+        return [name for band in range(fused.group.bands) if (name := band_name(index, band)) in self.maps]
+
+    def tensor(self, name: str) -> Tensor:
+        """What a map, a copy or a band holds of."""
+        return self.plan.network.tensors[tensor_of(name)]
+
+    def read_at_all(self, name: str) -> bool:
+        """Whether any layer reads a map, or copies it."""
+        return bool(_readers(self.plan, self.tensor(name).index))
+
+    @cached_property
+    def jobs(self) -> list[Job]:
+        """The steps in their order, those of a group again in each of its bands."""
+        found: list[Job] = []
+        step = 1
+        while step <= len(self.plan.steps):
+            fused = self._at.get(step)
+            found += [self._job(step)] if fused is None else banded_jobs(self.plan, fused)
+            step += 1 if fused is None else len(fused.group.steps)
+        return found
+
+    @cached_property
+    def _at(self) -> dict[int, Fused]:
+        return {fused.group.steps.start: fused for fused in self.fused}
+
+    @cached_property
+    def _inside(self) -> dict[int, Fused]:
+        return {index: fused for fused in self.fused for index in fused.inner}
+
+    def _job(self, step: int) -> Job:
+        layer, node = self.plan.steps[step - 1]
+        reads = {tensor.index: self.read(node, tensor) for tensor in self.plan.activations(node)}
+        return Job(step, layer, node, reads, map_name(node.output), self.made(node).tiles)
 
 
-def partition(plan: Outline, topology: Topology) -> Partition:
-    """Spread every stored tensor: maps over the grid, the outputs of fully connected layers by channel, what one layer
-    reads whole in a copy for each tile that does.
+def partition(
+    plan: Outline,
+    topology: Topology,
+    groups: Sequence[Group] = (),
+    wishes: Wishes = DEFAULT,
+    copy_bytes: int = 0,
+) -> Partition:
+    """Spread every stored tensor: maps over the grid, the outputs of fully connected layers and what is asked for by
+    channel, what one layer reads whole in a copy for each tile that does; those inside ``groups`` are cut in bands.
+    Copies for convolutions that are spread by channel take at most ``copy_bytes``.
     """
-    found = Partition(plan, topology)
+    found = Partition(plan, topology, wishes, copy_bytes)
     for source in plan.sources:
-        found.maps[map_name(source.stored.index)] = _bare(found, source.stored, 0, delivered=True)
-    for _, node in plan.steps:
-        output = plan.network.tensors[node.output]
-        found.maps[map_name(output.index)] = _bare(found, output, _tiles(found, node), delivered=False)
+        found.whole[source.stored.index] = _bare(found, source.stored, 0)
+    spreader = Spreader(plan, topology, wishes, copy_bytes, found.whole, found.spreads)
+    for layer, node in plan.steps:
+        found.spreads[node.output] = spread = spreader.spread(layer, node)
+        found.whole[node.output] = _bare(found, plan.network.tensors[node.output], spread.block)
     for source in plan.sources:
         _settle_source(found, source.stored)
-    for name in list(found.maps):
-        _settle(found, int(name.removeprefix("tensor")))
+    found.fused = [fuse(plan, found.whole, group) for group in groups]
+    inner = {index for fused in found.fused for index in fused.inner}
+    real = [index for index in found.whole if index not in inner]
+    found.maps = {map_name(index): found.whole[index] for index in real}
+    for index in real:
+        _settle(found, index)
+    for fused in found.fused:
+        for index in fused.inner:
+            bands = fused.cut(index, found.whole[index])
+            found.maps.update({band_name(index, band): map_ for band, map_ in bands.items()})
     return found
 
 
 def _readers(plan: Outline, index: int) -> list[Node]:
-    return [node for _, node in plan.steps if any(tensor.index == index for tensor in plan.activations(node))]
+    return [plan.steps[step - 1][1] for step in plan.reading.get(index, ())]
 
 
-def _tiles(found: Partition, node: Node) -> int:
-    """How many tiles a fully connected layer is spread over; 0 for others, which follow the grid."""
-    plan = found.plan
-    if not isinstance(node.operator, FullyConnected):
-        return 0
-    [source] = plan.activations(node)
-    readers = _readers(plan, node.output)
-    if not all(gathers(plan.network, reader) for reader in readers):
-        return 1
-    spread = found.maps[map_name(source.index)].tiles.bit_count() > 1
-    from_host = any(each.stored is source for each in plan.sources)
-    outputs = Shape.of(plan.network.tensors[node.output].shape).channels
-    layer = Layer(Shape.of(source.shape), outputs, spread or from_host, leaves=not readers)
-    return tiles_for(layer, found.topology)
-
-
-def _bare(found: Partition, tensor: Tensor, tiles: int, *, delivered: bool) -> FeatureMap:
-    """A map over the grid, or by channel over the first ``tiles`` tiles; nobody needs more than they own yet."""
-    shape, grid, lanes = Shape.of(tensor.shape), found.topology.grid, found.topology.tile.lanes
-    if tiles > 1 and not delivered:
-        block = outputs_per_tile(shape.channels, tiles, lanes)
+def _bare(found: Partition, tensor: Tensor, block: int) -> FeatureMap:
+    """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
+    shape, grid = Shape.of(tensor.shape), found.topology.grid
+    if block:
         used = (1 << -(-shape.channels // block)) - 1
-        return _map(found, shape, _everywhere(1, grid.rows), _everywhere(1, grid.columns), used, block)
+        return _map(
+            found, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), used, block
+        )
     return _over_grid(found, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
 
 
 def _over_grid(found: Partition, shape: Shape, rows: tuple[range, ...], columns: tuple[range, ...]) -> FeatureMap:
-    used = [i * len(columns) + j for i, down in enumerate(rows) for j, across in enumerate(columns) if down and across]
-    return _map(found, shape, rows, columns, bitmap_of(used))
+    return _map(found, shape, rows, columns, tiles_of(rows, columns))
 
 
 def _everywhere(size: int, parts: int) -> tuple[range, ...]:
@@ -105,24 +159,24 @@ def _map(
     tiles: int,
     block: int = 0,
 ) -> FeatureMap:
-    word = max(found.topology.narrow_memory.word_bytes, found.topology.tile.vector_bytes)
     down, across = (
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
-    return FeatureMap(shape, down, across, tiles, padded(block or shape.channels, word), block)
+    return FeatureMap(shape, down, across, tiles, padded(block or shape.channels, word_bytes(found.topology)), block)
 
 
 def _settle_source(found: Partition, tensor: Tensor) -> None:
     """An input that is only read whole comes whole to each tile that reads it; another is cut as its readers stride."""
-    network, name, grid = found.plan.network, map_name(tensor.index), found.topology.grid
-    readers, shape = _readers(found.plan, tensor.index), found.maps[name].shape
-    if readers and all(gathers(network, reader) for reader in readers):
-        found.maps[name] = _whole(found, shape, readers)
+    network, index, grid = found.plan.network, tensor.index, found.topology.grid
+    readers, shape = _readers(found.plan, index), found.whole[index].shape
+    if readers and all(found.gathers(reader, tensor) for reader in readers):
+        found.whole[index] = _whole(found, shape, readers)
         return
-    spatial = [(found.made(reader), windows(network, reader)) for reader in readers if not gathers(network, reader)]
+    near = [reader for reader in readers if not found.gathers(reader, tensor)]
+    spatial = [(found.made(reader), windows(network, reader)) for reader in near]
     rows = _aligned(shape.height, grid.rows, [(made.rows, down) for made, (down, _) in spatial])
     columns = _aligned(shape.width, grid.columns, [(made.columns, across) for made, (_, across) in spatial])
-    found.maps[name] = _over_grid(found, shape, rows, columns)
+    found.whole[index] = _over_grid(found, shape, rows, columns)
 
 
 def _aligned(size: int, parts: int, readers: list[tuple[Axis, Window]]) -> tuple[range, ...]:
@@ -141,9 +195,9 @@ def _whole(found: Partition, shape: Shape, readers: list[Node]) -> FeatureMap:
 
 def _settle(found: Partition, index: int) -> None:
     """What a map's readers need, in it or in a copy."""
-    name, network = map_name(index), found.plan.network
-    map_, readers = found.maps[name], _readers(found.plan, index)
-    whole = [reader for reader in readers if gathers(network, reader)]
+    map_, readers = found.whole[index], _readers(found.plan, index)
+    tensor = found.plan.network.tensors[index]
+    whole = [reader for reader in readers if found.gathers(reader, tensor)]
     apart = [reader for reader in whole if not _has_all(map_, found.made(reader).tiles)]
     if apart:
         copy = _needed(found, _whole(found, map_.shape, whole), whole)
@@ -151,7 +205,9 @@ def _settle(found: Partition, index: int) -> None:
             copy, rows=_padded(copy.rows, map_.rows), columns=_padded(copy.columns, map_.columns)
         )
         readers = [reader for reader in readers if reader not in whole]
-    found.maps[name] = _needed(found, map_, readers)
+    for fused in found.fused:
+        map_ = fused.feeding(index, map_)
+    found.maps[map_name(index)] = _needed(found, map_, readers)
 
 
 def _padded(axis: Axis, parts: Axis) -> Axis:
@@ -165,9 +221,10 @@ def _has_all(map_: FeatureMap, tiles: int) -> bool:
 
 
 def _needed(found: Partition, map_: FeatureMap, readers: list[Node]) -> FeatureMap:
-    """The map with what its readers need at each place of the grid."""
+    """The map with what its readers that are in no group need at each place of the grid."""
     rows, columns = map_.rows, map_.columns
-    for reader in readers:
+    grouped = {id(node) for fused in found.fused for node in nodes_of(found.plan, fused.group.steps)}
+    for reader in (reader for reader in readers if id(reader) not in grouped):
         made, (down, across) = found.made(reader), windows(found.plan.network, reader)
         rows, columns = _grown(rows, down, made.rows), _grown(columns, across, made.columns)
     return replace(map_, rows=rows, columns=columns)
@@ -175,10 +232,6 @@ def _needed(found: Partition, map_: FeatureMap, readers: list[Node]) -> FeatureM
 
 def _grown(axis: Axis, window: Window, made: Axis) -> Axis:
     """The axis with what one more reader needs."""
-    need = (window.need(own, axis.size) for own in made.own)
+    grown = axis.with_need(tuple(window.need(own, axis.size) for own in made.own))
     reach = (window.reads(block) if window.border else NOTHING for block in made.blocks)
-    return replace(
-        axis,
-        need=tuple(hull(both) for both in zip(axis.need, need, strict=True)),
-        reach=tuple(hull(both) for both in zip(axis.reach, reach, strict=True)),
-    )
+    return replace(grown, reach=tuple(hull(both) for both in zip(axis.reach, reach, strict=True)))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tilesim.errors import CapacityError
 from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.feature_map import FeatureMap, bits
-from tilesim.tiled.compiler.partition import Partition, copy_name, map_name
-from tilesim.tiled.compiler.rows import copied_words, part_words, spill_bytes
+from tilesim.tiled.compiler.names import copy_name, map_name, place_name, tensor_of
+from tilesim.tiled.compiler.partition import Partition
+from tilesim.tiled.compiler.rows import copied_words, part_words, sent, spill_bytes
 from tilesim.tiled.isa.fields import Traversal
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
@@ -17,44 +18,50 @@ from tilesim.units import format_bytes
 
 @dataclass(frozen=True)
 class Placement:
-    """Maps by name, and each map's lifetime in steps: step 0 is the infeed, step k the k-th node, the last the
-    outfeed.
-    """
+    """Maps by name, and each map's lifetime in jobs: job 0 is the infeed, job k the k-th, the last the outfeed."""
 
     maps: dict[str, FeatureMap]
     lifetimes: dict[str, Lifetime]
+    _before: dict[str, list[str]] = field(default_factory=dict)
+
+    def banded(self, name: str) -> bool:
+        """Whether a map is a band of a tensor."""
+        return name != place_name(name)
 
     def predecessors(self, name: str) -> list[str]:
         """Maps whose bytes the map ``name`` overwrites."""
-        map_, life = self.maps[name], self.lifetimes[name]
-        return [
-            other
-            for other, theirs in self.maps.items()
-            if self.lifetimes[other].last < life.first
-            and theirs.address < map_.address + map_.size_bytes
-            and map_.address < theirs.address + theirs.size_bytes
-        ]
+        if name not in self._before:
+            map_, life = self.maps[name], self.lifetimes[name]
+            start, end = map_.address, map_.address + map_.size_bytes
+            self._before[name] = [
+                other
+                for other, theirs in self.maps.items()
+                if theirs.address < end
+                and self.lifetimes[other].last < life.first
+                and start < theirs.address + theirs.size_bytes
+            ]
+        return self._before[name]
 
 
 def place(spread: Partition, topology: Topology) -> Placement:
-    """Give every map an address. No byte serves two maps if all maps fit side by side: then nothing ever has to wait
-    for a place.
+    """Give every map an address, the same one to all bands of a tensor. No byte serves two tensors if all fit side by
+    side: then nothing ever has to wait for a place.
 
     Raises:
-        CapacityError: the map that finds no place, its bytes, and what is free.
+        CapacityError: the tensor that finds no place, its bytes, and what is free.
     """
-    maps = _with_slack(spread, topology)
-    lives = {name: _lifetime(spread, name, map_.size_bytes) for name, map_ in maps.items()}
+    maps, jobs = with_slack(spread, topology), in_jobs(spread)
+    items = in_steps(spread, maps, jobs)
     memory = topology.narrow_memory
     last = len(spread.plan.steps) + 1
-    always = [replace(life, first=0, last=last) for life in lives.values()]
+    always = [replace(item, first=0, last=last) for item in items.values()]
     try:
         addresses = allocate(always, memory.size_bytes, memory.word_bytes)
     except DoesNotFit:
-        addresses = _by_lifetime(spread, list(lives.values()), topology)
-    placed = {
-        name: replace(map_, address=address) for (name, map_), address in zip(maps.items(), addresses, strict=True)
-    }
+        addresses = _by_lifetime(spread, list(items.values()), topology)
+    at = dict(zip(items, addresses, strict=True))
+    placed = {name: replace(map_, address=at[place_name(name)]) for name, map_ in maps.items()}
+    lives = {name: Lifetime(name, placed[name].size_bytes, min(when), max(when)) for name, when in jobs.items()}
     return Placement(placed, lives)
 
 
@@ -70,50 +77,81 @@ def _by_lifetime(spread: Partition, lives: list[Lifetime], topology: Topology) -
         ) from None
 
 
-def _with_slack(spread: Partition, topology: Topology) -> dict[str, FeatureMap]:
+def in_jobs(spread: Partition) -> dict[str, list[int]]:
+    """The jobs in which each map is there: 0 is the infeed, the last one the outfeed."""
+    found: dict[str, list[int]] = {name: [] for name in spread.maps}
+    for number, job in enumerate(spread.jobs, 1):
+        found[job.makes].append(number)
+        for index, name in job.reads.items():
+            if name == copy_name(index) and not found[name]:
+                found[map_name(index)].append(number)  # is copied
+            found[name].append(number)
+    for source in spread.plan.sources:
+        begin = 0
+        for name in spread.maps_of(source.stored.index):  # each band comes when all that read the one before have
+            found[name].append(begin)
+            begin = max(found[name]) + 1
+    sinks = {map_name(sink.stored.index) for sink in spread.plan.sinks}
+    for name, when in found.items():
+        # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
+        if name in sinks or not spread.read_at_all(name):
+            when.append(len(spread.jobs) + 1)
+    return found
+
+
+def in_steps(
+    spread: Partition, maps: Mapping[str, FeatureMap], jobs: Mapping[str, Sequence[int]]
+) -> dict[str, Lifetime]:
+    """From which step to which each place is taken, and how much of it. What a group reads and what it leaves is there
+    in all its steps, and so are the network's inputs; what it makes on the way only from its maker to its readers.
+    """
+    found: dict[str, Lifetime] = {}
+    for name, when in jobs.items():
+        tensor, banded = spread.tensor(name), name != place_name(name)
+        passing = banded and all(source.stored is not tensor for source in spread.plan.sources)
+        steps = [step for number in when for step in _steps(spread, number, passing)]
+        before = found.get(place_name(name), Lifetime(tensor.title, 0, steps[0], steps[0]))
+        found[place_name(name)] = Lifetime(
+            tensor.title,
+            max(before.size, maps[name].size_bytes),
+            min(before.first, *steps),
+            max(before.last, *steps),
+        )
+    return found
+
+
+def _steps(spread: Partition, number: int, passing: bool) -> tuple[int, ...]:
+    """The first and the last step in which a map is there for a job."""
+    if not number:
+        return (0,)
+    if number > len(spread.jobs):
+        return (len(spread.plan.steps) + 1,)
+    job = spread.jobs[number - 1]
+    return (job.step,) if passing else (job.steps[0], job.steps[-1])
+
+
+def with_slack(spread: Partition, topology: Topology) -> dict[str, FeatureMap]:
     """Room for what whole wide rows spill, in maps that cross the ring."""
     plan = spread.plan
     copied = [int(name.removeprefix("copy")) for name in spread.maps if name.startswith("copy")]
     stored = [*(source.stored for source in plan.sources), *(sink.stored for sink in plan.sinks)]
     maps, sizes = dict(spread.maps), (topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
-    for index in dict.fromkeys([*(tensor.index for tensor in stored), *copied]):
-        map_ = maps[map_name(index)]
-        parts = [each for _, part in map_.parts() for each in (part, part.block)]
-        maps[map_name(index)] = _roomy(map_, [part_words(part, *sizes) for part in parts], sizes[1])
+    crossing = dict.fromkeys([*(tensor.index for tensor in stored), *copied])
+    for name in (name for index in crossing for name in spread.maps_of(index)):
+        maps[name] = with_room(maps[name], topology, spread.maps.get(copy_name(tensor_of(name))))
     for index in copied:
         map_, copy = maps[map_name(index)], maps[copy_name(index)]
         maps[copy_name(index)] = _roomy(copy, [copied_words(map_, copy, bits(copy.tiles)[0], *sizes)], sizes[1])
     return maps
 
 
+def with_room(map_: FeatureMap, topology: Topology, copy: FeatureMap | None = None) -> FeatureMap:
+    """A map that crosses the ring, to a ``copy`` if there is one, with room for what whole wide rows spill."""
+    sizes = (topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
+    parts = [each for _, part in map_.parts() for each in (part, part.block)]
+    parts += [sent(map_, copy, tile) for tile in bits(map_.tiles)] if copy else []
+    return _roomy(map_, [part_words(part, *sizes) for part in parts], sizes[1])
+
+
 def _roomy(map_: FeatureMap, words: list[Traversal], word_bytes: int) -> FeatureMap:
     return replace(map_, slack_bytes=spill_bytes(map_, words, word_bytes))
-
-
-def _lifetime(spread: Partition, name: str, size: int) -> Lifetime:
-    plan = spread.plan
-    index = int(name.removeprefix("copy").removeprefix("tensor"))
-    tensor = plan.network.tensors[index]
-    uses = [
-        step
-        for step, (_, node) in enumerate(plan.steps, 1)
-        for read in plan.activations(node)
-        if read is tensor and spread.read(node, tensor) == name
-    ]
-    if name == copy_name(index):
-        return Lifetime(tensor.title, size, uses[0], uses[-1])
-    uses += _copied(spread, index)
-    made = [step for step, (_, node) in enumerate(plan.steps, 1) if node.output == index]
-    # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
-    leaves = [len(plan.steps) + 1] if not uses or any(sink.stored is tensor for sink in plan.sinks) else []
-    first = made[0] if made else 0
-    return Lifetime(tensor.title, size, first, max([first, *uses, *leaves]))
-
-
-def _copied(spread: Partition, index: int) -> Iterator[int]:
-    """The step before which a map is copied."""
-    plan, name = spread.plan, copy_name(index)
-    for step, (_, node) in enumerate(plan.steps, 1):
-        if any(tensor.index == index and spread.read(node, tensor) == name for tensor in plan.activations(node)):
-            yield step
-            return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, Part
+from tilesim.tiled.compiler.feature_map import FeatureMap, Part, bits
 from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference, Traversal
 
 
@@ -50,10 +50,23 @@ def part_words(part: Part, row_bytes: int, word_bytes: int) -> Traversal:
     return replace(whole, nest=replace(whole.nest, alternate=Alternate("y", words % line))) if words % line else whole
 
 
-def copied_words(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, word_bytes: int) -> Traversal:
-    """The words of a whole copy of a map in the order in which its parts, blocks as they are computed, come one after
-    the other; what runs past a block is written again by the ones that follow.
+def sent(map_: FeatureMap, copy: FeatureMap, tile: int) -> Part:
+    """What a tile sends of a map that is copied: its block, as it is computed.
+
+    Of several rows of some channels, lines as long as a copy's, whatever lies behind the own pixels: then the pixels
+    have their places in the copy at one distance, and the borders between them, which the junk falls on, are filled in
+    later.
     """
+    part = map_.part(tile).block
+    return replace(part, columns=range(copy.columns.length)) if map_.block and len(part.rows) > 1 else part
+
+
+def copied_words(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, word_bytes: int) -> Traversal:
+    """The words of a whole copy of a map in the order in which its parts, as they are sent, come one after the other;
+    what runs past a block is written again by the ones that follow.
+    """
+    if map_.block and map_.shape.pixels > 1:
+        return _interleaved(map_, copy, tile, row_bytes, word_bytes)
     target, first = copy.part(tile), next(part for _, part in map_.parts()).block
     one = part_words(replace(first, address=target.at(0, 0), row_bytes=copy.row_bytes), row_bytes, word_bytes)
     across = first.pixel_bytes if map_.block else first.line_bytes
@@ -62,6 +75,16 @@ def copied_words(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, 
     loops = (*(Loop(name, bound) for name, bound, _ in around), *one.nest.loops)
     strides = (*((name, stride) for name, _, stride in around), *one.reference.strides)
     return Traversal(Nest(loops, one.nest.alternate), Reference(one.reference.base, strides))
+
+
+def _interleaved(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, word_bytes: int) -> Traversal:
+    """The words of parts that hold some channels of all pixels: each part's pixel by pixel."""
+    part = sent(map_, copy, bits(map_.tiles)[0])
+    words, each = rows_for(part, row_bytes) * row_bytes // word_bytes, part.pixel_bytes // word_bytes
+    loops = (Loop("j", map_.tiles.bit_count()), Loop("p", -(-words // each)), Loop("w", each))
+    strides = (("j", part.pixel_bytes), ("p", copy.pixel_bytes), ("w", word_bytes))
+    alternate = Alternate("p", words % each) if words % each else None
+    return Traversal(Nest(loops, alternate), Reference(copy.part(tile).at(0, 0), strides))
 
 
 def block(address: int, lines: int, line_bytes: int, words: int, word_bytes: int) -> Traversal:

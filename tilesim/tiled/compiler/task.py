@@ -18,9 +18,10 @@ from tilesim.tiled.topology import Topology
 @dataclass(frozen=True)
 class Task:
     """One node for one tile: its parts of maps in narrow memory, the node's constants, and ``keep(name, make)``, which
-    sees to it that the array that ``make`` makes is in wide memory, and returns its address.
+    sees to it that the array that ``make`` makes is in wide memory, and returns how far behind the first of them.
 
-    Rows are made in the order ``step`` (1 downwards, -1 upwards); with ``by_row`` each of them raises the flag.
+    ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
+    -1 upwards); with ``by_row`` each of them raises the flag.
     """
 
     topology: Topology
@@ -30,6 +31,7 @@ class Task:
     constants: tuple[NDArray[Any], ...]
     input_type: ElementType
     output_type: ElementType
+    outputs: range
     keep: Callable[[str, Callable[[], NDArray[Any]]], int]
     step: int = 1
     by_row: bool = False
@@ -43,12 +45,23 @@ class Task:
         """The output row that is made first, of the tile's block."""
         return self.output.block_rows[:: self.step][0]
 
+    @property
+    def target(self) -> int:
+        """The address of the first output byte that is made."""
+        first = self.output.at(self.first_row, self.output.columns.start)
+        return first + self.outputs.start - self.output.channels.start
+
     def raises(self, nest: NestWriter) -> str:
         """The loop whose completion raises the flag."""
         return nest.each_row if self.by_row else nest.outermost
 
     def with_constants(self, constants: tuple[NDArray[Any], ...]) -> Task:
         return replace(self, constants=constants)
+
+
+def nowhere(part: str, _make: Callable[[], NDArray[Any]]) -> int:
+    """A ``keep`` for tasks without parameters."""
+    raise AssertionError(f"there is no place for {part}")
 
 
 def element_type(dtype: np.dtype[Any]) -> ElementType:

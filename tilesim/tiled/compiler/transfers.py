@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
-from tilesim.arithmetic.requantise import float_bits
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.draft import Draft
+from tilesim.tiled.compiler.draft import Draft, Made
 from tilesim.tiled.compiler.feature_map import FeatureMap, bits
+from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
+from tilesim.tiled.compiler.names import map_name
 from tilesim.tiled.compiler.outline import Sink, Source
-from tilesim.tiled.compiler.partition import map_name
-from tilesim.tiled.compiler.rows import each_row, part_words, rows_for, wide_rows
+from tilesim.tiled.compiler.rows import each_row, part_words, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
-from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.fields import Flag, Traversal
 from tilesim.tiled.isa.instructions import (
     Classify,
     Infeed,
@@ -24,42 +25,51 @@ from tilesim.tiled.isa.instructions import (
 )
 from tilesim.tiled.isa.program import Block
 
-SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned"}
+
+def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
+    """Wide rows for the largest part of some maps."""
+    return max(rows_for(part, row_bytes) for map_ in maps for _, part in map_.parts())
 
 
-def staging_rows(map_: FeatureMap, row_bytes: int) -> int:
-    """Wide rows for the largest part of a map."""
-    return max(rows_for(part, row_bytes) for _, part in map_.parts())
-
-
-def feed(draft: Draft, source: Source, staging: int, layer: int) -> None:
-    """Let a network input come in, each row going on to narrow memory as soon as it has come."""
-    label, name = f"input{source.stored.index}", map_name(source.stored.index)
-    map_, row_bytes = draft.placement.maps[name], draft.topology.wide_memory.row_bytes
-    consumes, unpacks = {}, {}
-    for tile, part in map_.parts():
-        rows = wide_rows(staging, rows_for(part, row_bytes), row_bytes)
-        several = rows.nest.loops[0].bound > 1
-        arriving = each_row(rows) if several else rows
-        consumes[tile] = RingConsume(tiles=0, write=arriving, produce=arriving.nest.loops[-1].name, layer=layer)
-        first = draft.raised[tile, Flag.RING_READ_A] + 1
-        unpacks[tile] = WideToNarrow(
-            tiles=0,
-            read=rows,
-            write=part_words(part, row_bytes, draft.topology.narrow_memory.word_bytes),
-            wait=(draft.counted(Flag.RING_READ_A, first, *(("r", 1) if several else ())),),
-            produce="r",
-            layer=layer,
-        )
-    draft.write(f"{label}.receive", consumes)
-    for number, infeed in enumerate(_infeeds(map_, row_bytes)):
-        draft.rest.append(replace(infeed, layer=layer, label=f"{label}.send{number}"))
-        for transfer in range(infeed.transfers):
-            draft.send(-1, infeed.to << transfer)
+def feed(draft: Draft, source: Source, band: int, staging: int, layer: int) -> None:
+    """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
+    names, row_bytes = draft.spread.maps_of(source.stored.index), draft.topology.wide_memory.row_bytes
+    name, maps = names[band], [draft.placement.maps[each] for each in names]
+    label = f"input{source.stored.index}" + (f".band{band}" if len(names) > 1 else "")
+    turn = draft.infeed_turn()  # may take a fence, which must not wait for the consumers that are posted here
+    draft.release(name)
+    address = staging + band % 2 * staging_rows(maps, row_bytes) * row_bytes
+    rows = {tile: wide_rows(address, rows_for(part, row_bytes), row_bytes) for tile, part in maps[band].parts()}
+    unpacks = {tile: _unpack(draft, name, tile, each, layer) for tile, each in rows.items()}
+    left = draft.made[names[band - 2]] if band > 1 else {}  # what came through these rows before
+    draft.write(f"{label}.receive", {tile: _receive(draft, each, left.get(tile), layer) for tile, each in rows.items()})
+    for number, infeed in enumerate(_infeeds(maps[band], row_bytes)):
+        draft.infeed(replace(infeed, turn=turn, layer=layer, label=f"{label}.send{number}"))
     labels = draft.write(label, unpacks)
     draft.use(name, unpacks.values())
     draft.note_unpacked(name, unpacks)
     draft.note(name, source.stored, labels)
+
+
+def _receive(draft: Draft, rows: Traversal, left: Made | None, layer: int) -> RingConsume:
+    arriving = each_row(rows) if rows_of(rows) > 1 else rows
+    wait = (draft.counted(left.flag, left.count),) if left else ()
+    return RingConsume(tiles=0, write=arriving, wait=wait, produce=arriving.nest.loops[-1].name, layer=layer)
+
+
+def _unpack(draft: Draft, name: str, tile: int, rows: Traversal, layer: int) -> WideToNarrow:
+    """The next rows to come, on to narrow memory."""
+    topology, part = draft.topology, draft.placement.maps[name].part(tile)
+    first = draft.raised[tile, Flag.RING_READ_A] + 1
+    arrival = draft.counted(Flag.RING_READ_A, first, *(("r", 1) if rows_of(rows) > 1 else ()))
+    return WideToNarrow(
+        tiles=0,
+        read=rows,
+        write=part_words(part, topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes),
+        wait=(arrival, *draft.free(name, tile)),
+        produce="r",
+        layer=layer,
+    )
 
 
 def _infeeds(map_: FeatureMap, row_bytes: int) -> list[Infeed]:
@@ -86,7 +96,7 @@ def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
             pixel_bytes=part.pixel_bytes,
             rows=rows_for(part, row_bytes),
         )
-        for part in (parts[:1] if parts[0].whole else parts)
+        for part in (parts[:1] if all(part.whole for part in parts) else parts)
     )
 
 
@@ -124,14 +134,13 @@ def drain(draft: Draft, number: int, sink: Sink, staging: int) -> None:
 
 
 def _classify(sink: Sink, softmax: Softmax, rows: int, block: int, label: str) -> Classify:
-    scales = (int(float_bits(scale)[0]) for scale in (softmax.input_scale, softmax.output_scale))
     kind = element_type(sink.stored.dtype)
     return Classify(
         rows=rows,
         elements=sink.elements,
         elements_per_sender=block,
         function=SOFTMAX_FUNCTIONS[softmax.rule],
-        scaling=(*scales, softmax.output_zero_point, *softmax.clamp),
+        scaling=softmax_scaling(softmax),
         input_type=kind,
         output_type=kind,
         layer=sink.softmax_layer,

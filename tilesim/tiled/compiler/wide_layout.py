@@ -1,143 +1,149 @@
-"""What lies where in wide memory: the reserve, the parameters, and rows through which activations come and go."""
+"""What lies where in wide memory: the reserve, rows through which activations come and go, an area through which
+parameters stream, and the parameters that stay.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tilesim.errors import CapacityError
+from tilesim.tiled.caching.plan import Decision, Home
+from tilesim.tiled.compiler.parameter_sets import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.isa.instructions import Infeed, Instruction, RingConsume
 from tilesim.tiled.isa.program import DataSegment, Region
 from tilesim.tiled.topology import Topology
-from tilesim.units import format_bytes
-
-Bytes = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Parameters:
-    """A layer's ``weights`` or ``parameters``. Titles may repeat; the layer's number tells."""
+class Staging:
+    """Wide rows, at one address in ``tiles``, for a tensor that crosses the ring."""
 
-    layer: int
-    title: str
-    part: str
+    address: int
+    bytes: int
+    tiles: int
 
 
 @dataclass(frozen=True)
-class _Chunk:
-    """Parameters that lie at ``address`` in each of ``tiles`` (a bitmap)."""
+class Slot:
+    """Where a set that doesn't stay has its place for a while. ``replaces`` are the sets that had the bytes before,
+    all of them used for the last time before the round ``ready``.
+    """
+
+    address: int
+    ready: int
+    replaces: tuple[SetKey, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where bytes of a set for ``tiles`` stand in data memory."""
 
     tiles: int
     address: int
-    data: Bytes
-
-    def continues(self, other: _Chunk) -> bool:
-        return self.tiles == other.tiles and self.address == other.address + other.data.size
+    data: Bytes = field(repr=False)
 
 
+@dataclass(frozen=True)
 class WideLayout:
-    """The tiles' wide memories, filled from the bottom, alike in all tiles: first all parameters, then all staging
-    rows. Tiles with different parts of a layer's parameters have them at the same addresses.
+    """The places of everything of one network, alike in all tiles but for sets that only their home tile keeps.
+
+    ``stay`` are the addresses of the sets that stay, ``slots`` the places of those that stream through the bytes
+    ``stream``; a set with a home tile has both.
     """
 
-    def __init__(self, network: str, topology: Topology) -> None:
-        self._network = network
-        self._topology = topology
-        self._row_bytes = topology.wide_memory.row_bytes
-        self._end = topology.wide_memory.reserve_bytes
-        self._places: dict[Parameters, tuple[int, int]] = {}
-        self._chunks: dict[tuple[Parameters, int], _Chunk] = {}
-        self._staging: list[Region] = []
+    topology: Topology
+    sets: ParameterSets
+    decisions: Mapping[SetKey, Decision]
+    staging: Mapping[str, Staging]
+    stay: Mapping[SetKey, int]
+    slots: Mapping[SetKey, Slot]
+    stream: range
+    sources: Mapping[SetKey, tuple[Source, ...]]
 
-    def keep(self, what: Parameters, tiles: int, make: Callable[[], NDArray[Any]]) -> int:
-        """The address of a layer's parameters for some tiles, whole rows; other tiles' come to the same address, the
-        longest first.
+    @property
+    def transient_bytes(self) -> int:
+        """Bytes of a tile that come and go: staging rows, and what streams through at most."""
+        ends = [self.slots[key].address + self.sets.size_bytes(key) for key in self.slots]
+        staged = sum(each.bytes for each in self.staging.values())
+        return staged + max(ends, default=self.stream.start) - self.stream.start
 
-        Raises:
-            CapacityError: they do not fit.
-        """
-        if (what, tiles) not in self._chunks:
-            raw = np.ascontiguousarray(make()).reshape(-1).view(np.uint8)
-            data = np.pad(raw, (0, -raw.size % self._row_bytes))
-            if what not in self._places:
-                self._places[what] = (self._take(f"parameters of layer {what.title}", data.size), data.size)
-            address, size = self._places[what]
-            if data.size > size:
-                raise AssertionError(f"{what}: {data.size} bytes after only {size}")
-            self._chunks[what, tiles] = _Chunk(tiles, address, data)
-        return self._places[what][0]
+    @property
+    def data_bytes(self) -> int:
+        """Bytes in data memory."""
+        return sum(source.data.size for sources in self.sources.values() for source in sources)
 
-    def stage(self, name: str, rows: int, tiles: int) -> int:
-        """The address of rows for a tensor that crosses the ring.
+    def base(self, key: SetKey, tile: int) -> int:
+        """Where the set begins from which ``tile`` computes."""
+        decision = self.decisions[key]
+        resident = decision.home in {Home.COPY, Home.PARTITION} or decision.tile == tile
+        return self.stay[key] if resident else self.slots[key].address
 
-        Raises:
-            CapacityError: they do not fit.
-        """
-        size = rows * self._row_bytes
-        address = self._take(f"tensor {name} on its way over the ring", size)
-        self._staging.append(Region("staging", "wide", tiles, address, size))
-        return address
+    def streams_to(self, key: SetKey) -> int:
+        """The tiles (a bitmap) that get the set during the run."""
+        decision = self.decisions[key]
+        if decision.home in {Home.COPY, Home.PARTITION}:
+            return 0
+        tiles = self.sets.tiles(key)
+        return tiles if decision.tile is None else tiles & ~(1 << decision.tile)
 
     def load(self) -> tuple[Instruction, ...]:
-        """The program that brings the parameters here from data memory: once to all tiles that want the same."""
+        """The program that brings what stays from data memory: once to all tiles that want the same."""
         found: list[Instruction] = []
-        position = 0
-        for number, chunk in enumerate(self._joined()):
-            rows = chunk.data.size // self._row_bytes
-            target = wide_rows(chunk.address, rows, self._row_bytes)
+        row_bytes = self.topology.wide_memory.row_bytes
+        for number, each in enumerate(_joined(self._loads())):
+            rows = each.bytes // row_bytes
+            target = wide_rows(each.target, rows, row_bytes)
             name = f"parameters{number}"
-            found.append(RingConsume(tiles=chunk.tiles, write=target, produce="r", label=f"{name}.receive"))
-            found.append(Infeed(source="data", rows=rows, address=position, to=chunk.tiles, label=f"{name}.send"))
-            position += chunk.data.size
+            found.append(RingConsume(tiles=each.tiles, write=target, produce="r", label=f"{name}.receive"))
+            found.append(Infeed(source="data", rows=rows, address=each.source, to=each.tiles, label=f"{name}.send"))
         return tuple(found)
 
     def data(self) -> tuple[DataSegment, ...]:
-        """The parameters as they stand in data memory.
-
-        Raises:
-            CapacityError: they do not fit.
-        """
-        chunks = self._joined()
-        size, capacity = sum(chunk.data.size for chunk in chunks), self._topology.data_memory.size_bytes
-        if size > capacity:
-            raise CapacityError(
-                f"{self._network}: its parameters must fit the data memory of {self._topology.name}: "
-                f"{format_bytes(size)} are needed, of {format_bytes(capacity)}"
-            )
-        return (DataSegment("parameters", 0, np.concatenate([chunk.data for chunk in chunks])),) if chunks else ()
+        """The parameters as they stand in data memory."""
+        parts = [source.data for sources in self.sources.values() for source in sources]
+        return (DataSegment("parameters", 0, np.concatenate(parts)),) if parts else ()
 
     def regions(self) -> list[Region]:
-        parameters = [
-            Region("parameters", "wide", chunk.tiles, chunk.address, chunk.data.size) for chunk in self._joined()
-        ]
-        return [*parameters, *self._staging]
+        """What programs may touch."""
+        found = [Region("parameters", "wide", each.tiles, each.target, each.bytes) for each in _joined(self._loads())]
+        everywhere = 0
+        for key in self.slots:
+            everywhere |= self.streams_to(key)
+        if everywhere:
+            found.append(Region("stream", "wide", everywhere, self.stream.start, len(self.stream)))
+        staging = self.staging.values()
+        return [*found, *(Region("staging", "wide", each.tiles, each.address, each.bytes) for each in staging)]
 
-    def _joined(self) -> list[_Chunk]:
-        """What goes to the same tiles at addresses that follow each other, in one."""
-        return _join(list(self._chunks.values()))
-
-    def _take(self, what: str, size: int) -> int:
-        capacity = self._topology.wide_memory.size_bytes
-        if self._end + size > capacity:
-            raise CapacityError(
-                f"{self._network}: {what} must fit the wide memory of {self._topology.name}: {format_bytes(size)} are "
-                f"needed, {format_bytes(capacity - self._end)} of {format_bytes(capacity)} are free"
-            )
-        address, self._end = self._end, self._end + size
-        return address
+    def _loads(self) -> Iterator[_Load]:
+        for key, target in self.stay.items():
+            home = self.decisions[key].tile
+            for source in self.sources[key]:
+                yield _Load(source.tiles if home is None else 1 << home, target, source.address, source.data.size)
 
 
-def _join(chunks: list[_Chunk]) -> list[_Chunk]:
-    runs: list[list[_Chunk]] = []
-    for chunk in chunks:
-        last = runs[-1][-1] if runs else None
-        if last is not None and chunk.continues(last):
-            runs[-1].append(chunk)
+@dataclass(frozen=True)
+class _Load:
+    """``bytes`` from ``source`` in data memory to ``target`` in each of ``tiles``."""
+
+    tiles: int
+    target: int
+    source: int
+    bytes: int
+
+    def continues(self, other: _Load) -> bool:
+        ends = (other.tiles, other.target + other.bytes, other.source + other.bytes)
+        return (self.tiles, self.target, self.source) == ends
+
+
+def _joined(loads: Iterable[_Load]) -> list[_Load]:
+    """Loads of bytes that follow each other at both ends, in one."""
+    found: list[_Load] = []
+    for load in loads:
+        if found and load.continues(found[-1]):
+            found[-1] = replace(found[-1], bytes=found[-1].bytes + load.bytes)
         else:
-            runs.append([chunk])
-    return [_Chunk(run[0].tiles, run[0].address, np.concatenate([chunk.data for chunk in run])) for run in runs]
+            found.append(load)
+    return found

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilesim.network.graph import Network, Node
+from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.max_pool import MaxPool
-from tilesim.tiled.compiler.axis import NOTHING
+from tilesim.network.operators.mean import Mean
+from tilesim.network.operators.pad import Pad
+from tilesim.network.operators.resize_nearest import ResizeNearest
+from tilesim.network.operators.slice import Slice
+from tilesim.tiled.compiler.axis import NOTHING, clip
 from tilesim.tiled.compiler.feature_map import Shape
 
 
@@ -39,6 +43,22 @@ class Window:
         return read if self.border else range(max(0, read.start), max(0, read.start, min(size, read.stop)))
 
 
+@dataclass(frozen=True)
+class Lookup(Window):
+    """Output position p reads input position ``sources[p]``; these never decrease. There is no stride to cut by."""
+
+    sources: tuple[int, ...] = ()
+
+    def reads(self, outputs: range) -> range:
+        """The input positions that some output positions, those on the map, read."""
+        inside = self.sources[outputs.start : outputs.stop]
+        return range(inside[0], inside[-1] + 1) if inside else NOTHING
+
+    def need(self, outputs: range, size: int) -> range:
+        """The same: none of them is off the map."""
+        return clip(self.reads(outputs), 0, size)
+
+
 EVERYTHING = Window(1 << 30)
 
 
@@ -56,8 +76,19 @@ def windows(network: Network, node: Node) -> tuple[Window, Window]:
             Window(op.window[0], op.strides[0], op.padding.top),
             Window(op.window[1], op.strides[1], op.padding.left),
         )
-    if isinstance(op, FullyConnected):
+    if isinstance(op, FullyConnected | Mean):
         return EVERYTHING, EVERYTHING
+    return _pixels(op)
+
+
+def _pixels(op: Operator) -> tuple[Window, Window]:
+    """Of a layer that makes each pixel from one of each input."""
+    if isinstance(op, Pad):
+        return Window(1, before=op.before[1], border=True), Window(1, before=op.before[2], border=True)
+    if isinstance(op, Slice) and len(op.begin) == 4:
+        return Window(1, before=-op.begin[1]), Window(1, before=-op.begin[2])
+    if isinstance(op, ResizeNearest):
+        return Lookup(1, 0, sources=op.rows), Lookup(1, 0, sources=op.columns)
     return Window(1), Window(1)
 
 
@@ -66,3 +97,13 @@ def gathers(network: Network, node: Node) -> bool:
     if isinstance(node.operator, FullyConnected):
         return True
     return Shape.of(network.tensors[node.output].shape).pixels == 1
+
+
+def spreads(network: Network, node: Node) -> bool:
+    """Whether a node is spread by its outputs: fully connected layers, and convolutions that are one in effect."""
+    op = node.operator
+    if isinstance(op, FullyConnected):
+        return True
+    shapes = [Shape.of(network.tensors[index].shape) for index in (node.inputs[0], node.output)]
+    kernel = network.tensors[node.inputs[1]].shape[1:3] if isinstance(op, Convolution) and op.groups == 1 else ()
+    return kernel == (1, 1) and all(shape.pixels == 1 for shape in shapes)

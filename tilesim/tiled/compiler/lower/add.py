@@ -1,14 +1,23 @@
-"""Element-wise addition."""
+"""Element-wise addition and multiplication of two maps."""
 
 from __future__ import annotations
 
 from tilesim.network.operators.add import Add
+from tilesim.network.operators.multiply import Multiply
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.task import Task
 from tilesim.tiled.isa.instructions import Operation, TensorOp
 
 
 def lower_add(task: Task, op: Add) -> list[TensorOp]:
+    return [_pairs(task, op, Operation.ADD)]
+
+
+def lower_multiply(task: Task, op: Multiply) -> list[TensorOp]:
+    return [_pairs(task, op, Operation.MULTIPLY)]
+
+
+def _pairs(task: Task, op: Add | Multiply, operation: Operation) -> TensorOp:
     """Loops: row, word."""
     a, b, target, vector, step = *task.inputs, task.output, task.topology.tile.vector_bytes, task.step
     first, left = task.first_row, task.output.columns.start
@@ -27,21 +36,19 @@ def lower_add(task: Task, op: Add) -> list[TensorOp]:
             Line("lane", vector, {}),
         ]
     )
-    return [
-        TensorOp(
-            tiles=0,
-            operation=Operation.ADD,
-            nest=nest.nest,
-            reduce=nest.reduce,
-            input=nest.reference("a", a.at(first, left)),
-            input_b=nest.reference("b", b.at(first, left)),
-            output=nest.reference("output", target.at(first, left)),
-            input_type=task.input_type,
-            output_type=task.output_type,
-            rule=op.rule,
-            scaling=op.scaling,
-            clamp=op.clamp,
-            produce=task.raises(nest),
-            layer=task.layer,
-        )
-    ]
+    return TensorOp(
+        tiles=0,
+        operation=operation,
+        nest=nest.nest,
+        reduce=nest.reduce,
+        input=nest.reference("a", a.at(first, left)),
+        input_b=nest.reference("b", b.at(first, left)),
+        output=nest.reference("output", target.at(first, left)),
+        input_type=task.input_type,
+        output_type=task.output_type,
+        rule=op.rule,
+        scaling=op.scaling,
+        clamp=op.clamp,
+        produce=task.raises(nest),
+        layer=task.layer,
+    )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,32 +17,47 @@ from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requ
 from tilesim.tiled.compiler.task import Task, element_type
 from tilesim.tiled.isa.fields import Alternate
 from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.topology import Tile
 
 
 def lower_convolution(task: Task, op: Convolution) -> list[TensorOp]:
     """Loops: output row, block of lanes, output column; kernel row and column and channels inside."""
+    if op.groups > 1:
+        dense = _dense(task.constants[0], op.groups, op.weight_zero_point)
+        return lower_convolution(task.with_constants((dense, *task.constants[1:])), replace(op, groups=1))
+    task, op = _some(task, op)
     outputs, height, width, channels = task.constants[0].shape
-    kernel = Kernel(outputs, height, width, channels * op.groups, op.strides, op.dilations)
-    return [_windows(task, op, kernel, lambda: _dense(task.constants[0], op.groups, op.weight_zero_point))]
+    kernel = Kernel(outputs, height, width, channels, op.strides, op.dilations)
+    return [_windows(task, op, kernel)]
 
 
 def lower_fully_connected(task: Task, op: FullyConnected) -> list[TensorOp]:
     """A convolution whose kernel is the whole map, for the tile's outputs."""
-    shape, outputs = task.inputs[0].shape, task.output.channels
-    weights, bias = (constant[outputs.start : outputs.stop] for constant in task.constants)
-    multiplier, shift = (
-        np.broadcast_to(v, task.constants[1].shape)[outputs.start : outputs.stop] for v in (op.multiplier, op.shift)
-    )
-    kernel = Kernel(len(outputs), shape.height, shape.width, shape.channels)
+    shape = task.inputs[0].shape
+    task, op = _some(task, op)
+    weights, bias = task.constants
+    by_place = weights.reshape(-1, shape.height, shape.width, shape.channels)
+    kernel = Kernel(len(weights), shape.height, shape.width, shape.channels)
+    return [_windows(task.with_constants((by_place, bias)), op, kernel)]
+
+
+Weighted = TypeVar("Weighted", Convolution, FullyConnected)
+
+
+def _some(task: Task, op: Weighted) -> tuple[Task, Weighted]:
+    """The task with the weights and scales of the outputs that are to be made."""
+    some = slice(task.outputs.start, task.outputs.stop)
+    bias = task.constants[1]
+    multiplier, shift = (np.broadcast_to(values, bias.shape)[some] for values in (op.multiplier, op.shift))
     mine = replace(op, multiplier=multiplier, shift=shift)
-    return [
-        _windows(
-            task.with_constants((weights, bias)),
-            mine,
-            kernel,
-            lambda: weights.reshape(-1, shape.height, shape.width, shape.channels),
-        )
-    ]
+    return task.with_constants(tuple(constant[some] for constant in task.constants)), mine
+
+
+def block_weight_bytes(shape: tuple[int, ...], op: Convolution | FullyConnected, tile: Tile) -> int:
+    """Bytes of the weights, of this shape, of one block of lanes."""
+    channels = shape[-1] * (op.groups if isinstance(op, Convolution) else 1)
+    steps = prod(shape[1:-1]) * -(-channels // tile.inputs_per_cycle)
+    return steps * operand_stride(min(tile.lanes, shape[0]), tile.inputs_per_cycle)
 
 
 @dataclass(frozen=True)
@@ -68,10 +83,9 @@ def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     return dense.reshape(outputs, height, width, groups * channels)
 
 
-def _windows(
-    task: Task, op: Convolution | FullyConnected, kernel: Kernel, weights: Callable[[], NDArray[Any]]
-) -> TensorOp:
+def _windows(task: Task, op: Convolution | FullyConnected, kernel: Kernel) -> TensorOp:
     tile, source, target = task.topology.tile, task.inputs[0], task.output
+    weights, bias = task.constants
     lanes = min(tile.lanes, kernel.outputs)
     blocks, steps = -(-kernel.outputs // lanes), -(-kernel.channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
@@ -101,10 +115,10 @@ def _windows(
         op,
         nest,
         Operation.CONVOLUTION,
-        task.keep("weights", lambda: lane_weights(weights(), lanes, tile.inputs_per_cycle, op.weight_zero_point)),
+        task.keep("weights", lambda: lane_weights(weights, lanes, tile.inputs_per_cycle, op.weight_zero_point)),
         task.keep(
             "parameters",
-            lambda: requantisation_rows(task.constants[1], op.multiplier, op.shift, lanes, task.row_bytes),
+            lambda: requantisation_rows(bias, op.multiplier, op.shift, lanes, task.row_bytes),
         ),
     )
 
@@ -126,7 +140,7 @@ def weighted(
         input=nest.reference("input", _first_input(task, op)),
         weights=nest.reference("weights", weights),
         parameters=nest.reference("parameters", parameters),
-        output=nest.reference("output", task.output.at(task.first_row, task.output.columns.start)),
+        output=nest.reference("output", task.target),
         input_type=task.input_type,
         weight_type=element_type(task.constants[0].dtype),
         output_type=task.output_type,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
+
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import padded
@@ -17,10 +21,11 @@ def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
 
     With several outputs a channel the layer becomes a grouped convolution: a word's bytes can only go to one lane each.
     """
+    if task.constants[0].shape[2] != task.inputs[0].shape.channels:
+        return _as_grouped(task, op, task.inputs[0].shape.channels)
+    task, op = _some(task, op)
     weights, bias = task.constants
-    channels = task.inputs[0].shape.channels
-    if weights.shape[2] != channels:
-        return _as_grouped(task, op, channels)
+    channels = len(task.outputs)
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
     height, width, _ = weights.shape
     block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
@@ -58,6 +63,14 @@ def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
             task.keep("parameters", lambda: requantisation_rows(bias, op.multiplier, op.shift, block, task.row_bytes)),
         )
     ]
+
+
+def _some(task: Task, op: DepthwiseConvolution) -> tuple[Task, DepthwiseConvolution]:
+    """The task with the weights and scales of the channels that the tile has."""
+    weights, bias = task.constants
+    some = slice(task.outputs.start, task.outputs.stop)
+    multiplier, shift = (np.broadcast_to(values, bias.shape)[some] for values in (op.multiplier, op.shift))
+    return task.with_constants((weights[:, :, some], bias[some])), replace(op, multiplier=multiplier, shift=shift)
 
 
 def channel_block(words: int, most: int) -> int:

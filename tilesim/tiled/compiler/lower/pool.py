@@ -1,4 +1,4 @@
-"""Average and max pooling, and element-wise rescaling: bytes summed or compared in their lanes."""
+"""Average and max pooling, means, and element-wise rescaling: bytes summed or compared in their lanes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import groupby
 
 from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
+from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.rescale import Rescale
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.task import Task
@@ -66,6 +67,24 @@ def lower_max_pool(task: Task, op: MaxPool) -> list[TensorOp]:
     return [
         _tensorop(task, _nest(task, op.strides, rows, columns), Operation.MAXIMUM, (rows, columns), clamp=op.clamp)
         for rows, columns in _parts(task, op)
+    ]
+
+
+def lower_mean(task: Task, op: Mean) -> list[TensorOp]:
+    """A sum over the whole map, whose scaling holds the division."""
+    source = task.inputs[0].shape
+    whole = Span(0, 1, 0, source.height), Span(0, 1, 0, source.width)
+    return [
+        _tensorop(
+            task,
+            _nest(task, (1, 1), *whole),
+            Operation.SUM,
+            whole,
+            rule=op.rule,
+            scaling=(op.multiplier, op.shift),
+            zero_points=(op.input_zero_point, op.output_zero_point),
+            clamp=op.clamp,
+        )
     ]
 
 

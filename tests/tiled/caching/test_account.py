@@ -1,0 +1,30 @@
+"""What a plan comes to."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tiled.caching.sets import parts, shared
+from tilesim.tiled.caching.account import Account, accounts, delivery_cycles, load_bytes, streamed_bytes
+from tilesim.tiled.caching.plan import budgets, plan
+
+PEAKS = (50, 80)
+DECISIONS = plan(
+    [shared(20, 0b11), parts(5, 0b11), shared(12, 0b11), shared(30, 0b11)], budgets(120, 10, PEAKS), range(4)
+)
+
+
+def test_each_byte_of_a_tile_is_somebodys() -> None:
+    assert accounts(DECISIONS, 120, 10, PEAKS) == (Account(0, 120, 10, 50, 37), Account(1, 120, 10, 80, 25))
+    assert [account.free_bytes for account in accounts(DECISIONS, 120, 10, PEAKS)] == [23, 5]
+
+
+def test_copies_are_loaded_once_and_parts_each() -> None:
+    assert [each.home for each in DECISIONS] == ["copy", "partition", "home tile", "streamed"]
+    assert load_bytes(DECISIONS) == 20 + 2 * 5 + 12
+    assert streamed_bytes(DECISIONS) == 30
+
+
+@pytest.mark.parametrize(("size", "cycles"), [(0, 0), (1, 1), (8, 4), (9, 5)])
+def test_data_memory_delivers_two_bytes_a_cycle(size: int, cycles: int) -> None:
+    assert delivery_cycles(size, 2) == cycles

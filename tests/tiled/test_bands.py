@@ -1,0 +1,193 @@
+"""Networks whose maps exceed narrow memory: the layers are fused band by band, and every tensor is still exact."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tilesim
+from tests.tiled.test_nothing_is_faked import Subject
+from tilesim.network.evaluate import evaluate
+from tilesim.network.graph import Network
+from tilesim.sim.recorder import Trace
+from tilesim.tiled.compiler.outline import outline
+from tilesim.tiled.compiler.partition import partition
+from tilesim.tiled.compiler.placement import in_jobs, in_steps
+from tilesim.tiled.isa.program import Program
+
+EXAMPLES = 50
+KERNELS = ((1, 1), (3, 3), (5, 2), (7, 1))
+
+
+@st.composite
+def chains(draw: Any) -> dict[str, Any]:
+    """Blocks that make many channels of a few, and a few again."""
+    height, width, channels = draw(st.integers(4, 24)), draw(st.integers(1, 14)), draw(st.integers(1, 9))
+    layers: list[dict[str, Any]] = []
+    for block in range(draw(st.integers(1, 3))):
+        before = layers[-1]["name"] if layers else "input"
+        layers.append(_convolution(draw, f"wide{block}", draw(st.integers(12, 40))))
+        middle = draw(st.sampled_from(["none", "depthwise_convolution", "max_pool", "average_pool"]))
+        if middle != "none":
+            window = "kernel" if middle == "depthwise_convolution" else "window"
+            layer = {"name": f"{middle}{block}", "kind": middle, window: [3, 3], "padding": "same"}
+            layers.append({**layer, "strides": [draw(st.sampled_from([1, 1, 2])) for _ in range(2)]})
+        layers.append(_convolution(draw, f"narrow{block}", channels))
+        if block and all(layer.get("strides", [1, 1]) == [1, 1] for layer in layers[-3:]) and draw(st.booleans()):
+            layers.append({"name": f"add{block}", "kind": "add", "other": before})
+    given = {"shape": [1, height, width, channels], "zero_point": draw(st.sampled_from([-128, 0, 5]))}
+    return {"seed": draw(st.integers(0, 9)), "input": given, "layers": layers}
+
+
+def _convolution(draw: Any, name: str, filters: int) -> dict[str, Any]:
+    kernel = list(draw(st.sampled_from(KERNELS)))
+    return {"name": name, "kind": "convolution", "kernel": kernel, "filters": filters, "padding": "same"}
+
+
+def network(workload: dict[str, Any], tmp_path: Path) -> Network:
+    path = tmp_path / "net.yaml"
+    path.write_text(yaml.safe_dump(workload))
+    return tilesim.load_network(path)
+
+
+def peak_bytes(network: Network, topology: tilesim.Topology) -> int:
+    """The bytes of a tile's narrow memory that whole maps take in the step with most of them."""
+    whole = partition(outline(network, 4), topology)
+    lives = in_steps(whole, whole.maps, in_jobs(whole)).values()
+    return max(
+        sum(life.size for life in lives if life.first <= step <= life.last) for step in range(len(network.nodes) + 2)
+    )
+
+
+def banded(program: Program) -> set[str]:
+    """The instructions without their bands' numbers."""
+    return {op.label.partition(".band")[0] for op in program.run if ".band" in op.label}
+
+
+def test_random_networks_in_too_little_memory_are_exact(tmp_path: Path) -> None:
+    ran = fused = 0
+
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+    @given(chains(), st.sampled_from([(1, 1), (1, 2), (2, 2), (3, 2)]), st.sampled_from([4, 6, 8, 9]))
+    def check(workload: dict[str, Any], grid: tuple[int, int], tenths: int) -> None:
+        nonlocal ran, fused
+        net = network(workload, tmp_path)
+        chip: dict[str, Any] = {"grid.rows": grid[0], "grid.columns": grid[1]}
+        peak = peak_bytes(net, tilesim.load_topology("edge-4x4", chip))
+        chip["narrow_memory.size_bytes"] = max(256, peak * tenths // 10 // 4 * 4)
+        x = np.random.default_rng(0).integers(-128, 128, tuple(workload["input"]["shape"])).astype(np.int8)
+        ran += 1
+        try:
+            program = tilesim.compile(net, tilesim.load_topology("edge-4x4", chip))
+        except tilesim.CapacityError:
+            return
+        run = tilesim.simulate(program, [x], keep_tensors=True)
+        golden = evaluate(net, [x])
+        for index, tensor in run.tensors.items():
+            np.testing.assert_array_equal(tensor, golden[index])
+        fused += bool(banded(program))
+
+    check()
+    assert fused >= 0.15 * ran, "many networks must fit only in bands"
+
+
+BLOCKS = {
+    "seed": 3,
+    "input": {"shape": [1, 16, 8, 4], "zero_point": 5},
+    "layers": [
+        {"name": "wide", "kind": "convolution", "kernel": [3, 3], "filters": 24},
+        {"name": "deep", "kind": "depthwise_convolution", "kernel": [3, 3], "strides": [2, 1]},
+        {"name": "few", "kind": "convolution", "kernel": [1, 1], "filters": 4},
+        {"name": "wide2", "kind": "convolution", "kernel": [1, 1], "filters": 24},
+        {"name": "deep2", "kind": "depthwise_convolution", "kernel": [3, 3]},
+        {"name": "few2", "kind": "convolution", "kernel": [1, 1], "filters": 4},
+        {"name": "sum", "kind": "add", "other": "few"},
+    ],
+}
+SMALL = {(1, 1): 3300, (2, 2): 1500}
+"""Bytes of narrow memory in which the blocks fit only in bands, the first of them with its input."""
+
+
+def blocks(grid: tuple[int, int], tmp_path: Path, **changes: Any) -> Program:
+    chip = {"grid.rows": grid[0], "grid.columns": grid[1], "narrow_memory.size_bytes": SMALL[grid], **changes}
+    return tilesim.compile(network(BLOCKS, tmp_path), tilesim.load_topology("edge-4x4", chip))
+
+
+def image() -> np.ndarray:
+    return np.random.default_rng(1).integers(-128, 128, (1, 16, 8, 4)).astype(np.int8)
+
+
+@pytest.mark.parametrize("grid", SMALL)
+def test_the_host_sends_an_input_band_by_band_with_the_rows_between_again(
+    grid: tuple[int, int], tmp_path: Path
+) -> None:
+    program = blocks(grid, tmp_path)
+    [tensor] = program.inputs
+    rows = [range(block.origin[0], block.origin[0] + block.extent[0]) for block in tensor.blocks]
+    assert len(rows) > program.topology.tiles
+    assert {row for each in rows for row in each} == set(range(16))
+    mine = rows[:: program.topology.tiles]
+    assert all(after.start < before.stop for before, after in pairwise(mine))
+
+
+@pytest.mark.parametrize("grid", SMALL)
+def test_no_instruction_of_a_band_can_be_left_out(grid: tuple[int, int], tmp_path: Path) -> None:
+    program = blocks(grid, tmp_path)
+    subject = Subject(replace(program, tensors=(), pieces=()), image())
+    assert {"input0", "convolution0", "tensor0"} <= banded(program)
+    found = subject.without(slice(1, None, 3))
+    assert set(found.values()) <= {"exit 2", "exit 3", "changed"}
+
+
+@pytest.mark.parametrize("grid", SMALL)
+def test_all_cycles_of_the_bands_of_a_layer_are_its_own(grid: tuple[int, int], tmp_path: Path) -> None:
+    run = tilesim.simulate(blocks(grid, tmp_path), [image()])
+    layers, tiles = run.statistics["layers"], grid[0] * grid[1]
+    assert sum(run.statistics["breakdown"].values()) == tiles * run.cycles
+    assert sum(layer["mac_busy_cycles"] for layer in layers) == run.statistics["breakdown"]["macs"]
+    whole = tilesim.simulate(blocks(grid, tmp_path, **{"narrow_memory.size_bytes": 196608}), [image()])
+    again = [
+        layer["mac_busy_cycles"] - each["mac_busy_cycles"]
+        for layer, each in zip(layers, whole.statistics["layers"], strict=True)
+    ]
+    assert again[0] > 0, "rows between two bands are made twice"
+    assert again[-1] == 0, "what leaves a group is made once"
+    np.testing.assert_array_equal(run.outputs[0], whole.outputs[0])
+
+
+def test_bands_overlap_with_what_the_host_sends(tmp_path: Path) -> None:
+    """The rows of the next band come while the layers behind the first are at work."""
+    program = blocks((1, 1), tmp_path)
+    trace = tilesim.simulate(program, [image()], trace=True).trace
+    assert trace is not None
+    coming, deep = (_busy(trace, what) for what in ("input0.band1", "depthwiseconvolution1.band0"))
+    assert coming.start < deep.start
+
+
+def _busy(trace: Trace, what: str) -> range:
+    """From the first cycle of an instruction's work to the last."""
+    mine = (trace.what == trace.whats.index(what)) & (trace.kind == trace.kinds.index("busy"))
+    return range(trace.start_cycle[mine].min(), (trace.start_cycle + trace.cycles)[mine].max())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", ["edge-1x1", "edge-2x2"])
+def test_a_network_with_maps_larger_than_a_tile_equals_the_reference(models: Path, chip: str) -> None:
+    folder = models / "coral_tf2_mnv2_ptq"
+    program = tilesim.compile(tilesim.load_network(folder / "model.tflite"), tilesim.load_topology(chip))
+    io = np.load(folder / "io.npz")
+    run = tilesim.simulate(program, [io["s0_in0"]], keep_tensors=True)
+    np.testing.assert_array_equal(run.outputs[0], io["s0_out0_ref"])
+    expected = np.load(folder / "acts_ref.npz")
+    found = {int(key[1:]) for key in expected.files} & run.tensors.keys()
+    for index in found:
+        np.testing.assert_array_equal(run.tensors[index], expected[f"t{index}"])
+    assert len(found) >= 60

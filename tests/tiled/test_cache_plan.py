@@ -1,0 +1,130 @@
+"""Networks on a chip: the plan as a document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilesim import api
+from tilesim.errors import CapacityError
+from tilesim.network.graph import Network
+from tilesim.tiled.cache_plan import SCHEMA, plan_cache
+from tilesim.tiled.caching.packing import descriptors, packed
+from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.isa.instructions import Infeed
+from tilesim.tiled.topology import Topology
+
+NOTHING = CachePolicy(cache=False)
+POOL = """
+input: {shape: [1, 8, 8, 16], scale: 0.05, zero_point: -2}
+layers:
+  - {name: pool, kind: max_pool, window: [2, 2], strides: [2, 2], padding: valid}
+"""
+
+
+@pytest.fixture(scope="module")
+def networks() -> dict[str, Network]:
+    return {name: api.load_network(name) for name in ("digits", "example-residual")}
+
+
+@pytest.fixture(scope="module")
+def chip() -> Topology:
+    """Where some sets are copied, some have a home tile, and some are streamed."""
+    return api.load_topology("edge-1x2", {"wide_memory.size_bytes": "20 KiB", "wide_memory.reserve_bytes": "256 B"})
+
+
+def placed(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [each for network in document["networks"] for layer in network["layers"] for each in layer["sets"]]
+
+
+def test_the_document_adds_up(networks: dict[str, Network], chip: Topology) -> None:
+    plan = plan_cache(networks, chip)
+    document = plan.document()
+    assert (document["schema"], document["topology"]) == (SCHEMA, "edge-1x2") == ("tilesim.cache/1", "edge-1x2")
+    assert {each["home"] for each in placed(document)} == {"copy", "home tile", "streamed"}
+    assert document["parameter_bytes"] == document["load_bytes"] + document["streamed_bytes"]
+    cached = sum(each["cached_bytes"] for each in placed(document))
+    assert document["cached_bytes"] == sum(tile["cached_bytes"] for tile in document["tiles"]) == cached
+    for tile in document["tiles"]:
+        taken = [tile[f"{what}_bytes"] for what in ("reserve", "peak", "cached", "free")]
+        assert sum(taken) == tile["capacity_bytes"] == 20 << 10
+        assert tile["free_bytes"] >= 0
+    assert document["load_cycles_at_least"] == document["load_bytes"] / 2
+    for each in placed(document):
+        assert (each["lack"] is None) == (each["home"] == "copy")
+
+
+def test_the_plan_is_what_the_compiler_does(networks: dict[str, Network], chip: Topology) -> None:
+    document = plan_cache(networks, chip).document()
+    programs = api.compile_networks([*networks.values()], chip)
+    assert document["parameter_bytes"] == sum(each.data.size for program in programs for each in program.data)
+    loads = [op for program in programs for op in program.load if isinstance(op, Infeed)]
+    assert document["load_descriptors"] == len(loads)
+    assert document["load_bytes"] == sum(op.total_rows for op in loads) * 256
+    streams = [op for program in programs for op in program.run if isinstance(op, Infeed) and op.source == "data"]
+    assert document["streamed_bytes"] == sum(op.total_rows for op in streams) * 256
+
+
+def test_cached_parameters_come_first_in_data_memory(networks: dict[str, Network], chip: Topology) -> None:
+    """For each network two runs (oracle 20), as many as the packed order has."""
+    plan = plan_cache(networks, chip)
+    document = plan.document()
+    for layout in plan.layouts:
+        assert descriptors(layout.sources, layout.stay) == descriptors(
+            packed(layout.decisions, layout.stay), layout.stay
+        )
+    assert (document["runs"], document["runs_in_order"]) == (4, 5)
+
+
+@pytest.mark.parametrize("topology", ["edge-1x1", "edge-2x2"])
+def test_a_descriptor_for_each_run_that_goes_to_the_same_tiles(networks: dict[str, Network], topology: str) -> None:
+    """One for each network where tiles are alike. Each other set of tiles costs another, however parameters are packed:
+    a descriptor addresses one set of tiles.
+    """
+    plan = plan_cache(networks, api.load_topology(topology))
+    tiles = {(decision.set.network, decision.holders) for decision in plan.decisions}
+    assert plan.document()["load_descriptors"] == len(tiles)
+    assert len(tiles) == (2 if topology == "edge-1x1" else 3)  # the digits' classifier is on one tile
+
+
+def test_layers_without_parameters_are_left_out(networks: dict[str, Network], chip: Topology) -> None:
+    document = plan_cache(networks, chip).document()
+    kinds = [[layer["kind"] for layer in network["layers"]] for network in document["networks"]]
+    weighs = {"convolution", "depthwiseconvolution", "fullyconnected"}
+    assert kinds == [[node.kind for node in each.nodes if node.kind in weighs] for each in networks.values()]
+
+
+def test_the_peak_is_that_of_the_hungriest_network(networks: dict[str, Network], chip: Topology) -> None:
+    """Without a cache nothing depends on the others."""
+    alone = [plan_cache({name: each}, chip, NOTHING).document()["tiles"] for name, each in networks.items()]
+    both = plan_cache(networks, chip, NOTHING).document()["tiles"]
+    peaks = [[tile["peak_bytes"] for tile in tiles] for tiles in alone]
+    assert [tile["peak_bytes"] for tile in both] == [max(of_tile) for of_tile in zip(*peaks, strict=True)]
+    assert {tile["cached_bytes"] for tile in both} == {0}
+
+
+def test_priorities_decide_who_is_cached(networks: dict[str, Network], chip: Topology) -> None:
+    def first_of_second(**priorities: Any) -> str:
+        document = plan_cache(networks, chip, CachePolicy(**priorities)).document()
+        return str(document["networks"][1]["layers"][0]["sets"][0]["home"])
+
+    assert first_of_second() == "streamed"
+    assert first_of_second(network_priority=(1,)) == "home tile"
+    assert first_of_second(layer_priority=((1, 0),)) == "home tile"
+
+
+def test_all_parameters_must_fit_data_memory(networks: dict[str, Network]) -> None:
+    small = api.load_topology("edge-1x2", {"data_memory.size_bytes": "30 KiB"})
+    with pytest.raises(CapacityError, match="digits, example-residual: their parameters must fit the data "):
+        plan_cache(networks, small)
+
+
+def test_a_network_without_parameters(tmp_path: Path, chip: Topology) -> None:
+    (tmp_path / "pool.yaml").write_text(POOL)
+    network = api.load_network(tmp_path / "pool.yaml")
+    document = plan_cache({"pool": network}, chip).document()
+    assert (document["networks"][0]["layers"], document["parameter_bytes"], document["runs"]) == ([], 0, 0)
+    with pytest.raises(CapacityError, match="pool: rows for the tensors that cross the ring must fit the wide memory"):
+        plan_cache({"pool": network}, api.load_topology("edge-1x2", {"wide_memory.size_bytes": "512"}))

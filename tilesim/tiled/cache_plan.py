@@ -1,0 +1,122 @@
+"""One or several networks on one chip: where the parameters of each layer live."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from tilesim.network.graph import Network
+from tilesim.tiled.caching.account import Account, accounts, delivery_cycles, load_bytes, streamed_bytes
+from tilesim.tiled.caching.packing import descriptors
+from tilesim.tiled.caching.plan import Decision
+from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.compiler.compile import CACHE, plan_parameters
+from tilesim.tiled.compiler.wide_layout import WideLayout
+from tilesim.tiled.isa.instructions import Infeed
+from tilesim.tiled.partition_policy import PartitionPolicy
+from tilesim.tiled.topology import Topology
+
+SCHEMA = "tilesim.cache/1"
+
+
+@dataclass(frozen=True)
+class CachePlan:
+    """The layout of wide memory while each of the ``networks`` runs, by name, and each tile's account."""
+
+    topology: Topology
+    networks: Mapping[str, Network]
+    layouts: tuple[WideLayout, ...]
+    accounts: tuple[Account, ...]
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What becomes of each set of parameters, in the order in which they are first used."""
+        return tuple(decision for layout in self.layouts for decision in layout.decisions.values())
+
+    def document(self) -> dict[str, Any]:
+        """The plan as JSON."""
+        return {
+            "schema": SCHEMA,
+            "topology": self.topology.name,
+            "networks": [{"name": name, "layers": self._layers(k)} for k, name in enumerate(self.networks)],
+            "tiles": [_account(account) for account in self.accounts],
+            **self._totals(),
+        }
+
+    def _layers(self, network: int) -> list[dict[str, Any]]:
+        """The layers of one network that have parameters."""
+        own = [each for each in self.decisions if each.set.network == network]
+        nodes = [*self.networks.values()][network].nodes
+        return [
+            {
+                "layer": layer,
+                "name": nodes[layer].name,
+                "kind": nodes[layer].kind,
+                "sets": [_decision(each) for each in each_layer],
+            }
+            for layer, each_layer in groupby(own, lambda each: each.set.layer)
+        ]
+
+    def _totals(self) -> dict[str, int]:
+        """``load`` is what comes before the first inference, ``streamed`` in every one; cycles are the least that data
+        memory takes. ``runs`` are those of cached and of other parameters in data memory, ``runs_in_order`` those that
+        there would be if they lay there in the order of their use.
+        """
+        memory = self.topology.data_memory
+        loaded, streamed = load_bytes(self.decisions), streamed_bytes(self.decisions)
+        return {
+            "parameter_bytes": sum(layout.data_bytes for layout in self.layouts),
+            "data_memory_bytes": memory.size_bytes,
+            "wide_memory_bytes": sum(account.capacity_bytes for account in self.accounts),
+            "cached_bytes": sum(account.cached_bytes for account in self.accounts),
+            "load_bytes": loaded,
+            "load_descriptors": sum(isinstance(each, Infeed) for layout in self.layouts for each in layout.load()),
+            "load_cycles_at_least": delivery_cycles(loaded, memory.bytes_per_cycle),
+            "streamed_bytes": streamed,
+            "streamed_cycles_at_least": delivery_cycles(streamed, memory.bytes_per_cycle),
+            "runs": sum(descriptors(layout.sources, layout.stay) for layout in self.layouts),
+            "runs_in_order": sum(descriptors(layout.decisions, layout.stay) for layout in self.layouts),
+        }
+
+
+def plan_cache(networks: Mapping[str, Network], topology: Topology, policy: CachePolicy = CACHE) -> CachePlan:
+    """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
+    any order.
+
+    Raises:
+        CapacityError: a network does not fit the chip, or has layers that it can't run.
+    """
+    wishes = [PartitionPolicy().wishes(number, network) for number, network in enumerate(networks.values())]
+    _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
+    decisions = [decision for layout in layouts for decision in layout.decisions.values()]
+    peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
+    found = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
+    return CachePlan(topology, networks, tuple(layouts), found)
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    own = decision.set
+    return {
+        "chunk": own.chunk,
+        "bytes_per_tile": own.bytes_per_tile,
+        "per_tile": own.per_tile,
+        "tiles": list(own.users),
+        "home": decision.home.value,
+        "home_tile": decision.tile,
+        "cached_bytes": own.bytes_per_tile * len(decision.holders),
+        "lack": asdict(decision.lack) if decision.lack else None,
+        "reason": decision.reason,
+    }
+
+
+def _account(account: Account) -> dict[str, int]:
+    return {
+        "tile": account.tile,
+        "capacity_bytes": account.capacity_bytes,
+        "reserve_bytes": account.reserve_bytes,
+        "peak_bytes": account.peak_bytes,
+        "cached_bytes": account.cached_bytes,
+        "free_bytes": account.free_bytes,
+    }

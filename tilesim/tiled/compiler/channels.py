@@ -1,0 +1,185 @@
+"""Which layers are spread by their output channels, over how many tiles, and why others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+from tilesim.network.graph import Node, Tensor
+from tilesim.network.operators.add import Add
+from tilesim.network.operators.average_pool import AveragePool
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.network.operators.max_pool import MaxPool
+from tilesim.network.operators.mean import Mean
+from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.pad import Pad
+from tilesim.network.operators.rescale import Rescale
+from tilesim.network.operators.resize_nearest import ResizeNearest
+from tilesim.network.operators.table import Table
+from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
+from tilesim.tiled.compiler.outline import Outline
+from tilesim.tiled.compiler.spread import SEND_CYCLES, Layer, outputs_per_tile, tiles_for
+from tilesim.tiled.compiler.windows import gathers, spreads
+from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
+from tilesim.tiled.topology import Topology
+from tilesim.units import format_bytes
+
+CHANNEL_WISE = (
+    DepthwiseConvolution,
+    Add,
+    Multiply,
+    AveragePool,
+    MaxPool,
+    Mean,
+    Table,
+    Rescale,
+    Pad,
+    ResizeNearest,
+)
+"""Layers that make each channel from the same one of their inputs."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a layer is spread: ``block`` channels a tile, or over rows and columns (0), for a ``reason``.
+
+    It ``keeps`` to the tiles that have its input's channels, of which nothing has to move then. If it ``leads``, the
+    layers behind it may do so.
+    """
+
+    block: int
+    reason: str
+    keeps: bool = False
+    leads: bool = False
+
+    @property
+    def choice(self) -> str:
+        return CHANNEL if self.block else SPATIAL
+
+
+@dataclass(frozen=True)
+class Spreader:
+    """Decides step by step, knowing the maps and spreads of all tensors before. A whole copy of a layer's input takes
+    at most ``copy_bytes`` of a tile's narrow memory.
+    """
+
+    plan: Outline
+    topology: Topology
+    wishes: Wishes
+    copy_bytes: int
+    maps: Mapping[int, FeatureMap]
+    spreads: Mapping[int, Spread]
+
+    def spread(self, layer: int, node: Node) -> Spread:
+        wish = self.wishes.of(layer)
+        if spreads(self.plan.network, node):
+            return self._by_outputs(node, leads=wish == CHANNEL)
+        if self.wishes.layers.get(layer) == SPATIAL:
+            return Spread(0, "asked for")
+        if isinstance(node.operator, CHANNEL_WISE):
+            return self._channel_wise(node)
+        if wish != CHANNEL:
+            return Spread(0, "nothing else is asked for")
+        if isinstance(node.operator, Convolution):
+            return self._convolution(node, node.operator)
+        return Spread(0, f"a layer of the kind {node.kind} moves channels")
+
+    def _by_outputs(self, node: Node, *, leads: bool) -> Spread:
+        """A fully connected layer, or what is one in effect."""
+        tiles, outputs = self._tiles(node), self._shape(node).channels
+        if tiles < 2:
+            return Spread(0, "one tile is the fastest for a vector, by estimate")
+        block = outputs_per_tile(outputs, tiles, self.topology.tile.lanes)
+        return Spread(block, f"{block} outputs a tile are the fastest for a vector, by estimate", leads=leads)
+
+    def _tiles(self, node: Node) -> int:
+        """How many tiles make the outputs of a layer that reads everything."""
+        plan = self.plan
+        [source] = plan.activations(node)
+        readers = [plan.steps[step - 1][1] for step in plan.reading.get(node.output, ())]
+        if not all(gathers(plan.network, reader) for reader in readers):
+            return 1
+        spread = self.maps[source.index].tiles.bit_count() > 1
+        from_host = any(each.stored is source for each in plan.sources)
+        outputs = self._shape(node).channels
+        return tiles_for(Layer(Shape.of(source.shape), outputs, spread or from_host, leaves=not readers), self.topology)
+
+    def _channel_wise(self, node: Node) -> Spread:
+        """Where its inputs' channels are, if they are together."""
+        inputs = self.plan.activations(node)
+        leading = [self._leads(tensor) for tensor in inputs]
+        places = {(self.maps[tensor.index].block, self.maps[tensor.index].tiles) for tensor in inputs}
+        if not any(leading):
+            return Spread(0, "it follows the grid, as its input does")
+        if not all(leading) or len(places) > 1:
+            return Spread(0, "its inputs are spread in different ways")
+        [(block, tiles)] = places
+        shape, source = self._shape(node), Shape.of(inputs[0].shape)
+        if shape.channels != source.channels:
+            return Spread(0, f"it makes {shape.channels} channels of {source.channels}")
+        if shape.pixels > 1 and block * tiles.bit_count() != padded(shape.channels, self._word):
+            return Spread(0, f"the {shape.channels} channels of its input are cut in unequal blocks")
+        return Spread(block, f"its input's channels are there, {block} in each tile", keeps=True, leads=True)
+
+    def _leads(self, tensor: Tensor) -> bool:
+        return tensor.index in self.spreads and self.spreads[tensor.index].leads
+
+    def _convolution(self, node: Node, op: Convolution) -> Spread:
+        [source] = self.plan.activations(node)
+        shape = Shape.of(source.shape)
+        whole_bytes = shape.pixels * padded(shape.channels, self._word)
+        if op.groups > 1:
+            return Spread(0, "its outputs read different channels, a group each")
+        if whole_bytes > self.copy_bytes:
+            room = f"{format_bytes(self.topology.narrow_memory.size_bytes)} of narrow memory"
+            return Spread(0, f"its input, {format_bytes(whole_bytes)}, takes too much of {room}")
+        block = channels_per_tile(self._shape(node), self._taps(node), self.topology)
+        if not block:
+            return Spread(0, f"its {self._shape(node).channels} channels make no equal blocks of whole words")
+        return Spread(block, f"{block} channels a tile", leads=True)
+
+    def _taps(self, node: Node) -> int:
+        """The most steps that a layer behind, on the same tiles, takes for a word."""
+        readers = [self.plan.steps[step - 1][1] for step in self.plan.reading.get(node.output, ())]
+        kernels = [
+            self.plan.network.tensors[reader.inputs[1]].shape[:2]
+            for reader in readers
+            if isinstance(reader.operator, DepthwiseConvolution)
+        ]
+        return max(map(prod, kernels), default=1)
+
+    def _shape(self, node: Node) -> Shape:
+        return Shape.of(self.plan.network.tensors[node.output].shape)
+
+    @property
+    def _word(self) -> int:
+        return word_bytes(self.topology)
+
+
+def word_bytes(topology: Topology) -> int:
+    """What the channels of a pixel are padded to."""
+    return max(topology.narrow_memory.word_bytes, topology.tile.vector_bytes)
+
+
+def channels_per_tile(shape: Shape, taps: int, topology: Topology) -> int:
+    """Equal blocks of channels, whole words, with the fewest cycles by estimate, for readers that take ``taps`` steps
+    for each word; 0 if there are no two.
+
+    Maps of one shape are cut alike, whatever makes them, so that they can be added where they lie.
+    """
+    words = padded(shape.channels, word_bytes(topology)) // word_bytes(topology)
+    counts = [tiles for tiles in range(2, min(words, topology.tiles) + 1) if words % tiles == 0]
+    best = min(counts, key=lambda tiles: (_cycles(shape, taps, tiles, words // tiles, topology), tiles), default=0)
+    return words // best * word_bytes(topology) if best else 0
+
+
+def _cycles(shape: Shape, taps: int, tiles: int, words: int, topology: Topology) -> int:
+    """About what a tile takes to make its words of each pixel from as many channels, and to get the others' too."""
+    block, wide = words * word_bytes(topology), topology.wide_memory
+    turns = -(-block // topology.tile.lanes)
+    computing = shape.pixels * turns * -(-shape.channels // topology.tile.inputs_per_cycle)
+    rows = -(-shape.pixels * block // wide.row_bytes)
+    getting = tiles * (rows * wide.row_bytes // topology.narrow_memory.word_bytes + SEND_CYCLES)
+    return computing + getting + shape.pixels * words * taps

@@ -1,0 +1,108 @@
+"""The way of parameters that don't stay: from data memory or their home tile, over the ring, ahead of their use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tilesim.tiled.compiler.draft import Draft
+from tilesim.tiled.compiler.feature_map import bits
+from tilesim.tiled.compiler.parameter_sets import SetKey
+from tilesim.tiled.compiler.rows import wide_rows
+from tilesim.tiled.compiler.wide_layout import Slot, Source, WideLayout
+from tilesim.tiled.isa.fields import Flag, Traversal, Watcher
+from tilesim.tiled.isa.instructions import Infeed, RingConsume, RingProduce
+
+
+@dataclass
+class Stream:
+    """Sends each set as soon as the instructions are written after which its place is free. Time goes in rounds: in
+    each, every tile has one tensorop at most.
+
+    ``arrived`` counts, for each set and tile, the ring reads once it has come; ``used`` the tensorops that have used
+    it.
+    """
+
+    draft: Draft
+    layout: WideLayout
+    arrived: dict[tuple[SetKey, int], int] = field(default_factory=dict)
+    used: dict[tuple[SetKey, int], int] = field(default_factory=dict)
+    round: int = 0
+    _left: list[tuple[SetKey, Slot]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._left = list(self.layout.slots.items())
+
+    def advance(self) -> None:
+        """Append the transfers of what may come before the next round."""
+        while self._left and self._left[0][1].ready <= self.round:
+            self._send(*self._left.pop(0))
+
+    def waits(self, key: SetKey, tile: int) -> tuple[Watcher, ...]:
+        """What a tensorop waits for that computes from a set."""
+        count = self.arrived.get((key, tile))
+        return () if count is None else (self.draft.counted(Flag.RING_READ_A, count),)
+
+    def use(self, keys: Mapping[int, SetKey]) -> None:
+        """The tensorops of a round, now written, use a set in each tile."""
+        self.round += 1
+        for tile, key in keys.items():
+            self.used[key, tile] = self.draft.raised[tile, Flag.AVDATA]
+
+    def _send(self, key: SetKey, slot: Slot) -> None:
+        draft, tiles = self.draft, self.layout.streams_to(key)
+        home = self.layout.decisions[key].tile
+        turn = draft.infeed_turn() if home is None else 0
+        wait = () if home is None else draft.turn(home)
+        rows = self._rows(slot.address, self.layout.sets.size_bytes(key))
+        label = f"stream{key.layer}.{key.chunk}"
+        self._receive(label, key, slot, rows, tiles)
+        if home is None:
+            for infeed in self._infeeds(label, key, turn):
+                draft.infeed(infeed)
+        else:
+            kept = self._rows(self.layout.stay[key], self.layout.sets.size_bytes(key))
+            op = RingProduce(tiles=0, read=kept, to=tiles, wait=wait, layer=key.layer)
+            draft.write(f"{label}.send", {home: op})
+            draft.send(home, tiles)
+
+    def _receive(self, label: str, key: SetKey, slot: Slot, rows: Traversal, tiles: int) -> None:
+        consumes = {
+            tile: RingConsume(tiles=0, write=rows, wait=tuple(self._free(slot, tile)), produce="r", layer=key.layer)
+            for tile in bits(tiles)
+        }
+        self.draft.write(f"{label}.receive", consumes)
+        for tile in consumes:
+            self.arrived[key, tile] = self.draft.raised[tile, Flag.RING_READ_A]
+
+    def _free(self, slot: Slot, tile: int) -> Iterator[Watcher]:
+        """Waits for the tensorops that used what lies in the slot's bytes."""
+        count = max((self.used.get((other, tile), 0) for other in slot.replaces), default=0)
+        if count:
+            yield self.draft.counted(Flag.AVDATA, count)
+
+    def _infeeds(self, label: str, key: SetKey, turn: int) -> Iterator[Infeed]:
+        """Once for all tiles, or a part for each of them; those of neighbours that follow each other in one."""
+        row_bytes = self.layout.topology.wide_memory.row_bytes
+        runs: list[list[Source]] = []
+        for source in self.layout.sources[key]:
+            if runs and runs[-1][-1].tiles << 1 == source.tiles:
+                runs[-1].append(source)
+            else:
+                runs.append([source])
+        for number, run in enumerate(runs):
+            first = run[0]
+            yield Infeed(
+                source="data",
+                rows=first.data.size // row_bytes,
+                address=first.address,
+                to=first.tiles,
+                transfers=len(run),
+                turn=turn,
+                layer=key.layer,
+                label=f"{label}.send{number}",
+            )
+
+    def _rows(self, address: int, size_bytes: int) -> Traversal:
+        row_bytes = self.layout.topology.wide_memory.row_bytes
+        return wide_rows(address, size_bytes // row_bytes, row_bytes)
