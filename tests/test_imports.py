@@ -28,6 +28,8 @@ NEVER = (
     ("tilesim.network", "tilesim.sim"),
     ("tilesim.tiled.units", "tilesim.tiled.compiler"),
     ("tilesim.tiled.units", "tilesim.network"),
+    ("tilesim.tiled.caching", "simpy"),
+    ("tilesim.tiled.caching", "numpy"),
     *((f"tilesim.{a}", f"tilesim.{b}") for a in MACHINES for b in MACHINES if a != b),
 )
 
@@ -40,6 +42,7 @@ ONLY = {
         "tilesim.arithmetic",
         "tilesim.errors",
     ),
+    "tilesim.tiled.caching": ("tilesim.tiled.caching", "tilesim.units"),
 }
 
 # Packages that one module alone may import.
@@ -120,6 +123,7 @@ def test_every_module_has_its_place() -> None:
         ("tilesim.tiled.units.ring", "if TYPE_CHECKING:\n    import tilesim.network.graph", "never imports"),
         ("tilesim.tiled.stepped.ring", "from ..units import ring", "imports only"),
         ("tilesim.tiled.stepped.ring", "from tilesim.sim import clock", "imports only"),
+        ("tilesim.tiled.caching.plan", "from tilesim.tiled.compiler import parameters", "imports only"),
         ("tilesim.systolic.array", "from tilesim.tiled.isa import Word", "never imports tilesim.tiled"),
         ("tilesim.units", "from tilesim.errors import InputError", "never imports tilesim"),
         ("tilesim.config", "from tilesim.tiled.topology import Topology", "is below"),

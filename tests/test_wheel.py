@@ -23,7 +23,8 @@ def test_the_wheel_has_everything(tmp_path: Path) -> None:
     pip("wheel", "-q", "--no-deps", "-w", tmp_path, ROOT)
     (wheel,) = tmp_path.glob("tilesim-*.whl")
     names = set(zipfile.ZipFile(wheel).namelist())
-    shipped = {f"tilesim/_shipped/{kind}/{path.name}" for kind in KINDS for path in (ROOT / kind).iterdir()}
+    files = (path for kind in KINDS for path in (ROOT / kind).rglob("*") if path.is_file())
+    shipped = {f"tilesim/_shipped/{path.relative_to(ROOT)}" for path in files}
     assert names >= shipped | {"tilesim/config.py"}
 
     site = tmp_path / "site"

@@ -3,6 +3,7 @@
 from tilesim.api import (
     MACHINES,
     compile,  # noqa: A004  (always used with its module)
+    compile_networks,
     list_topologies,
     list_workloads,
     load_network,
@@ -10,11 +11,13 @@ from tilesim.api import (
     load_topology,
     save_program,
     simulate,
+    simulate_requests,
 )
 from tilesim.errors import (
     AccessError,
     ArrayError,
     CapacityError,
+    CollisionError,
     ConfigError,
     HangError,
     InputError,
@@ -24,21 +27,27 @@ from tilesim.errors import (
     TilesimError,
 )
 from tilesim.run import Run
+from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.partition_policy import PartitionPolicy
 
 __all__ = [
     "MACHINES",
     "AccessError",
     "ArrayError",
+    "CachePolicy",
     "CapacityError",
+    "CollisionError",
     "ConfigError",
     "HangError",
     "InputError",
     "ModelError",
+    "PartitionPolicy",
     "ProgramError",
     "Run",
     "RunError",
     "TilesimError",
     "compile",
+    "compile_networks",
     "list_topologies",
     "list_workloads",
     "load_network",
@@ -46,4 +55,5 @@ __all__ = [
     "load_topology",
     "save_program",
     "simulate",
+    "simulate_requests",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,16 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.config import load, peek
-from tilesim.errors import ArrayError, ConfigError, ProgramError
+from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
 from tilesim.network.graph import Network
 from tilesim.network.readers import read
 from tilesim.run import Run
 from tilesim.shipped import shipped
-from tilesim.tiled.compiler import compile_network
+from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.compiler.compile import CACHE
 from tilesim.tiled.isa import storage
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.scanner import unknown
+from tilesim.tiled.partition_policy import CHOICES, SPATIAL, PartitionPolicy
+from tilesim.tiled.partitioned import compile_network
+from tilesim.tiled.partitioned import compile_networks as compile_networks_tiled
 from tilesim.tiled.simulate import simulate as simulate_tiled
+from tilesim.tiled.simulate import simulate_requests as simulate_requests_tiled
 from tilesim.tiled.topology import Topology
 
 Kind = Literal["topologies", "workloads"]
@@ -35,28 +41,71 @@ SINGULAR: Mapping[Kind, str] = {"topologies": "topology", "workloads": "workload
 class Compile(Protocol):
     """The first verb of a machine."""
 
-    def __call__(self, network: Network, topology: Topology) -> Program: ...
+    def __call__(
+        self, network: Network, topology: Topology, partition: PartitionPolicy, say: Callable[[str], None]
+    ) -> Program: ...
+
+
+class CompileNetworks(Protocol):
+    """The first verb for several networks that share a chip."""
+
+    def __call__(
+        self,
+        networks: Sequence[Network],
+        topology: Topology,
+        policy: CachePolicy,
+        partition: PartitionPolicy,
+        say: Callable[[str], None],
+    ) -> list[Program]: ...
 
 
 class Simulate(Protocol):
     """The second verb of a machine."""
 
     def __call__(
-        self, program: Program, inputs: Sequence[NDArray[Any]], keep_tensors: bool = False, trace: bool = False
+        self,
+        program: Program,
+        inputs: Sequence[NDArray[Any]],
+        keep_tensors: bool = False,
+        trace: bool = False,
+        rules: str = "strict",
+        not_before: Mapping[str, int] | None = None,
+    ) -> Run: ...
+
+
+class SimulateRequests(Protocol):
+    """The second verb for several inferences, one after the other."""
+
+    def __call__(
+        self,
+        programs: Sequence[Program],
+        order: Sequence[int],
+        inputs: Sequence[Sequence[NDArray[Any]]],
+        trace: bool = False,
+        rules: str = "strict",
+        not_before: Mapping[str, int] | None = None,
     ) -> Run: ...
 
 
 @dataclass(frozen=True)
 class Machine:
-    """What a machine brings: the schema of its topologies, and the two verbs."""
+    """What a machine brings: the schema of its topologies, and the two verbs, for one network and for several."""
 
     schema: type[Topology]
     compile: Compile
     simulate: Simulate
+    compile_networks: CompileNetworks
+    simulate_requests: SimulateRequests
 
 
-MACHINES = {"tiled": Machine(Topology, compile_network, simulate_tiled)}
+MACHINES = {
+    "tiled": Machine(Topology, compile_network, simulate_tiled, compile_networks_tiled, simulate_requests_tiled)
+}
 """Machines by the ``machine:`` key of a topology; the one place that picks."""
+
+
+def _silent(_what: str) -> None:
+    """Nobody listens."""
 
 
 def list_topologies() -> tuple[str, ...]:
@@ -92,7 +141,7 @@ def load_topology(name_or_path: Path | str, overrides: Mapping[str, object] | No
 
 
 def load_program(path: Path | str) -> Program:
-    """Read a saved program (.tasm, with its data in the .npz beside it).
+    """Read a saved program: a .tasm, with its data in the .npz beside it, or a .tbin.
 
     Raises:
         ProgramError: faults in it, all at once.
@@ -104,7 +153,9 @@ def load_program(path: Path | str) -> Program:
 
 
 def save_program(program: Program, path: Path | str) -> None:
-    """Write a program as text to ``path``, which ends in .tasm, and its data to the .npz beside it.
+    """Write a program to ``path``: one that ends in .tbin gets all of it, in binary.
+
+    Any other gets its text, and the .npz beside it its data; only a name that ends in .tasm is taken for a program's.
 
     Raises:
         ProgramError: the files cannot be written.
@@ -112,19 +163,70 @@ def save_program(program: Program, path: Path | str) -> None:
     storage.save(program, Path(path).parent, Path(path).name)
 
 
-def compile(network: Network, topology: Topology) -> Program:  # noqa: A001  (always used with its module)
+def compile(  # noqa: A001  (always used with its module)
+    network: Network,
+    topology: Topology,
+    partition: PartitionPolicy | str = SPATIAL,
+    say: Callable[[str], None] = _silent,
+) -> Program:
     """Lower a network to the instructions of a chip.
+
+    Args:
+        network, topology: what to run on what.
+        partition: how layers are spread over the tiles: ``spatial``, by rows and columns of their maps; ``channel``, by
+            output channels, where that makes sense; ``auto``, whichever takes fewer simulated cycles. What the network
+            says of a layer, or a policy, counts more.
+        say: is told what is being tried.
 
     Raises:
         CapacityError: the network does not fit the chip.
+        InputError: a partition that there is not.
         TypeError: something else than a network and a topology.
     """
     _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
-    return MACHINES[topology.machine].compile(network, topology)
+    return MACHINES[topology.machine].compile(network, topology, _policy(partition), say)
 
 
-def simulate(program: Program, inputs: Inputs, keep_tensors: bool = False, trace: bool = False) -> Run:
+def compile_networks(
+    networks: Sequence[Network],
+    topology: Topology,
+    policy: CachePolicy = CACHE,
+    partition: PartitionPolicy | str = SPATIAL,
+    say: Callable[[str], None] = _silent,
+) -> list[Program]:
+    """Lower networks that share a chip: their parameters lie side by side in the tiles, as far as there is room.
+
+    ``policy`` says whether parameters stay in the tiles at all, and whose get room first; ``partition`` and ``say`` are
+    as in :func:`compile`; ``auto`` tries each network alone.
+
+    Raises:
+        CapacityError: a network does not fit the chip.
+        InputError: a partition that there is not.
+        TypeError: something else than networks and a topology.
+    """
+    for network in networks:
+        _must_be(network, Network, "load_network")
+    _must_be(topology, Topology, "load_topology")
+    return MACHINES[topology.machine].compile_networks(networks, topology, policy, _policy(partition), say)
+
+
+def _policy(partition: PartitionPolicy | str) -> PartitionPolicy:
+    policy = PartitionPolicy(partition) if isinstance(partition, str) else partition
+    choices = [policy.default, *(choice for _, _, choice in policy.layers)]
+    if faults := [f"partition {unknown(word, CHOICES, 'one')}" for word in choices if word not in CHOICES]:
+        raise InputError(faults)
+    return policy
+
+
+def simulate(
+    program: Program,
+    inputs: Inputs,
+    keep_tensors: bool = False,
+    trace: bool = False,
+    rules: str = "strict",
+    not_before: Mapping[str, int] | None = None,
+) -> Run:
     """Run one inference of a program on its chip.
 
     Args:
@@ -134,15 +236,55 @@ def simulate(program: Program, inputs: Inputs, keep_tensors: bool = False, trace
             also takes the array alone.
         keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
         trace: also record what every unit does, into ``run.trace``.
+        rules: what becomes of transfers that meet on the ring. ``strict``: the first two end the run; ``observe``: the
+            chip does what it then does, and ``run.statistics["findings"]`` says what came of it.
+        not_before: cycles before which instructions must not begin, by label (``{"send": 100}``), or by label and tile
+            (``{"send@2": 100}``), counted from the start of the load or run program.
 
     Raises:
-        InputError: inputs that do not fit, or an instruction that the chip could not run.
-        RunError: the run can't go on.
+        InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
+        RunError: the run can't go on: it hangs, or transfers met; its ``findings`` say what was noticed.
         TypeError: something else than a program and arrays.
     """
     _must_be(program, Program, "compile or load_program")
     arrays = _listed(inputs, len(program.inputs))
-    return MACHINES[program.topology.machine].simulate(program, arrays, keep_tensors=keep_tensors, trace=trace)
+    return MACHINES[program.topology.machine].simulate(
+        program, arrays, keep_tensors=keep_tensors, trace=trace, rules=rules, not_before=not_before
+    )
+
+
+def simulate_requests(
+    programs: Sequence[Program],
+    inputs: Sequence[Inputs],
+    order: Sequence[int] | None = None,
+    trace: bool = False,
+    rules: str = "strict",
+    not_before: Mapping[str, int] | None = None,
+) -> Run:
+    """Run inferences of programs, one after the other, on the one chip that they share.
+
+    Args:
+        programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
+        inputs: for each inference what :func:`simulate` takes.
+        order: for each inference the number of its program; if not given, they take turns.
+        trace, rules, not_before: as in :func:`simulate`; labels begin with ``request2.``, that of inference 2.
+
+    The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
+    which.
+
+    Raises:
+        InputError, RunError: as in :func:`simulate`.
+        TypeError: something else than programs and arrays.
+    """
+    for program in programs:
+        _must_be(program, Program, "compile or load_program")
+    turns = [k % max(1, len(programs)) for k in range(len(inputs))] if order is None else order
+    if not turns or not all(0 <= number < len(programs) for number in turns):
+        raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
+    arrays = [_listed(each, len(programs[k].inputs)) for k, each in zip(turns, inputs, strict=False)]
+    return MACHINES[programs[0].topology.machine].simulate_requests(
+        programs, turns, arrays, trace=trace, rules=rules, not_before=not_before
+    )
 
 
 def _must_be(value: object, kind: type, maker: str) -> None:

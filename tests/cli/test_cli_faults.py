@@ -158,7 +158,7 @@ def test_a_folder_that_cannot_be(tilesim: Any) -> None:
     assert (result.exit_code, "cannot be written there" in result.stderr) == (2, True)
     assert (
         tilesim("compile", "digits", *CHIP, "-o", "p.txt").stderr
-        == "error: p.txt: the file of a program must end in .tasm\n"
+        == "error: p.txt: the file of a program must end in .tasm or .tbin\n"
     )
 
 

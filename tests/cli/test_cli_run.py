@@ -18,6 +18,7 @@ DIGITS = ("run", "digits", "--topology", "edge-1x1")
 KEYS = {
     *("schema", "cycles", "load_cycles", "clock_hz", "latency_us", "macs", "mac_utilisation", "units", "layers"),
     *("links", "findings", "inferences", "trace_sha256", "bytes", "bound_by", "breakdown"),
+    *("requests", "interval_cycles", "throughput_per_second"),
 }
 
 
@@ -124,13 +125,13 @@ def test_topologies_are_listed(tilesim: Any) -> None:
 def test_every_key_of_a_chip_is_shown(tilesim: Any) -> None:
     lines = tilesim("topologies", "pocket-2x1").stdout.splitlines()
     assert max(map(len, lines)) <= 80
-    chip = json.loads(tilesim("topologies", "--json").stdout)[-1]
+    [chip] = [each for each in json.loads(tilesim("topologies", "--json").stdout) if each["name"] == "pocket-2x1"]
     shown = json.loads(tilesim("topologies", "pocket-2x1", "--json").stdout)
     assert [each["key"] for each in shown] == [line.split()[0] for line in lines[1:] if line[:1] != " "]
     for each in shown:
         *sections, key = each["key"].split(".")
         assert each["value"] == (chip[sections[0]] if sections else chip)[key]
-    assert [each["meaning"][-18:] for each in shown if each["key"] == "ring.queue"] == ["; only split so far"[1:]]
+    assert [each["meaning"][-15:] for each in shown if each["key"] == "ring.consumer_queues"] == ["; only 1 so far"]
 
 
 def test_the_version(tilesim: Any) -> None:

@@ -22,6 +22,11 @@ from tilesim.report.terminal import covered_cycles, duration, frequency, print_o
         ("model/activation_2/Relu;model/add/add", "add"),
         ("MobilenetV2/expanded_conv_3/expand/Relu6", "expanded_conv_3/expand"),
         ("/features/features.0/Conv_output_0", "features.0"),
+        (
+            "Net/b1/depthwise/Relu6;StatefulPartitionedCall/Net/b1/depthwise/depthwise;Net/b6/project/Conv2D",
+            "b1/depthwise",
+        ),
+        ("Net/Conv2d_0/Relu6;StatefulPartitionedCall/Net/Conv2d_0/Conv2D", "Conv2d_0"),
         ("stem.out_QuantizeLinear_Output", "stem.out"),
         ("Identity", "Identity"),
         ("", ""),
@@ -44,7 +49,7 @@ def test_it_fits_the_terminal_and_no_name_is_markup(width: int) -> None:
     program = tilesim.compile(tilesim.load_network("example-residual"), tilesim.load_topology("edge-1x1"))
     statistics = tilesim.simulate(program, [np.zeros((1, 16, 16, 16), np.int8)]).statistics
     statistics["layers"][0]["name"] = "[bold]" + 99 * "x"
-    statistics["findings"] = ["[red]something"]
+    statistics["findings"] = [{"kind": "[red]something"}]
     console = Console(file=StringIO(), width=width)
     print_on(console, summary(statistics, {"grid": "[x]"}, samples=2))
     text = console.file.getvalue()  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 import numpy as np
 import pytest
@@ -92,3 +93,43 @@ def test_a_model_tensor_of_any_shape_folds_into_the_map(model_shape: tuple[int, 
     tensor = HostTensor("t", 0, "float32", model_shape, axes, "u8", (2, 3, 4), halves, scale=0.5, zero_point=3)
     numbers = np.arange(prod(model_shape), dtype=np.float32).reshape(model_shape) / 2
     assert np.array_equal(output_array(tensor, sent(tensor, numbers)), numbers)
+
+
+def finished(rows: np.ndarray, **steps: Any) -> np.ndarray:
+    """What becomes of a map of 1 x 2 pixels of 4 channels, bytes as they come."""
+    tensor = HostTensor("t", 0, steps.pop("dtype", "int8"), (1, 1, 2, 4), (0, 1, 2, 3), "i8", (1, 2, 4), (), **steps)
+    tensor = replace(tensor, blocks=(block((0, 0, 0), (1, 2, 4)),))
+    assert not list(output_faults(tensor, ROW))
+    data = np.zeros((1, ROW), np.uint8)
+    data[0, :8] = rows
+    return output_array(tensor, data)
+
+
+def test_the_host_finishes_an_output() -> None:
+    """A softmax of equal channels, a look-up, and a dequantisation of what was looked up."""
+    one, half = (int(np.float32(real).view(np.int32)) for real in (1.0, 1 / 64))
+    steps = {"function": "softmax", "scaling": (one, half, -100, -128, 127)}
+    assert (finished(np.full(8, 5), **steps) == 16 - 100).all()
+    lookup = tuple(range(255, -1, -1))
+    assert finished(np.arange(8), lookup=lookup, dtype="uint8").tolist()[0][0][1] == [251, 250, 249, 248]
+    reals = finished(np.full(8, 5), lookup=lookup, scale=0.5, zero_point=50, dtype="float32")
+    assert (reals == 100).all()
+    assert reals.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("steps", "fault"),
+    [
+        ({"lookup": (1, 2)}, "lookup must be 256 numbers from -128 to 255, not 2"),
+        ({"lookup": (300,) * 256}, "lookup must be 256 numbers from -128 to 255, not 256"),
+        (
+            {"function": "softmx"},
+            "function must be a function of the classifier, not 'softmx'; did you mean 'softmax'?",
+        ),
+        ({"function": "softmax"}, "scaling must hold 5 numbers, not 0"),
+        ({"lookup": (200,) * 256}, "dtype must be uint8, or float32 with a scale, not int8 with the scale 0.0"),
+    ],
+)
+def test_steps_without_a_meaning_are_faults(steps: dict[str, Any], fault: str) -> None:
+    tensor = HostTensor("t", 0, "int8", (1, 4), (0, 1), "i8", (1, 1, 4), (block((0, 0, 0), (1, 1, 4)),), **steps)
+    assert fault in list(output_faults(tensor, ROW))

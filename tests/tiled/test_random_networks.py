@@ -31,13 +31,14 @@ CHIPS: dict[str, st.SearchStrategy[Any]] = {
 
 @dataclass(frozen=True)
 class Family:
-    """A kind of networks: what its layers and kernels are, and how large its maps."""
+    """A kind of networks: what its layers, kernels and filters are, and how large its maps."""
 
     kinds: tuple[str, ...]
     kernels: tuple[tuple[int, int], ...] = ((1, 1), (3, 3), (2, 3), (5, 5))
     heights: tuple[int, int] = (1, 20)
     widths: tuple[int, int] = (1, 20)
     strides: tuple[int, ...] = (1, 1, 2)
+    filters: st.SearchStrategy[int] = CHANNELS
 
 
 FAMILIES = {
@@ -92,7 +93,7 @@ class Builder:
         return {"strides": strides, "padding": padding}, (sizes[0], sizes[1])
 
     def _convolution(self, shape: tuple[int, int, int]) -> tuple[dict[str, Any], tuple[int, int, int]]:
-        kernel, filters = self.draw(st.sampled_from(self.family.kernels)), self.draw(CHANNELS)
+        kernel, filters = self.draw(st.sampled_from(self.family.kernels)), self.draw(self.family.filters)
         layer, (height, width) = self._windows(shape, kernel)
         return {"kernel": list(kernel), "filters": filters, **layer}, (height, width, filters)
 

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tilesim.cli.cache import cache
+from tilesim.cli.check import check
 from tilesim.cli.compile import compile_model
 from tilesim.cli.demo import demo
 from tilesim.cli.run import run
@@ -70,6 +72,8 @@ def options(
 
 app.command("run")(run)
 app.command("compile")(compile_model)
+app.command("cache")(cache)
+app.command("check")(check)
 app.command("topologies")(topologies)
 app.command("workloads")(workloads)
 app.command("demo")(demo)

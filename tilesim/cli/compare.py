@@ -11,11 +11,14 @@ import numpy as np
 import typer
 
 from tilesim import api
+from tilesim.cli.models import Named
+from tilesim.cli.partition import partition_policy
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
 from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.tiled.partition_policy import PartitionPolicy
 from tilesim.tiled.topology import Topology
 
 
@@ -30,9 +33,15 @@ class Attempt:
 
 
 def compare(
-    model: str, topologies: Sequence[str], changes: Mapping[str, object], inputs: Path | None, as_json: bool
+    model: str,
+    topologies: Sequence[str],
+    changes: Mapping[str, object],
+    inputs: Path | None,
+    as_json: bool,
+    partition: Sequence[str] | None = None,
 ) -> None:
-    """Run ``model`` on each chip and print a table, or the list of all statistics.
+    """Run ``model`` on each chip and print a table, or the list of all statistics; ``partition`` are the words that say
+    how its layers are to be spread.
 
     Raises:
         InputError: something of what the user gave is wrong; for a network that some chips are too small for, when
@@ -41,7 +50,8 @@ def compare(
     """
     chips = _chips(topologies, changes)
     network = api.load_network(model)
-    attempts = [_attempt(model, network, chip, inputs) for chip in chips]
+    policy = partition_policy([Named(model, network)], partition)
+    attempts = [_attempt(model, network, chip, policy, inputs) for chip in chips]
     ran = [(attempt.chip.name, attempt.run) for attempt in attempts if attempt.run is not None]
     _must_agree(model, ran)
     if as_json:
@@ -66,10 +76,10 @@ def _chips(topologies: Sequence[str], changes: Mapping[str, object]) -> list[Top
     return chips
 
 
-def _attempt(model: str, network: Network, chip: Topology, inputs: Path | None) -> Attempt:
+def _attempt(model: str, network: Network, chip: Topology, policy: PartitionPolicy, inputs: Path | None) -> Attempt:
     try:
-        with progress(f"compiling {model} for {chip.name}"):
-            program = api.compile(network, chip)
+        with progress(f"compiling {model} for {chip.name}") as say:
+            program = api.compile(network, chip, policy, say)
     except (CapacityError, ProgramError) as error:
         return Attempt(chip, None, faults=error.faults)
     run = simulated(model, program, inputs)

@@ -1,4 +1,4 @@
-"""``tilesim compile``: a model and a chip into a program."""
+"""``tilesim compile``: a model and a chip into a program, or a program into its other form."""
 
 from __future__ import annotations
 
@@ -9,30 +9,47 @@ import typer
 
 from tilesim import api
 from tilesim.cli.chip import SetOption, TopologyOption, overrides
+from tilesim.cli.inferences import Caching, NoCacheOption, programs_of
+from tilesim.cli.partition import PartitionOption
+from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.storage import BINARY, SUFFIXES
 from tilesim.units import format_bytes
 
 
 def compile_model(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A .tflite, .onnx or .yaml file, or a workload's name.")
+        str,
+        typer.Argument(
+            metavar="MODEL_OR_PROGRAM",
+            help="A .tflite, .onnx or .yaml file, or a workload's name; or a .tasm or .tbin file.",
+        ),
     ],
-    topology: TopologyOption,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE.tasm", help="Where the program goes.", readable=False)
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the program goes.", readable=False)
     ],
+    topology: TopologyOption = "",
     set_: SetOption = None,
+    no_cache: NoCacheOption = False,
+    partition: PartitionOption = None,
 ) -> None:
-    """Compile a model for a chip.
+    """Compile a model for a chip, or turn a program into its other form.
 
-    FILE.tasm gets the program's text, FILE.npz beside it the data.
+    A FILE.tasm gets the program's text, FILE.npz beside it the data; a FILE.tbin gets both, in binary.
     """
-    if output.suffix != ".tasm":
-        raise InputError(f"{output}: the file of a program must end in .tasm")
-    chip = api.load_topology(topology, overrides(set_))
-    with progress(f"compiling {model} for {chip.name}"):
-        program = api.compile(api.load_network(model), chip)
+    if output.suffix not in SUFFIXES:
+        raise InputError(f"{output}: the file of a program must end in {' or '.join(SUFFIXES)}")
+    with progress(f"{'reading' if is_program(model) else 'compiling'} {model}") as say:
+        caching = Caching(no_cache, partition=partition)
+        [program] = programs_of([model], topology, overrides(set_), caching, say)
         api.save_program(program, output)
+    typer.echo(_described(program, output))
+
+
+def _described(program: Program, path: Path) -> str:
+    """What went into which file."""
     count, data_bytes = len(program.load) + len(program.run), sum(segment.data.size for segment in program.data)
-    typer.echo(f"{output}: {count:,} instructions; {output.with_suffix('.npz')}: {format_bytes(data_bytes)} of data")
+    between = ", " if path.suffix == BINARY else f"; {path.with_suffix('.npz')}: "
+    return f"{path}: {count:,} instructions{between}{format_bytes(data_bytes)} of data"

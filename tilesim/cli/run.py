@@ -10,22 +10,36 @@ import typer
 from tilesim import api
 from tilesim.cli.chip import SetOption, TopologiesOption, overrides
 from tilesim.cli.compare import compare
+from tilesim.cli.inferences import (
+    Caching,
+    InferencesOption,
+    LayerPriorityOption,
+    NoCacheOption,
+    PriorityOption,
+    programs_of,
+    run_in_turn,
+)
+from tilesim.cli.partition import PartitionOption
+from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
-from tilesim.cli.simulation import samples, simulated
+from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
 from tilesim.errors import InputError
 from tilesim.files import Array, all_or_nothing
-from tilesim.report.keys import differences
 from tilesim.run import FILES, Run
 from tilesim.tiled.isa.program import Program
-from tilesim.tiled.topology import Topology
 
-MOST_DIFFERENCES = 5
+LISTED = 16
+"""Outputs that are described."""
 
 
 def run(
-    model: Annotated[
-        str,
-        typer.Argument(metavar="MODEL_OR_PROGRAM", help="A .tflite, .onnx, .yaml or .tasm file, or a workload's name."),
+    models: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL_OR_PROGRAM...",
+            help="A .tflite, .onnx, .yaml, .tasm or .tbin file, or a workload's name; several models run in turn.",
+            show_default=False,
+        ),
     ],
     topology: TopologiesOption = None,
     set_: SetOption = None,
@@ -46,18 +60,32 @@ def run(
             "--trace", help="Record what every unit does when: into DIR/trace.npz, its hash into the statistics."
         ),
     ] = False,
+    rules: RulesOption = "strict",
+    hold: HoldOption = None,
+    inferences: InferencesOption = 1,
+    no_cache: NoCacheOption = False,
+    priority: PriorityOption = None,
+    layer_priority: LayerPriorityOption = None,
+    partition: PartitionOption = None,
 ) -> None:
-    """Run a model or a program on a chip, or a model on several chips to compare them."""
+    """Run a model or a program on a chip, once or several times, models in turn, or a model on several chips to compare
+    them.
+    """
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out}: must be a folder, or not be there yet")
-    changes = overrides(set_)
+    changes, held, caching = overrides(set_), start_times(hold), Caching(no_cache, priority, layer_priority, partition)
     if topology is not None and len(topology) > 1:
-        _refuse_files(model, out, trace)
-        compare(model, topology, changes, inputs, json)
+        _refuse_several(models, inferences, caching)
+        _refuse_files(models[0], out, trace)
+        _refuse_rules(rules, held)
+        compare(models[0], topology, changes, inputs, json, partition)
         return
-    with progress(f"compiling {model}"):
-        program = _program(model, topology[0] if topology else "", changes)
-    result = simulated(model, program, inputs, trace)
+    with progress(f"compiling {', '.join(models)}") as say:
+        programs = programs_of(models, topology[0] if topology else "", changes, caching, say)
+    if len(programs) == inferences == 1:
+        program, result = programs[0], simulated(models[0], programs[0], inputs, trace, rules, held)
+    else:
+        program, result = run_in_turn(models, programs, inferences, inputs, out is not None, trace, rules, held)
     if out is not None:
         _save(program, result, out)
     if json:
@@ -66,10 +94,21 @@ def run(
         _show(program, result, changes, out)
 
 
+def _refuse_several(models: list[str], inferences: int, caching: Caching) -> None:
+    """What a comparison of chips leaves to one chip."""
+    reasons = {
+        f"{', '.join(models)}: several models share one chip; give one --topology": len(models) > 1,
+        "--inferences follow one another on one chip; give one --topology": inferences > 1,
+        **{f"{option} is about one chip; give one --topology": True for option in caching.given},
+    }
+    if faults := [fault for fault, holds in reasons.items() if holds]:
+        raise InputError(faults)
+
+
 def _refuse_files(model: str, out: Path | None, trace: bool) -> None:
     """What makes no sense with several chips."""
     reasons = {
-        f"{model}: a program is compiled for one chip; give the model, or at most one --topology": _is_program(model),
+        f"{model}: a program is compiled for one chip; give the model, or at most one --topology": is_program(model),
         "--out keeps the files of one run; give one --topology": out is not None,
         "--trace records one run; give one --topology": trace,
     }
@@ -77,41 +116,14 @@ def _refuse_files(model: str, out: Path | None, trace: bool) -> None:
         raise InputError(faults)
 
 
-def _is_program(model: str) -> bool:
-    return Path(model).suffix == ".tasm"
-
-
-def _program(model: str, topology: str, changes: dict[str, object]) -> Program:
-    """The program to run, compiled if need be."""
-    if _is_program(model):
-        return _ready_program(model, topology, changes)
-    if not topology:
-        raise InputError("--topology must name the chip that the model is to run on; `tilesim topologies` lists them")
-    chip = api.load_topology(topology, changes)
-    return api.compile(api.load_network(model), chip)
-
-
-def _ready_program(path: str, topology: str, changes: dict[str, object]) -> Program:
-    """A saved program, which brings its chip; a ``topology`` must be the same one."""
-    program = api.load_program(path)
-    if changes and not topology:
-        raise InputError(
-            f"{path}: --set cannot change the chip of a compiled program; compile the model for another one"
-        )
-    if topology:
-        _must_be_same(path, program.topology, api.load_topology(topology, changes))
-    return program
-
-
-def _must_be_same(path: str, ours: Topology, given: Topology) -> None:
-    if given == ours:
-        return
-    found = differences(ours, given)
-    more = [f"and {len(found) - MOST_DIFFERENCES} more"] if len(found) > MOST_DIFFERENCES else []
-    raise InputError(
-        f"{path}: the program is compiled for another chip than --topology gives "
-        f"({'; '.join([*found[:MOST_DIFFERENCES], *more])}); leave --topology out, or compile the model again"
-    )
+def _refuse_rules(rules: str, held: dict[str, int]) -> None:
+    """What is about one program, and makes no sense with several chips either."""
+    reasons = {
+        "--rules is about the program of one chip; give one --topology": rules != "strict",
+        "--hold names instructions of one program; give one --topology": bool(held),
+    }
+    if faults := [fault for fault, holds in reasons.items() if holds]:
+        raise InputError(faults)
 
 
 def _save(program: Program, result: Run, folder: Path) -> None:
@@ -127,8 +139,11 @@ def _show(program: Program, result: Run, changes: dict[str, object], out: Path |
     from tilesim.report.terminal import show, summary
 
     show(summary(result.statistics, changes, samples(program, result)), "")
-    for tensor, array in zip(program.outputs, result.outputs, strict=True):
-        typer.echo(_described(tensor.name, array))
+    described = [_described(tensor.name, array) for tensor, array in zip(program.outputs, result.outputs, strict=True)]
+    for line in described[:LISTED]:
+        typer.echo(line)
+    if len(described) > LISTED:
+        typer.echo(f"and {len(described) - LISTED:,} more outputs")
     if result.trace is not None:
         typer.echo(f"trace: {result.trace.start_cycle.size:,} spans, sha256 {result.trace.sha256}")
     if out is not None:

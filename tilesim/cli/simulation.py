@@ -2,18 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tilesim import api
 from tilesim.cli.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import progress
-from tilesim.errors import ArrayError, ProgramError
+from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.run import Run
 from tilesim.tiled.isa.program import Program
 
+RulesOption = Annotated[
+    str,
+    typer.Option(
+        "--rules",
+        metavar="strict|observe",
+        help="What becomes of transfers that meet on the ring: the run ends, or goes on and says what came of it.",
+    ),
+]
+HoldOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--hold",
+        metavar="LABEL[@TILE]=CYCLE",
+        help="Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle.",
+    ),
+]
 
-def simulated(model: str, program: Program, inputs: Path | None, trace: bool = False) -> Run:
-    """One inference of ``program``, made from ``model``, with the arrays of the file ``inputs``, or random ones.
+
+def start_times(words: list[str] | None) -> dict[str, int]:
+    """The words after ``--hold`` as instructions and cycles.
+
+    Raises:
+        InputError: words that are not LABEL=CYCLE, all at once.
+    """
+    pairs = [word.rpartition("=") for word in words or []]
+    if faults := [
+        f"--hold {label}{equals}{cycle}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
+        for label, equals, cycle in pairs
+        if not label or not (cycle.isascii() and cycle.isdigit())
+    ]:
+        raise InputError(faults)
+    return {label: int(cycle) for label, _, cycle in pairs}
+
+
+def simulated(
+    model: str,
+    program: Program,
+    inputs: Path | None,
+    trace: bool = False,
+    rules: str = "strict",
+    not_before: Mapping[str, int] | None = None,
+) -> Run:
+    """One inference of ``program``, made from ``model``, with the arrays of the file ``inputs``, or random ones; the
+    rest is as in :func:`tilesim.simulate`.
 
     Raises:
         InputError: inputs that do not fit, or an instruction that the chip could not run; each names its file.
@@ -21,12 +67,19 @@ def simulated(model: str, program: Program, inputs: Path | None, trace: bool = F
     """
     with progress(f"simulating {program.name} on {program.topology.name}"):
         arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
-        try:
-            return api.simulate(program, arrays, trace=trace)
-        except ArrayError as error:
-            raise ArrayError(f"{inputs or model}: {fault}" for fault in error.faults) from None
-        except ProgramError as error:
-            raise ProgramError(f"{model}: {fault}" for fault in error.faults) from None
+        with naming(model, inputs):
+            return api.simulate(program, arrays, trace=trace, rules=rules, not_before=not_before)
+
+
+@contextmanager
+def naming(model: str, inputs: Path | None) -> Iterator[None]:
+    """Faults found in here are in the file of the arrays, or of the model."""
+    try:
+        yield
+    except ArrayError as error:
+        raise ArrayError(f"{inputs or model}: {fault}" for fault in error.faults) from None
+    except ProgramError as error:
+        raise ProgramError(f"{model}: {fault}" for fault in error.faults) from None
 
 
 def samples(program: Program, run: Run) -> int:

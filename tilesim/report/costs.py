@@ -14,6 +14,7 @@ KINDS = {
     "depthwiseconvolution": "depthwise",
     "fullyconnected": "fully connected",
     "maxpool": "max pool",
+    "resizenearest": "nearest resize",
 }
 """Kinds of layers whose names in the statistics are not yet words."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
@@ -11,6 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesim.report.costs import Statistics, cause_words, costs, kind_words, mac_arrays, working
+from tilesim.report.inferences import inference_rows, loads_between
+from tilesim.report.partition import partition_words
+from tilesim.tiled.rules.monitor import sentence
 
 LARGEST = 3
 NARROWEST = 80
@@ -36,19 +40,20 @@ def summary(statistics: Statistics, changes: Mapping[str, object] | None = None,
 
     ``changes`` are the keys of the chip that the user has set.
     """
-    title = heading(statistics["network"], statistics["topology"], changes, samples)
+    title = heading(statistics["network"], statistics["topology"], changes, samples, statistics["inferences"])
     return Group(title, "", layer_table(statistics), "", totals(statistics), "", largest(statistics))
 
 
-def heading(network: str, chip: str, changes: Mapping[str, object] | None, samples: int) -> Text:
+def heading(network: str, chip: str, changes: Mapping[str, object] | None, samples: int, inferences: int = 1) -> Text:
     """Which network on which chip."""
+    how_many = "one inference" if inferences == 1 else f"{inferences:,} inferences"
     what_if = ", ".join(f"{key}={value}" for key, value in (changes or {}).items())
     return Text.assemble(
         (printable(network), "bold"),
         " on ",
         (printable(chip), "bold"),
         f" with {printable(what_if)}" if changes else "",
-        ", one inference" if samples == 1 else f", {samples:,} samples together",
+        f", {how_many}" if samples == 1 else f", {samples:,} samples together",
     )
 
 
@@ -56,17 +61,26 @@ def totals(statistics: Statistics) -> Table:
     """The numbers of the whole run."""
     table = _columns("bold", "")
     clock_hz, cycles = statistics["clock_hz"], statistics["cycles"]
-    table.add_row("latency", f"{cycles:,} cycles = {duration(cycles, clock_hz)} at {frequency(clock_hz)}")
-    load = statistics["load_cycles"]
-    table.add_row("loading", f"{load:,} cycles = {duration(load, clock_hz)} for the parameters, once, before")
+    several = statistics["inferences"] > 1
+    for title, number, words in inference_rows(statistics) if several else [("latency", cycles, "")]:
+        spelt = "" if number is None else f"{number:,} cycles = {duration(number, clock_hz)} "
+        table.add_row(title, f"{spelt}{words}" if several else f"{spelt}at {frequency(clock_hz)}")
+    load, again = statistics["load_cycles"], loads_between(statistics) if several else 0
+    more = f", and again before {again:,} inferences, as a part of them" if again else ""
+    table.add_row("loading", f"{load:,} cycles = {duration(load, clock_hz)} for the parameters, once, before{more}")
     table.add_row(
         "MACs", f"{statistics['macs']:,}, {statistics['mac_utilisation']:.1%} of what the chip could do in that time"
     )
     tiles, busy = len(mac_arrays(statistics)), len(working(statistics))
     if busy < tiles:
         table.add_row("tiles", f"{busy} of {tiles} compute, the others are idle")
+    if line := partition_words(statistics):
+        table.add_row("partition", Text(printable(line)))
+    if at_host := [layer for layer in statistics["layers"] if layer.get("place") == "host"]:
+        kinds = Counter(kind_words(layer["kind"]) for layer in at_host)
+        table.add_row("at host", ", ".join(f"{count} {kind}" for kind, count in kinds.items()))
     for finding in statistics["findings"]:
-        table.add_row("finding", Text(printable(str(finding))))
+        table.add_row("finding", Text(printable(sentence(finding))))
     return table
 
 
@@ -90,17 +104,29 @@ def layer_table(statistics: Statistics) -> Table:
     for title in ("MACs", "cycles", "of run", "MACs used"):
         table.add_column(title, justify="right", no_wrap=True)
     table.add_column("bound by", no_wrap=True)
-    for layer in statistics["layers"]:
+    networks = [layer.get("network") for layer in statistics["layers"]]
+    for k, layer in enumerate(statistics["layers"]):
+        if len(set(networks)) > 1 and networks[k] not in networks[:k]:
+            table.add_row(_cut(printable(layer["network"])), style="bold")
         table.add_row(_cut(short_name(layer["name"])), _cut(kind_words(layer["kind"])), *_numbers(layer, statistics))
-    in_layers = covered_cycles(statistics["layers"])
-    for what, cycles in (
-        ("outside layers", statistics["cycles"] - in_layers),
-        ("overlap", in_layers - sum(layer["cycles"] for layer in statistics["layers"])),
-    ):
+    for what, cycles in _beside_layers(statistics):
         if cycles:
             table.add_row(_cut(what), "", *_numbers({"cycles": cycles, "macs": 0, "bound_by": None}, statistics))
     table.add_row(_cut("total"), "", *_numbers(statistics, statistics), style="bold")
     return table
+
+
+def _beside_layers(statistics: Statistics) -> Iterator[tuple[str, int]]:
+    """What makes the layers' cycles add up to the run's. Where they are sums over several inferences, nobody can tell
+    both from each other.
+    """
+    layers, cycles = statistics["layers"], statistics["cycles"]
+    in_layers, total = covered_cycles(layers), sum(layer["cycles"] for layer in layers)
+    if statistics["inferences"] > 1:
+        yield ("outside layers" if cycles > total else "overlap"), cycles - total
+        return
+    yield "outside layers", cycles - in_layers
+    yield "overlap", in_layers - total
 
 
 def covered_cycles(layers: Sequence[Statistics]) -> int:
@@ -116,13 +142,25 @@ def covered_cycles(layers: Sequence[Statistics]) -> int:
 def short_name(name: str) -> str:
     """What tells a layer from the others in the long names that converters make.
 
-    TensorFlow joins the names of all that it fused with semicolons, ends each with operations in capitals
-    (``model/conv2d_1/BiasAdd``) and begins it with the model; ONNX Runtime's quantiser adds the name of its operator.
+    TensorFlow joins the names of all that it fused with semicolons, what comes out last first and constants that
+    layers share among them; it ends each with operations in capitals (``model/conv2d_1/BiasAdd``) and begins it with
+    the model. ONNX Runtime's quantiser adds the name of its operator.
     """
-    last = printable(name).rsplit(";", 1)[-1].removesuffix("_QuantizeLinear_Output")
-    words = last.strip("/").split("/")
-    inner = list(takewhile(lambda word: not word[:1].isupper(), words[1:] if len(words) > 2 else words))
-    return "/".join(dict.fromkeys(inner)) or last
+    fused = [_words(each) for each in printable(name).split(";")]
+    others = [words for words in fused if words != fused[0]] or fused
+    words = max(reversed(others), key=lambda words: _shared(fused[0], words))
+    inner = words[1:] if len(words) > 2 else words
+    return "/".join(dict.fromkeys([*inner[:1], *takewhile(lambda word: not word[:1].isupper(), inner[1:])]))
+
+
+def _shared(a: list[str], b: list[str]) -> int:
+    """How many words two names have in common, from the first."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+
+
+def _words(name: str) -> list[str]:
+    words = name.removesuffix("_QuantizeLinear_Output").strip("/").split("/")
+    return words[1:] if len(words) > 1 and words[0] == "StatefulPartitionedCall" else words
 
 
 def printable(text: str) -> str:

@@ -9,7 +9,7 @@ from tilesim.sim.unit import BUSY, Reason
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.isa.program import Program
-from tilesim.tiled.units.chip import Chip
+from tilesim.tiled.units.chip import Chip, Part
 
 RING = (
     *(Flag.RING_READ_A, Flag.RING_READ_B, Flag.RING_WRITE, Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B),
@@ -19,14 +19,16 @@ MESH = tuple(Flag(f"mesh_{side}_{way}") for side in Side for way in ("in", "out"
 CAUSES: Mapping[str, str] = {
     BUSY: "macs",
     Reason.FIFO: "output write",
+    Reason.HAZARD: "output write",
     Reason.PORT: "port",
     **dict.fromkeys(MESH, "mesh"),
     **dict.fromkeys(RING, "ring"),
     Reason.INSTRUCTION: "instruction bus",
+    Reason.TRAVERSAL: "instruction bus",
 }
 """What stands behind what a tensor control does or waits for. ``macs``: they are busy; ``output write``: the output
-FIFO is full, or empties after the last step; ``port``: a memory port is denied, or reads parameters or sums; the
-others: data, or an instruction, come too late.
+FIFO is full, or empties after the last step, or holds a result that is to be read again; ``port``: a memory port is
+denied, or reads parameters or sums; the others: data, or an instruction or its first address, come too late.
 """
 NO_WORK = "no work"
 """Behind cycles in which a tile has nothing to do: layers run on other tiles only, or nothing is left to do."""
@@ -65,22 +67,29 @@ def layer_bound_by(breakdown: Mapping[str, int]) -> str | None:
 
 
 def _breakdown(chip: Chip, layer: int, ring: str) -> dict[str, int]:
-    """Where a tile had no part in the last layer before, its wait for this one begins when all before are over."""
     total: Counter[str] = Counter()
-    before = [(k, share.end) for tile in chip.tiles for k, share in tile.tensor.shares.items() if k < layer]
+    for part in chip.parts:
+        total.update(_in_part(part, layer, ring))
+    return _sorted(total)
+
+
+def _in_part(part: Part, layer: int, ring: str) -> Counter[str]:
+    """Where a tile had no share in the last layer before, its wait for this one begins when all before are over."""
+    total: Counter[str] = Counter()
+    before = [(k, share.end) for shares in part.shares for k, share in shares.items() if k < layer]
     last, over = max((k for k, _ in before), default=-1), max((end for _, end in before), default=0)
-    for tile in chip.tiles:
-        share = tile.tensor.shares.get(layer)
+    for shares in part.shares:
+        share = shares.get(layer)
         if share is None:
             continue
         for what, cycles in share.spent.items():
             total[_cause(what, ring)] += cycles
-        elsewhere = 0 if last in tile.tensor.shares else over
+        elsewhere = 0 if last in shares else over
         for what, wait in share.waits:
             without = min(len(wait), max(0, elsewhere - wait.start))
             total[NO_WORK] += without
             total[_cause(what, ring)] += len(wait) - without
-    return _sorted(total)
+    return total
 
 
 def _cause(what: str, ring: str) -> str:

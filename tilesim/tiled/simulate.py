@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
 
-from tilesim.errors import ProgramError
+from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.run import Run
 from tilesim.sim.recorder import Recorder
 from tilesim.tiled import hang, host_driver, statistics
+from tilesim.tiled.holds import holds
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.scanner import unknown
+from tilesim.tiled.requests import series
 from tilesim.tiled.rules.hazards import hazards
 from tilesim.tiled.rules.regions import strays
 from tilesim.tiled.tensor_watch import TensorWatch
@@ -22,9 +25,19 @@ from tilesim.tiled.units.chip import Chip
 
 Array = NDArray[Any]
 
+RULES = ("strict", "observe")
+"""What becomes of transfers that meet on the ring: they end the run, or it goes on and says so."""
 
-def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = False, trace: bool = False) -> Run:
-    """Load the parameters, then run one inference, carrying all samples of ``inputs`` at once.
+
+def simulate(
+    program: Program,
+    inputs: Sequence[Array],
+    keep_tensors: bool = False,
+    trace: bool = False,
+    rules: str = "strict",
+    not_before: Mapping[str, int] | None = None,
+) -> Run:
+    """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once.
 
     Args:
         program: what to run; it brings its chip along.
@@ -32,26 +45,86 @@ def simulate(program: Program, inputs: Sequence[Array], keep_tensors: bool = Fal
             as long, k samples are run.
         keep_tensors: also read every tensor that the program says a place of, when its layer has written it.
         trace: record what every unit does.
+        rules: one of :data:`RULES`.
+        not_before: cycles, counted from the start of a section, before which an instruction must not begin, by label,
+            or by label, ``@`` and tile.
 
     Raises:
         ProgramError: an instruction that the chip could not run.
         ArrayError: inputs that do not fit.
+        InputError: other rules, or labels that the program does not have.
+        CollisionError: two transfers met on the ring, against strict rules.
         HangError: the run can't go on.
     """
-    found = faults(program) or [*strays(program), *hazards(program)]
+    _must_be_sound([program], rules)
+    program = replace(program, load=_named(program.load, "load"), run=_named(program.run, "run"))
+    return _run(program, inputs, keep_tensors, trace, rules, not_before or {})
+
+
+def simulate_requests(
+    programs: Sequence[Program],
+    order: Sequence[int],
+    inputs: Sequence[Sequence[Array]],
+    trace: bool = False,
+    rules: str = "strict",
+    not_before: Mapping[str, int] | None = None,
+) -> Run:
+    """Load the parameters, then run the inferences of ``programs`` in ``order``, by their numbers, each with its own
+    ``inputs``; the run's outputs are those of all requests, one after the other.
+
+    Each program is checked alone: the fences between requests let none meet another.
+
+    Raises:
+        ProgramError: as in :func:`simulate`, or programs that can't follow one another.
+        ArrayError, InputError, CollisionError, HangError: as in :func:`simulate`.
+    """
+    _must_be_sound(programs, rules)
+    program = series(programs, order)
+    _must_match(programs, order, inputs)
+    return _run(program, [array for arrays in inputs for array in arrays], False, trace, rules, not_before or {})
+
+
+def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]]) -> None:
+    if len(inputs) != len(order):
+        raise ArrayError(f"inputs must be those of {len(order)} requests, not of {len(inputs)}")
+    counts = [(len(programs[number].inputs), len(arrays)) for number, arrays in zip(order, inputs, strict=True)]
+    if wrong := [(k, *count) for k, count in enumerate(counts) if count[0] != count[1]]:
+        raise ArrayError(f"inputs of request {k + 1} must be {need} arrays, not {have}" for k, need, have in wrong)
+
+
+def _must_be_sound(programs: Sequence[Program], rules: str) -> None:
+    if rules not in RULES:
+        raise InputError(f"rules {unknown(rules, RULES, 'strict or observe')}")
+    several = len(programs) > 1
+    found = [
+        f"{program.name}: {fault}" if several else fault
+        for program in programs
+        for fault in faults(program) or [*strays(program), *hazards(program)]
+    ]
     if found:
         raise ProgramError(found)
-    program = replace(program, load=_named(program.load, "load"), run=_named(program.run, "run"))
+
+
+def _run(
+    program: Program,
+    inputs: Sequence[Array],
+    keep_tensors: bool,
+    trace: bool,
+    rules: str,
+    not_before: Mapping[str, int],
+) -> Run:
+    held = holds(program, not_before)
     rows, samples = host_driver.rows_of_inputs(program, inputs)
     recorder = Recorder() if trace else None
     watch = TensorWatch(program, samples)
-    chip = Chip(program.topology, samples, recorder, watch.retired if keep_tensors else _forget)
+    retired = watch.retired if keep_tensors else _forget
+    chip = Chip(program.topology, samples, recorder, retired, strict=rules == "strict")
     watch.attach([tile.memories.narrow for tile in chip.tiles])
     chip.fill(program.data)
-    start, load_cycles = chip.run(program.load, [])
-    hang.refuse(chip, "load", start)
-    start, end = chip.run(program.run, rows)
-    hang.refuse(chip, "run", start, program.outputs)
+    start, load_cycles = chip.run(program.load, [], "load", held)
+    hang.refuse(chip, program, "load", start)
+    start, end = chip.run(program.run, rows, "run", held, {request.begins for request in program.requests})
+    hang.refuse(chip, program, "run", start)
     chip.close(end)
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)

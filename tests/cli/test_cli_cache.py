@@ -1,0 +1,187 @@
+"""``tilesim cache``: the plan for people and for scripts, and what is said of bad words."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilesim.shipped import shipped
+
+
+def small(kib: int) -> tuple[str, ...]:
+    """Two tiles with so little wide memory that not everything stays."""
+    return "--topology", "edge-1x2", "--set", f"wide_memory.size_bytes={kib}KiB"
+
+
+TWO = ("cache", "digits", "example-residual", *small(20))
+
+
+def homes(tilesim: Any, *words: object) -> dict[str, list[str]]:
+    """Where the sets of each layer live, by network and layer."""
+    result = tilesim(*words, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    return {
+        f"{network['name']}:{layer['layer']}": [each["home"] for each in layer["sets"]]
+        for network in json.loads(result.stdout)["networks"]
+        for layer in network["layers"]
+    }
+
+
+def test_a_plan_for_people(tilesim: Any) -> None:
+    result = tilesim(*TWO)
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = [re.split(" {2,}", line.strip()) for line in result.stdout.splitlines()]
+    assert lines[0] == ["digits, example-residual on edge-1x2"]
+    assert lines[2:8] == [
+        ["layer of digits", "bytes", "where", "too little room in"],
+        ["1", "stem.out", "1.5 KiB", "2 copies"],
+        ["2", "depthwise.out", "1 KiB", "home tile 0", "tile 1: < 512 B"],
+        ["3", "down.out", "5.25 KiB", "home tile 1", "tile 0: < 768 B"],
+        ["4", "residual.sum", "9.75 KiB", "streamed", "tile 0: < 4.5 KiB"],
+        ["8", "out0", "2.75 KiB", "tile 0"],
+    ]
+    totals = {line[0]: line[1:] for line in lines}
+    assert totals["0"] == ["20 KiB", "0 B", "12.75 KiB", "6.5 KiB", "768 B"]
+    assert totals["parameters"] == ["36.5 KiB of 32 MiB of data memory"]
+    assert totals["cached"] == ["13.25 KiB of 40 KiB of wide memory, copies counted"]
+    assert totals["loading"] == ["11.75 KiB once, in 6,016 cycles or more"]
+    assert totals["streamed"] == ["24.75 KiB an inference, in 12,672 cycles or more"]
+    assert totals["descriptors"] == ["5 for loading"]
+    assert totals["runs"] == ["4 in data memory, cached or not (5 in order of use)"]
+
+
+@pytest.mark.parametrize("topology", ["edge-2x2", "edge-4x4"])
+def test_a_line_for_each_layer_of_a_real_model(tilesim: Any, models: Path, topology: str) -> None:
+    """Layers with long names, in several sets."""
+    result = tilesim("cache", models / "coral_tf2_mnv2_ptq" / "model.tflite", "-t", topology)
+    lines = result.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [re.split(" {2,}", line.strip()) for line in lines[3 : lines.index("", 3)]]
+    assert all(row[0].isdigit() for row in rows)
+    names = [row[1] for row in rows]
+    assert len(set(names)) == len(names) >= 53
+    assert names[:2] == ["Conv2d_0_0", "expanded_conv_1/depthwise"]
+
+
+def test_tiles_that_are_alike_share_a_line(tilesim: Any) -> None:
+    lines = tilesim("cache", "digits", "-t", "edge-4x4").stdout.splitlines()
+    tiles = [line for line in lines if "512 KiB  " in line]
+    assert [line.split()[0] for line in tiles] == ["0", "1-15"]
+    assert any(" stem.out " in line and line.rstrip().endswith("16 copies") for line in lines)
+    assert any(" out0 " in line and line.rstrip().endswith("tile 0") for line in lines)
+
+
+def test_json_is_the_plan(tilesim: Any) -> None:
+    found = homes(tilesim, *TWO)
+    assert [*found] == [f"digits:{k}" for k in (1, 2, 3, 4, 8)] + [f"example-residual:{k}" for k in (0, 1, 2)]
+    assert found["digits:4"] == ["streamed"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--priority", "example-residual"),
+        ("--priority", "example-residual, digits"),
+        ("--layer-priority", "example-residual:first"),
+        ("--layer-priority", "example-residual:0"),
+    ],
+)
+def test_the_more_important_is_cached(tilesim: Any, words: tuple[str, ...]) -> None:
+    assert homes(tilesim, *TWO)["example-residual:0"] == ["streamed"]
+    assert homes(tilesim, *TWO, *words)["example-residual:0"] == ["home tile"]
+
+
+def test_a_single_network_need_not_be_named(tilesim: Any) -> None:
+    alone = ("cache", "digits", *small(14))
+    named = homes(tilesim, *alone, "--layer-priority", "digits:stem.out")
+    assert (homes(tilesim, *alone)["digits:8"], named["digits:8"]) == (["copy"], ["home tile"])
+    assert homes(tilesim, *alone, "--layer-priority", "stem.out") == named
+
+
+def test_networks_of_one_name_are_told_apart_by_file(tilesim: Any, tmp_path: Path) -> None:
+    words = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        words.append(tmp_path / folder / "net.onnx")
+        shutil.copy(shipped("workloads") / "digits.onnx", words[-1])
+    found = homes(tilesim, "cache", *words, *small(14), "--layer-priority", f"{words[1]}:out0")
+    assert [found[f"{word}:8"] for word in words] == [["home tile"], ["copy"]]
+    unclear = tilesim("cache", *words, *small(14), "--priority", "net", "--layer-priority", "net:8")
+    both = f"{words[0]}, {words[1]}"
+    assert unclear.stderr.splitlines() == [
+        f"error: --priority net: must name one of {both}, not 2",
+        f"error: --layer-priority net:8: must name one of {both}, not 2",
+    ]
+    assert max(map(len, tilesim("cache", *words, *small(14)).stdout.splitlines()[2:])) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        (
+            ("digits", "dgits", "digits", "none.onnx"),
+            [
+                "digits: must be given once, not 2 times",
+                "dgits: there is no such workload; did you mean digits?",
+                "none.onnx: there is no such file",
+            ],
+        ),
+        (
+            ("digits", "pocket", "--priority", "digts,none", "--layer-priority", "digits:stm.out,9,pocket:77,digits:0"),
+            [
+                "--priority digts: must name one of digits, pocket; did you mean digits?",
+                "--priority none: must name one of digits, pocket",
+                (
+                    "--layer-priority digits:stm.out: must name a layer of digits that has parameters; "
+                    "did you mean stem.out?"
+                ),
+                "--layer-priority 9: must be MODEL:LAYER, with one of digits, pocket",
+                "--layer-priority pocket:77: must name a layer of pocket that has parameters",
+                "--layer-priority digits:0: must name a layer of digits that has parameters",
+            ],
+        ),
+        (("digits", "--priority", ""), ["--priority : must name one of digits"]),
+        (
+            ("digits", "--set", "data_memory.size_bytes=1KiB"),
+            [
+                "digits: its parameters must fit the data memory of edge-1x1: 20.25 KiB are needed, of 1 KiB",
+            ],
+        ),
+        (
+            ("digits", "example-residual", "--set", "data_memory.size_bytes=30KiB"),
+            [
+                (
+                    "digits, example-residual: their parameters must fit the data memory of edge-1x1: "
+                    "36.5 KiB are needed, of 30 KiB"
+                ),
+            ],
+        ),
+        (
+            ("digits", "example-residual", "--set", "wide_memory.size_bytes=12KiB"),
+            [
+                (
+                    "example-residual: parameters of layer second must fit the wide memory of edge-1x1: "
+                    "9.75 KiB are needed at once, 6 KiB of 12 KiB are free"
+                ),
+            ],
+        ),
+        (("digits", "--set", "grid.rows"), ["--set grid.rows: must be KEY=VALUE, such as grid.rows=2"]),
+    ],
+)
+def test_faults_are_said_all_at_once(tilesim: Any, words: tuple[str, ...], sentences: list[str]) -> None:
+    result = tilesim("cache", *words, "--topology", "edge-1x1", "--json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert [line.removeprefix("error: ") for line in result.stderr.splitlines()] == sentences
+
+
+def test_a_chip_without_room_to_cache(tilesim: Any) -> None:
+    """The peak alone is 10.75 KiB."""
+    words = ("cache", "digits", "-t", "edge-1x2", "--set", "wide_memory.size_bytes=10.75KiB")
+    lines = tilesim(*words).stdout.splitlines()
+    assert [line.split()[-5:] for line in lines[3:8]] == [["streamed", "tile", "0:", "none", "left"]] * 5
+    assert [line.split()[-4:] for line in lines if line.startswith("0-1 ")] == [["0", "B", "0", "B"]]

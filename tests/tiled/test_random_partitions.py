@@ -1,0 +1,73 @@
+"""Random networks, each layer spread by rows and columns or by channel at random: every tensor equals the golden
+arithmetic, bit for bit.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tilesim
+from tests.tiled.test_random_networks import Family, chips, workloads
+from tilesim.network.evaluate import evaluate
+
+EXAMPLES = 60
+KERNELS = ((1, 1), (3, 3), (2, 3), (5, 1))
+FILTERS = st.sampled_from([8, 12, 16, 24, 62, 64, 96, 128, 200]) | st.integers(1, 200)
+SIZES: dict[str, Any] = {"kernels": KERNELS, "heights": (1, 8), "widths": (1, 8), "filters": FILTERS}
+CONVOLUTIONS = ("convolution",) * 2
+FAMILIES = {
+    "convolutions": Family(("convolution",), **SIZES),
+    "depthwise": Family(("convolution", "depthwise_convolution", "convolution"), **SIZES),
+    "pools": Family(("convolution", "max_pool", "average_pool", "convolution"), **SIZES),
+    "residuals": Family((*CONVOLUTIONS, "add", "depthwise_convolution", "max_pool"), strides=(1,), **SIZES),
+    "everything": Family(
+        (*CONVOLUTIONS * 2, "depthwise_convolution", "max_pool", "average_pool", "add", "fully_connected"), **SIZES
+    ),
+}
+CHOICES = st.sampled_from(["channel", "channel", "channel", "spatial", None])
+
+
+@st.composite
+def chosen(draw: Any, family: Family) -> dict[str, Any]:
+    """A workload that says of some layers how they are to be spread."""
+    workload: dict[str, Any] = draw(workloads(family))
+    for layer in workload["layers"]:
+        if (choice := draw(CHOICES)) is not None:
+            layer["partition"] = choice
+    return workload
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_layers_spread_at_random_are_exact(family: str, tmp_path: Path) -> None:
+    ran = by_channel = 0
+
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+    @given(chosen(FAMILIES[family]), chips())
+    def check(workload: dict[str, Any], chip: dict[str, Any]) -> None:
+        nonlocal ran, by_channel
+        path = tmp_path / "net.yaml"
+        path.write_text(yaml.safe_dump(workload))
+        network, topology = tilesim.load_network(path), tilesim.load_topology("edge-4x4", chip)
+        x = np.random.default_rng(0).integers(-128, 128, tuple(workload["input"]["shape"])).astype(np.int8)
+        try:
+            program = tilesim.compile(network, topology)
+        except tilesim.CapacityError:
+            return
+        run = tilesim.simulate(program, [x], keep_tensors=True)
+        golden = evaluate(network, [x])
+        for index, tensor in run.tensors.items():
+            np.testing.assert_array_equal(tensor, golden[index])
+        assert {node.output for node in network.nodes} <= run.tensors.keys()
+        ran += 1
+        by_channel += any(layer.spread == "channel" and layer.kind != "fullyconnected" for layer in program.layers)
+
+    check()
+    assert ran >= 0.8 * EXAMPLES, "hardly any network may be too large"
+    assert by_channel >= 0.1 * EXAMPLES, "many networks must have layers that are spread by channel"

@@ -1,0 +1,57 @@
+"""The word that names a model or a program, and the program that it stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilesim import api
+from tilesim.errors import InputError
+from tilesim.report.keys import differences
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.storage import SUFFIXES
+from tilesim.tiled.topology import Topology
+
+MOST_DIFFERENCES = 5
+
+
+def is_program(model: str) -> bool:
+    """Whether the word names the file of a program, not a model."""
+    return Path(model).suffix in SUFFIXES
+
+
+def program_of(model: str, topology: str, changes: dict[str, object]) -> Program:
+    """The program that ``model`` names, or for a model the one that it is compiled to.
+
+    A saved program brings its chip: a ``topology`` must be the same one.
+
+    Raises:
+        InputError: faults in the files, a model without a topology, or a program for another chip.
+    """
+    if is_program(model):
+        return _ready_program(model, topology, changes)
+    if not topology:
+        raise InputError("--topology must name the chip that the model is to run on; `tilesim topologies` lists them")
+    chip = api.load_topology(topology, changes)
+    return api.compile(api.load_network(model), chip)
+
+
+def _ready_program(path: str, topology: str, changes: dict[str, object]) -> Program:
+    program = api.load_program(path)
+    if changes and not topology:
+        raise InputError(
+            f"{path}: --set cannot change the chip of a compiled program; compile the model for another one"
+        )
+    if topology:
+        _must_be_same(path, program.topology, api.load_topology(topology, changes))
+    return program
+
+
+def _must_be_same(path: str, ours: Topology, given: Topology) -> None:
+    if given == ours:
+        return
+    found = differences(ours, given)
+    more = [f"and {len(found) - MOST_DIFFERENCES} more"] if len(found) > MOST_DIFFERENCES else []
+    raise InputError(
+        f"{path}: the program is compiled for another chip than --topology gives "
+        f"({'; '.join([*found[:MOST_DIFFERENCES], *more])}); leave --topology out, or compile the model again"
+    )
