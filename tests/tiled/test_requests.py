@@ -77,6 +77,13 @@ def test_what_is_loaded_together_is_loaded_once() -> None:
     assert 0 < fence_cycles < 10
 
 
+def test_a_network_that_streams_leaves_nothing_of_what_another_program_of_it_keeps() -> None:
+    """Their parameters are the same, in data memory too."""
+    [cached], [streamed] = programs("edge-1x1", "example-conv"), programs("edge-1x1", "example-conv", cache=False)
+    run = run_as_alone([cached, streamed], [0, 1, 0])
+    assert [request["loaded"] for request in run.statistics["requests"]] == [True, False, True]
+
+
 def test_what_is_compiled_apart_is_loaded_again_and_again() -> None:
     apart = [programs("edge-1x1", name)[0] for name in ("digits", "example-conv")]
     run = run_as_alone(apart, [0, 1, 0, 0])

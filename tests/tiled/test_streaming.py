@@ -46,7 +46,10 @@ def test_without_a_cache_all_parameters_come_in_every_inference(models: Path, na
     program = compile_network(network, chip, NOTHING)
     run, cached = checked(program, models / name), checked(tilesim.compile(network, chip), models / name)
     assert program.load == ()
+    assert run.statistics["streamed_bytes"] == streamed_bytes(program)
     assert streamed_bytes(program) == sum(segment.data.size for segment in program.data)
+    assert {layer["parameters"] for layer in run.statistics["layers"]} == {"", "streamed"}
+    assert {layer["parameters"] for layer in cached.statistics["layers"]} <= {"", "copy", "partition"}
     assert run.cycles > cached.cycles
     assert run.cycles >= streamed_bytes(program) / chip.data_memory.bytes_per_cycle
 
@@ -60,6 +63,7 @@ def test_a_home_tile_multicasts_what_has_no_room_in_every_tile(models: Path, top
     assert [label for label in labels if label.startswith("stream")]
     assert streamed_bytes(program) == 0
     run = checked(program, models / "mlperf_kws_dscnn")
+    assert "home tile" in {layer["parameters"] for layer in run.statistics["layers"]}
     whole = tilesim.compile(network, tilesim.load_topology(topology))
     assert run.cycles <= 1.02 * checked(whole, models / "mlperf_kws_dscnn").cycles
 

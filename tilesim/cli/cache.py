@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from tilesim import api
-from tilesim.cli.chip import SetOption, TopologyOption, overrides
-from tilesim.cli.models import load_all, titles
+from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.compiling import LayerPriorityOption, PriorityOption, read
+from tilesim.cli.models import titles
+from tilesim.cli.partition import PartitionOption, partition_policy
 from tilesim.cli.priorities import policy
 from tilesim.cli.progress import progress
 from tilesim.tiled.cache_plan import plan_cache
@@ -19,35 +20,27 @@ def cache(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL...",
+            metavar="MODEL",
             help="One or several .tflite, .onnx or .yaml files or workloads' names.",
             show_default=False,
         ),
     ],
-    topology: TopologyOption,
+    topology: TopologyOption = None,
     set_: SetOption = None,
-    priority: Annotated[
-        str | None,
-        typer.Option(
-            "--priority", metavar="MODEL,...", help="Networks that get room first, in descending order; else as listed."
-        ),
-    ] = None,
-    layer_priority: Annotated[
-        str | None,
-        typer.Option(
-            "--layer-priority",
-            metavar="MODEL:LAYER,...",
-            help="Layers, by name or number, that get room before all others, in descending order.",
-        ),
-    ] = None,
+    priority: PriorityOption = None,
+    layer_priority: LayerPriorityOption = None,
+    partition: PartitionOption = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Plan where the parameters of networks live on a chip: cached in its tiles, or streamed in every inference."""
-    chip = api.load_topology(topology, overrides(set_))
-    with progress(f"reading {', '.join(models)}"):
-        named = load_all(models)
+    """Plan where parameters live on a chip.
+
+    Those of one or several networks: cached in the chip's tiles, or streamed in every inference.
+    """
+    with progress(f"reading {', '.join(models)}") as say:
+        named, chip = read(models, one_chip(topology), overrides(set_))
         networks = {title: each.network for title, each in zip(titles(named), named, strict=True)}
-        plan = plan_cache(networks, chip, policy(named, True, priority, layer_priority))
+        how = policy(named, True, priority, layer_priority)
+        plan = plan_cache(networks, chip, how, partition_policy(named, partition), say)
     document = plan.document()
     if json_:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))

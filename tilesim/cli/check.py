@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
 import typer
 
-from tilesim.cli.chip import SetOption, overrides
-from tilesim.cli.program import program_of
+from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
+from tilesim.cli.partition import PartitionOption
+from tilesim.cli.program import is_program, ready_program
 from tilesim.cli.progress import progress
+from tilesim.errors import InputError
+from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.cached import overlaps_between
 from tilesim.tiled.rules.proof import Proof, Refutation, proof_of
 
@@ -37,30 +41,28 @@ def check(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="PROGRAM_OR_MODEL...",
-            help="Files of programs or models, or workloads' names; several are to share the chip.",
+            metavar="PROGRAM_OR_MODEL",
+            help="Files of programs or models, or workloads' names; several share one chip.",
             show_default=False,
         ),
     ],
-    topology: Annotated[
-        str,
-        typer.Option(
-            "--topology",
-            "-t",
-            metavar="NAME_OR_FILE",
-            help="The chip: see `tilesim topologies`; a program brings its own.",
-            show_default=False,
-        ),
-    ] = "",
+    topology: TopologyOption = None,
     set_: SetOption = None,
+    no_cache: NoCacheOption = False,
+    priority: PriorityOption = None,
+    layer_priority: LayerPriorityOption = None,
+    partition: PartitionOption = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Prove that a program keeps to the chip's rules, or show how it can break them.
+    """Prove that programs keep to the chip's rules.
 
-    Nothing is run: what is proven holds whatever the delays. The exit status is 2 if anything is refuted.
+    Or show how they can break them. Nothing is run: what is proven holds whatever the delays. The exit status is 2 if
+    anything is refuted. Models are compiled together, as `tilesim run` does it; programs must fit beside them, and
+    beside one another, as they are.
     """
-    with progress(f"checking {', '.join(models)}"):
-        programs = [program_of(model, topology, overrides(set_)) for model in models]
+    caching = Caching(no_cache, priority, layer_priority, partition)
+    with progress(f"checking {', '.join(models)}") as say:
+        programs = _programs(models, one_chip(topology), overrides(set_), caching, say)
         proofs = [proof_of(program) for program in programs]
         together = list(overlaps_between(programs))
     proven = not together and all(proof.proven for proof in proofs)
@@ -73,6 +75,18 @@ def check(
             typer.echo(f"refuted (parameters): {sentence}")
     if not proven:
         raise typer.Exit(REFUTED)
+
+
+def _programs(
+    words: list[str], topology: str, changes: dict[str, object], caching: Caching, say: Callable[[str], None]
+) -> list[Program]:
+    """Those in files, and those that the models are compiled to, in the order of the words."""
+    ready, models = [word for word in words if is_program(word)], [word for word in words if not is_program(word)]
+    if faults := caching.faults([] if models else ready):
+        raise InputError(faults)
+    own = iter([ready_program(word, topology, changes) for word in ready])
+    others = iter(compiled(models, topology, changes, caching, say).programs if models else [])
+    return [next(own if is_program(word) else others) for word in words]
 
 
 def _document(proven: bool, proofs: list[Proof], together: list[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import typer
 
 from tilesim import api
 from tilesim.cli.models import Named
-from tilesim.cli.partition import partition_policy
+from tilesim.cli.partition import partition_policy, unmet
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
 from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError
@@ -24,12 +24,15 @@ from tilesim.tiled.topology import Topology
 
 @dataclass(frozen=True)
 class Attempt:
-    """A chip, and the run of so many samples on it, or why the network does not fit."""
+    """A chip, and the run of so many samples on it, with what was asked but could not be; or why the network does not
+    fit.
+    """
 
     chip: Topology
     run: Run | None
     samples: int = 1
     faults: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
 
 
 def compare(
@@ -83,7 +86,7 @@ def _attempt(model: str, network: Network, chip: Topology, policy: PartitionPoli
     except (CapacityError, ProgramError) as error:
         return Attempt(chip, None, faults=error.faults)
     run = simulated(model, program, inputs)
-    return Attempt(chip, run, samples(program, run))
+    return Attempt(chip, run, samples(program, run), unmet=tuple(unmet([network], [program], policy)))
 
 
 def _must_agree(model: str, runs: Sequence[tuple[str, Run]]) -> None:
@@ -104,3 +107,6 @@ def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, objec
     title = heading(network, f"{len(attempts)} chips", changes, together)
     rows = [Row(each.chip.name, each.chip.tiles, each.run.statistics if each.run else None) for each in attempts]
     show(title, "", scaling_table(rows))
+    sentences = [f"{each.chip.name}: {sentence}" for each in attempts for sentence in each.unmet]
+    if sentences:
+        typer.echo("\n".join(["", *sentences]))

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.chip import SetOption, TopologyOption, overrides
-from tilesim.cli.inferences import Caching, NoCacheOption, programs_of
+from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
@@ -30,22 +30,26 @@ def compile_model(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the program goes.", readable=False)
     ],
-    topology: TopologyOption = "",
+    topology: TopologyOption = None,
     set_: SetOption = None,
     no_cache: NoCacheOption = False,
+    priority: PriorityOption = None,
+    layer_priority: LayerPriorityOption = None,
     partition: PartitionOption = None,
 ) -> None:
-    """Compile a model for a chip, or turn a program into its other form.
+    """Compile a model into a program for a chip.
 
-    A FILE.tasm gets the program's text, FILE.npz beside it the data; a FILE.tbin gets both, in binary.
+    Or turn a program into its other form. A FILE.tasm gets the program's text, FILE.npz beside it the data; a FILE.tbin
+    gets both, in binary.
     """
     if output.suffix not in SUFFIXES:
         raise InputError(f"{output}: the file of a program must end in {' or '.join(SUFFIXES)}")
     with progress(f"{'reading' if is_program(model) else 'compiling'} {model}") as say:
-        caching = Caching(no_cache, partition=partition)
-        [program] = programs_of([model], topology, overrides(set_), caching, say)
+        caching = Caching(no_cache, priority, layer_priority, partition)
+        made = programs_of([model], one_chip(topology), overrides(set_), caching, say)
+        [program] = made.programs
         api.save_program(program, output)
-    typer.echo(_described(program, output))
+    typer.echo("\n".join([_described(program, output), *made.unmet]))
 
 
 def _described(program: Program, path: Path) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +10,6 @@ import typer
 
 from tilesim import api
 from tilesim.cli.inputs import load_inputs, random_inputs
-from tilesim.cli.models import load_all, titles
-from tilesim.cli.partition import partition_policy
-from tilesim.cli.priorities import policy
-from tilesim.cli.program import is_program, program_of
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import naming
 from tilesim.errors import InputError
@@ -28,80 +23,10 @@ from tilesim.tiled.requests import series
 MOST = 1000
 InferencesOption = Annotated[
     int,
-    typer.Option("--inferences", "-n", min=1, max=MOST, metavar="N", help="Inferences of each model, in turn."),
-]
-NoCacheOption = Annotated[
-    bool, typer.Option("--no-cache", help="Keep no parameters in the tiles: all are streamed in every inference.")
-]
-PriorityOption = Annotated[
-    str | None,
     typer.Option(
-        "--priority",
-        metavar="MODEL,...",
-        help="Networks whose parameters get room in the tiles first, in descending order; else as listed.",
+        "--inferences", "-n", min=1, max=MOST, metavar="N", help="Inferences of each model, the models in turn."
     ),
 ]
-LayerPriorityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--layer-priority",
-        metavar="MODEL:LAYER,...",
-        help="Layers, by name or number, that get room before all others, in descending order.",
-    ),
-]
-
-
-@dataclass(frozen=True)
-class Caching:
-    """What the command line says about parameters that stay in the tiles, and how layers are spread over these."""
-
-    no_cache: bool = False
-    priority: str | None = None
-    layer_priority: str | None = None
-    partition: Sequence[str] | None = None
-
-    @property
-    def given(self) -> list[str]:
-        """The options that are there."""
-        options = {
-            "--no-cache": self.no_cache,
-            "--priority": self.priority is not None,
-            "--layer-priority": self.layer_priority is not None,
-        }
-        return [option for option, there in options.items() if there]
-
-
-def programs_of(
-    models: Sequence[str],
-    topology: str,
-    changes: dict[str, object],
-    caching: Caching,
-    say: Callable[[str], None],
-) -> list[Program]:
-    """What models are compiled to, together; or the one program that is given. ``say`` is told what is being tried.
-
-    Raises:
-        InputError: as :func:`~tilesim.cli.program.program_of`, or words that make no sense together, all at once.
-    """
-    ready = [model for model in models if is_program(model)]
-    wrong = [f"{model}: a program runs alone; give the models that are to share the chip" for model in ready]
-    wrong = wrong if len(models) > 1 else []
-    if ready:
-        given = [*caching.given, *(["--partition"] if caching.partition else [])]
-        wrong += [f"{option} is about compiling, but {ready[0]} is a program" for option in given]
-    if caching.no_cache:
-        wrong += [
-            f"{option} must be left out, as --no-cache leaves nothing in the tiles" for option in caching.given[1:]
-        ]
-    if wrong:
-        raise InputError(wrong)
-    if ready or not topology:
-        return [program_of(models[0], topology, changes)]
-    chip = api.load_topology(topology, changes)
-    named = load_all(models)
-    networks = [replace(each.network, name=title) for each, title in zip(named, titles(named), strict=True)]
-    how = policy(named, not caching.no_cache, caching.priority, caching.layer_priority)
-    return api.compile_networks(networks, chip, how, partition_policy(named, caching.partition), say)
 
 
 def run_in_turn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -11,8 +11,11 @@ import typer
 from tilesim.cli.models import Named
 from tilesim.cli.priorities import layer_of
 from tilesim.errors import InputError
+from tilesim.network.graph import Network
+from tilesim.report.names import printable, short_name
+from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import unknown
-from tilesim.tiled.partition_policy import CHOICES, SPATIAL, PartitionPolicy
+from tilesim.tiled.partition_policy import AUTO, CHANNEL, CHOICES, SPATIAL, PartitionPolicy
 
 PartitionOption = Annotated[
     list[str] | None,
@@ -24,6 +27,14 @@ PartitionOption = Annotated[
         "times.",
     ),
 ]
+WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
+ELSEWHERE = {
+    "tiles": "it has nothing to spread",
+    "classifier": "it runs in the classifier",
+    "host": "it runs at the host",
+    "nowhere": "there is nothing to do for it",
+}
+"""Why a layer that is not spread is not."""
 
 
 def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> PartitionPolicy:
@@ -52,6 +63,17 @@ def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> Par
     if faults:
         raise InputError(faults)
     return PartitionPolicy(defaults[0] if defaults else SPATIAL, tuple(layers))
+
+
+def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: PartitionPolicy) -> Iterator[str]:
+    """What was asked of single layers but could not be, and why not; one sentence each."""
+    for number, (network, program) in enumerate(zip(networks, programs, strict=True)):
+        for k, choice in sorted(policy.wishes(number, network).layers.items()):
+            layer = program.layers[k]
+            if choice not in {AUTO, layer.spread}:
+                whose = f" of {printable(network.name)}" if len(networks) > 1 else ""
+                why = layer.reason if layer.spread else ELSEWHERE[layer.place]
+                yield f"layer {k}{whose}, {short_name(layer.name)}, could not be spread {WAYS[choice]}: {why}"
 
 
 def _repeated(named: Sequence[Named], layers: Sequence[tuple[int, int, str]]) -> list[str]:

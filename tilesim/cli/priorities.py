@@ -9,7 +9,7 @@ from typing import TypeVar
 from tilesim.cli.models import Named
 from tilesim.errors import InputError
 from tilesim.network.graph import Network
-from tilesim.report.terminal import printable, short_name
+from tilesim.report.names import printable, short_name
 from tilesim.tiled.caching.policy import CachePolicy
 
 Found = TypeVar("Found")

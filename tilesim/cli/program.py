@@ -1,4 +1,4 @@
-"""The word that names a model or a program, and the program that it stands for."""
+"""The word that names a model or a program, and the program in a file."""
 
 from __future__ import annotations
 
@@ -19,27 +19,17 @@ def is_program(model: str) -> bool:
     return Path(model).suffix in SUFFIXES
 
 
-def program_of(model: str, topology: str, changes: dict[str, object]) -> Program:
-    """The program that ``model`` names, or for a model the one that it is compiled to.
-
-    A saved program brings its chip: a ``topology`` must be the same one.
+def ready_program(path: str, topology: str, changes: dict[str, object]) -> Program:
+    """The program in a file. It brings its chip: a ``topology`` must be the same one.
 
     Raises:
-        InputError: faults in the files, a model without a topology, or a program for another chip.
+        InputError: faults in the files, or a program for another chip.
     """
-    if is_program(model):
-        return _ready_program(model, topology, changes)
-    if not topology:
-        raise InputError("--topology must name the chip that the model is to run on; `tilesim topologies` lists them")
-    chip = api.load_topology(topology, changes)
-    return api.compile(api.load_network(model), chip)
-
-
-def _ready_program(path: str, topology: str, changes: dict[str, object]) -> Program:
     program = api.load_program(path)
     if changes and not topology:
         raise InputError(
-            f"{path}: --set cannot change the chip of a compiled program; compile the model for another one"
+            f"{path}: --set cannot change the chip of a program; change its .chip lines, or compile the model for "
+            "another chip"
         )
     if topology:
         _must_be_same(path, program.topology, api.load_topology(topology, changes))

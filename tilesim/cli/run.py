@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,21 +11,15 @@ import typer
 from tilesim import api
 from tilesim.cli.chip import SetOption, TopologiesOption, overrides
 from tilesim.cli.compare import compare
-from tilesim.cli.inferences import (
-    Caching,
-    InferencesOption,
-    LayerPriorityOption,
-    NoCacheOption,
-    PriorityOption,
-    programs_of,
-    run_in_turn,
-)
+from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
+from tilesim.cli.inferences import InferencesOption, run_in_turn
 from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
 from tilesim.errors import InputError
 from tilesim.files import Array, all_or_nothing
+from tilesim.report.names import printable
 from tilesim.run import FILES, Run
 from tilesim.tiled.isa.program import Program
 
@@ -36,7 +31,7 @@ def run(
     models: Annotated[
         list[str],
         typer.Argument(
-            metavar="MODEL_OR_PROGRAM...",
+            metavar="MODEL_OR_PROGRAM",
             help="A .tflite, .onnx, .yaml, .tasm or .tbin file, or a workload's name; several models run in turn.",
             show_default=False,
         ),
@@ -45,7 +40,9 @@ def run(
     set_: SetOption = None,
     inputs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.npz|.npy", help="Arrays in0, in1, ...; random ones if not given.", readable=False),
+        typer.Option(
+            metavar="FILE.npz|.npy", help="Arrays in0, in1, ... of one model; random ones if not given.", readable=False
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -68,8 +65,10 @@ def run(
     layer_priority: LayerPriorityOption = None,
     partition: PartitionOption = None,
 ) -> None:
-    """Run a model or a program on a chip, once or several times, models in turn, or a model on several chips to compare
-    them.
+    """Run models or a program on a chip.
+
+    Once or several times; several models in turn; or one model on several chips, to compare them. The exit status is 2
+    if the input is wrong, and 3 if the run can't go on.
     """
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out}: must be a folder, or not be there yet")
@@ -81,7 +80,8 @@ def run(
         compare(models[0], topology, changes, inputs, json, partition)
         return
     with progress(f"compiling {', '.join(models)}") as say:
-        programs = programs_of(models, topology[0] if topology else "", changes, caching, say)
+        made = programs_of(models, topology[0] if topology else "", changes, caching, say)
+    programs = made.programs
     if len(programs) == inferences == 1:
         program, result = programs[0], simulated(models[0], programs[0], inputs, trace, rules, held)
     else:
@@ -91,7 +91,9 @@ def run(
     if json:
         typer.echo(result.json(), nl=False)
     else:
-        _show(program, result, changes, out)
+        _show(program, result, changes, made.unmet)
+        if out is not None:
+            typer.echo(f"written to {out}")
 
 
 def _refuse_several(models: list[str], inferences: int, caching: Caching) -> None:
@@ -135,19 +137,28 @@ def _save(program: Program, result: Run, folder: Path) -> None:
         raise InputError(f"{folder}: the results cannot be written there: {error.strerror}") from None
 
 
-def _show(program: Program, result: Run, changes: dict[str, object], out: Path | None) -> None:
+def _show(program: Program, result: Run, changes: dict[str, object], unmet: Iterable[str]) -> None:
     from tilesim.report.terminal import show, summary
 
     show(summary(result.statistics, changes, samples(program, result)), "")
-    described = [_described(tensor.name, array) for tensor, array in zip(program.outputs, result.outputs, strict=True)]
+    for sentence in unmet:
+        typer.echo(f"{sentence}\n")
+    described = [_described(name, array) for name, array in zip(_names(program), result.outputs, strict=True)]
     for line in described[:LISTED]:
         typer.echo(line)
     if len(described) > LISTED:
         typer.echo(f"and {len(described) - LISTED:,} more outputs")
     if result.trace is not None:
         typer.echo(f"trace: {result.trace.start_cycle.size:,} spans, sha256 {result.trace.sha256}")
-    if out is not None:
-        typer.echo(f"written to {out}")
+
+
+def _names(program: Program) -> list[str]:
+    """Those of the outputs; where they are of several networks, with these."""
+    names = [tensor.name for tensor in program.outputs]
+    networks = [request.network for request in program.requests for _ in range(request.outputs)]
+    if len(set(networks)) < 2:
+        return names
+    return [f"{name} ({printable(network)})" for name, network in zip(names, networks, strict=True)]
 
 
 def _described(name: str, array: Array) -> str:

@@ -21,7 +21,8 @@ RulesOption = Annotated[
     typer.Option(
         "--rules",
         metavar="strict|observe",
-        help="What becomes of transfers that meet on the ring: the run ends, or goes on and says what came of it.",
+        help="What becomes of transfers that meet on the ring: strict ends the run; observe goes on, and says what "
+        "came of it.",
     ),
 ]
 HoldOption = Annotated[
@@ -29,7 +30,8 @@ HoldOption = Annotated[
     typer.Option(
         "--hold",
         metavar="LABEL[@TILE]=CYCLE",
-        help="Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle.",
+        help="Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the run. "
+        "May be given several times.",
     ),
 ]
 

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilesim.report.terminal import printable, short_name
+from tilesim.report.names import ending, printable, short_name
 from tilesim.units import format_bytes
 
 NAME_WIDTH = 26
@@ -30,7 +30,7 @@ def _layer_table(network: Mapping[str, Any]) -> Table:
     """A line for each run of a layer's sets that live alike."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", justify="right", no_wrap=True)
-    table.add_column(_end(f"layer of {printable(network['name'])}", NAME_WIDTH), no_wrap=True)
+    table.add_column(ending(f"layer of {printable(network['name'])}", NAME_WIDTH), no_wrap=True)
     table.add_column("bytes", justify="right", no_wrap=True)
     table.add_column("where", no_wrap=True)
     table.add_column("too little room in")
@@ -45,15 +45,10 @@ def _layer_table(network: Mapping[str, Any]) -> Table:
 def _label(layer: Mapping[str, Any], sets: list[dict[str, Any]]) -> str:
     name, count = short_name(layer["name"]), len(layer["sets"])
     if len(sets) == count:
-        return _end(name, NAME_WIDTH)
+        return ending(name, NAME_WIDTH)
     first, last = sets[0]["chunk"] + 1, sets[-1]["chunk"] + 1
     part = f", {first if first == last else f'{first}-{last}'} of {count}"
-    return _end(name, NAME_WIDTH - len(part)) + part
-
-
-def _end(name: str, width: int) -> str:
-    """A name, or its end: its beginning it shares with others."""
-    return name if len(name) <= width else f"…{name[1 - width :]}"
+    return ending(name, NAME_WIDTH - len(part)) + part
 
 
 def _bytes(sets: list[dict[str, Any]]) -> int:

@@ -17,6 +17,16 @@ KINDS = {
     "resizenearest": "nearest resize",
 }
 """Kinds of layers whose names in the statistics are not yet words."""
+SHORT = {
+    "averagepool": "avg pool",
+    "concatenation": "concat",
+    "convolution": "conv",
+    "depthwiseconvolution": "dw conv",
+    "dequantise": "dequant",
+    "fullyconnected": "FC",
+    "resizenearest": "resize",
+}
+"""Those whose words are too long for a column of a table."""
 
 MACS = "macs"
 WAITS = {
@@ -43,6 +53,11 @@ class Cost:
 def kind_words(kind: str) -> str:
     """A kind of layer in words: ``fullyconnected`` is ``fully connected``."""
     return KINDS.get(kind, kind)
+
+
+def kind_word(kind: str) -> str:
+    """A kind of layer for a column of a table: ``fullyconnected`` is ``FC``."""
+    return SHORT.get(kind, kind_words(kind))
 
 
 def cause_words(cause: str | None) -> str:

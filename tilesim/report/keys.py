@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -50,4 +50,9 @@ def spelt(key: Key) -> str:
 
 
 def _meaning(chip: BaseModel, field: FieldInfo) -> str:
-    return field.description or (type(chip).__doc__ or "").partition("\n")[0].rstrip(".")
+    """In words, with what there is to choose from."""
+    words = field.description or (type(chip).__doc__ or "").partition("\n")[0].rstrip(".")
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    if len(choices) == 1:
+        return f"{words}; only {choices[0]} so far"
+    return f"{words}: {' or '.join(choices)}" if choices else words

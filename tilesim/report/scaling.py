@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesim.report.costs import Statistics, cause_words, mac_arrays
-from tilesim.report.terminal import printable
+from tilesim.report.names import printable
 
 COLUMNS = ("tiles", "cycles", "speed-up", "efficiency", "MACs used")
 

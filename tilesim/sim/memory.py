@@ -30,6 +30,16 @@ class Memory:
         if first < 0 or end > self.size_bytes:
             raise AccessError(f"{self.name} has bytes 0 to {self.size_bytes - 1}, not {first} to {end - 1}")
 
+    def row(self, address: int, width_bytes: int) -> Bytes:
+        """Read at one address: (samples, width_bytes), a copy."""
+        self.check(address, address + width_bytes)
+        return self.bytes[:, address : address + width_bytes].copy()
+
+    def write_row(self, address: int, row: Bytes) -> None:
+        """Write (samples, width_bytes) at one address."""
+        self.check(address, address + row.shape[1])
+        self.bytes[:, address : address + row.shape[1]] = row
+
     def words(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read ``width_bytes`` at each address: (samples, *addresses.shape, width_bytes)."""
         packed, places = self._places(addresses, width_bytes)

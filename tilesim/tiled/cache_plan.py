@@ -16,6 +16,7 @@ from tilesim.tiled.compiler.compile import CACHE, plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.partition_policy import PartitionPolicy
+from tilesim.tiled.partitioned import STEADFAST, Say, settled, silent
 from tilesim.tiled.topology import Topology
 
 SCHEMA = "tilesim.cache/1"
@@ -70,6 +71,7 @@ class CachePlan:
             "parameter_bytes": sum(layout.data_bytes for layout in self.layouts),
             "data_memory_bytes": memory.size_bytes,
             "wide_memory_bytes": sum(account.capacity_bytes for account in self.accounts),
+            "tiles_hold_data_memory": self.topology.tiles_hold_data_memory,
             "cached_bytes": sum(account.cached_bytes for account in self.accounts),
             "load_bytes": loaded,
             "load_descriptors": sum(isinstance(each, Infeed) for layout in self.layouts for each in layout.load()),
@@ -81,14 +83,20 @@ class CachePlan:
         }
 
 
-def plan_cache(networks: Mapping[str, Network], topology: Topology, policy: CachePolicy = CACHE) -> CachePlan:
+def plan_cache(
+    networks: Mapping[str, Network],
+    topology: Topology,
+    policy: CachePolicy = CACHE,
+    partition: PartitionPolicy = STEADFAST,
+    say: Say = silent,
+) -> CachePlan:
     """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
-    any order.
+    any order. ``partition`` and ``say`` are as in :func:`~tilesim.tiled.partitioned.compile_networks`.
 
     Raises:
         CapacityError: a network does not fit the chip, or has layers that it can't run.
     """
-    wishes = [PartitionPolicy().wishes(number, network) for number, network in enumerate(networks.values())]
+    wishes = settled(list(networks.values()), topology, policy, partition, say)
     _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory

@@ -8,8 +8,8 @@ from tilesim.errors import HangError
 from tilesim.sim.unit import Reason
 from tilesim.tiled.causes import causes
 from tilesim.tiled.isa.program import HostTensor, Program
-from tilesim.tiled.rules.monitor import sentence
 from tilesim.tiled.units.chip import Chip
+from tilesim.tiled.units.ring_monitor import sentence
 
 
 def refuse(chip: Chip, program: Program, section: str, start: int) -> None:

@@ -11,6 +11,7 @@ from tilesim.tiled.isa.scanner import shown, unknown
 
 LATEST = 1 << 40
 """The last cycle up to which an instruction may be held."""
+MOST_GUESSES = 3
 
 
 def holds(program: Program, not_before: Mapping[str, int]) -> dict[tuple[str, int | None], int]:
@@ -41,13 +42,21 @@ def _resolved(key: str, labelled: Mapping[str, Instruction]) -> tuple[str, str |
 def _faults(label: str, tile: str | None, cycle: int, labelled: Mapping[str, Instruction]) -> Iterator[str]:
     op = labelled.get(label)
     if op is None:
-        yield unknown(label, labelled, "the label of an instruction")
+        yield _unknown(label, labelled)
     elif isinstance(op, TileFence | ScalarFence | Broadcast):
         yield f"must be an instruction that a unit takes up, not a {op.mnemonic}"
     elif tile is not None:
         yield from _tile_faults(label, tile, getattr(op, "tiles", 0))
     if not 0 <= cycle <= LATEST:
         yield f"must be up to a cycle from 0 to {LATEST}, not {cycle}"
+
+
+def _unknown(label: str, labelled: Mapping[str, Instruction]) -> str:
+    """Labels that hold the whole word are nearer than those of like letters."""
+    what = "the label of an instruction"
+    if longer := [each for each in labelled if label in each][:MOST_GUESSES]:
+        return f"must be {what}, not {shown(label)}; did you mean {' or '.join(map(shown, longer))}?"
+    return unknown(label, labelled, what)
 
 
 def _tile_faults(label: str, tile: str, bitmap: int) -> Iterator[str]:

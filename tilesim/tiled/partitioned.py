@@ -28,12 +28,12 @@ Say = Callable[[str], None]
 Layers = frozenset[int]
 
 
-def _silent(_what: str) -> None:
+def silent(_what: str) -> None:
     """Nobody listens."""
 
 
 def compile_network(
-    network: Network, topology: Topology, partition: PartitionPolicy = STEADFAST, say: Say = _silent
+    network: Network, topology: Topology, partition: PartitionPolicy = STEADFAST, say: Say = silent
 ) -> Program:
     """:func:`compile_networks` for one, with its parameters cached."""
     [program] = compile_networks([network], topology, CACHE, partition, say)
@@ -45,7 +45,7 @@ def compile_networks(
     topology: Topology,
     policy: CachePolicy,
     partition: PartitionPolicy = STEADFAST,
-    say: Say = _silent,
+    say: Say = silent,
 ) -> list[Program]:
     """Compile networks as :func:`~tilesim.tiled.compiler.compile.compile_networks` does, the layers spread as
     ``partition`` wants it; for those that are to be chosen for, try what is fastest for each network alone. ``say`` is
@@ -55,16 +55,30 @@ def compile_networks(
         CapacityError: a network does not fit, or has layers that this machine can't run.
         ProgramError: the chip is too small for an instruction that a network needs.
     """
-    wishes = [partition.wishes(number, network) for number, network in enumerate(networks)]
-    searches = [Search(network, topology, policy, each, say) for network, each in zip(networks, wishes, strict=True)]
-    found = [search.best for search in searches]
-    if len(found) == 1 and found[0].program is not None:
-        programs = [found[0].program]
+    searches = _searches(networks, topology, policy, partition, say)
+    if len(searches) == 1 and searches[0].best.program is not None:
+        programs = [searches[0].best.program]
     else:
-        programs = compiled(
-            networks, topology, policy, [search.wishes(best) for search, best in zip(searches, found, strict=True)]
-        )
+        programs = compiled(networks, topology, policy, [search.wishes(search.best) for search in searches])
     return [search.labelled(program) for search, program in zip(searches, programs, strict=True)]
+
+
+def settled(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
+) -> list[Wishes]:
+    """What :func:`compile_networks` asks of the compiler for each network, having tried what there is to choose.
+
+    Raises:
+        CapacityError, ProgramError: as there.
+    """
+    return [search.wishes(search.best) for search in _searches(networks, topology, policy, partition, say)]
+
+
+def _searches(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
+) -> list[Search]:
+    wishes = [partition.wishes(number, network) for number, network in enumerate(networks)]
+    return [Search(network, topology, policy, each, say) for network, each in zip(networks, wishes, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from tilesim.tiled.caching import tokens
 from tilesim.tiled.isa.fields import Engine, Flag
 from tilesim.tiled.isa.instructions import Classify, Infeed, Instruction, Outfeed, ScalarFence, TileFence
 from tilesim.tiled.isa.program import Program, Request
+from tilesim.tiled.started import started
 from tilesim.tiled.tails import TURN, Tails, near_sink
 
 
@@ -64,7 +65,7 @@ def series(programs: Sequence[Program], order: Sequence[int]) -> Program:
         name=" + ".join(program.name for program in programs),
         topology=programs[0].topology,
         load=tuple(_strung(load, programs, order)),
-        run=tuple(_strung(run, programs, order)),
+        run=started(tuple(_strung(run, programs, order)), programs[0].topology),
         data=tuple(joint.segments(programs)),
         inputs=tuple(joint.tensors(order, [program.inputs for program in programs])),
         outputs=tuple(joint.tensors(order, [program.outputs for program in programs])),

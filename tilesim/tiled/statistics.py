@@ -10,6 +10,7 @@ from tilesim.run import SCHEMA
 from tilesim.sim.recorder import Recorder
 from tilesim.sim.unit import BUSY, Unit
 from tilesim.tiled import bounds, traffic
+from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.isa.program import Program, Request
 from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
@@ -22,9 +23,9 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, recorde
     make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
     bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
     :mod:`~tilesim.tiled.traffic`, ``breakdown`` and ``bound_by`` those of :mod:`~tilesim.tiled.bounds`, ``findings``
-    those of :mod:`~tilesim.tiled.rules.monitor`. ``partition`` says how the user wanted layers to be spread over the
-    tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1 cycles: there can't be
-    such a program, for a ``reason``).
+    those of :mod:`~tilesim.tiled.units.ring_monitor`. ``partition`` says how the user wanted layers to be spread over
+    the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1 cycles: there can't
+    be such a program, for a ``reason``).
 
     Of several inferences, ``requests`` are the inferences, and everything else is of all together: ``cycles`` from the
     first word in to the last word out, a layer's figures sums, its ``start_cycle`` the first. ``start_cycle`` of a
@@ -53,6 +54,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, recorde
         "latency_us": cycles_to_us(requests[0]["latency_cycles"], topology.clock_hz),
         "macs": macs,
         "mac_utilisation": macs / peak if peak else 0.0,
+        "streamed_bytes": _streamed_bytes(program),
         "bytes": traffic.total(buses),
         "bound_by": bounds.bound_by(whole),
         "breakdown": whole,
@@ -68,6 +70,12 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, recorde
         "trace_sha256": recorder.trace().sha256 if recorder else None,
         "chip": topology.model_dump(mode="json"),
     }
+
+
+def _streamed_bytes(program: Program) -> int:
+    """Parameters that leave data memory while the program runs."""
+    rows = sum(op.total_rows for op in program.run if isinstance(op, Infeed) and op.source == "data")
+    return rows * program.topology.wide_memory.row_bytes
 
 
 def _partition(program: Program) -> dict[str, Any]:
@@ -147,6 +155,8 @@ def _layer(program: Program, chip: Chip, k: int, start: int) -> dict[str, Any]:
         "name": layer.name,
         "kind": layer.kind,
         "place": layer.place,
+        "bands": layer.bands,
+        "parameters": layer.parameters,
         "macs": layer.macs,
         "tiles": tiles,
         "start_cycle": spans[0][0] - start if spans else 0,

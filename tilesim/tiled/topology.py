@@ -147,10 +147,12 @@ MODELLED: dict[str, object] = {
 class Topology(Section):
     """A tiled chip."""
 
-    machine: Literal["tiled"]
-    name: str
-    description: str = ""
-    clock_hz: Annotated[Hertz, Field(ge=1, le=10**12)] = 500_000_000
+    machine: Annotated[Literal["tiled"], Field(description="the kind of chip that this is")]
+    name: Annotated[str, Field(description="what results call the chip")]
+    description: Annotated[str, Field(description="what the list of chips says of it")] = ""
+    clock_hz: Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")] = (
+        500_000_000
+    )
     grid: Grid = Grid()
     host: Host = Host()
     data_memory: DataMemory = DataMemory()

@@ -32,6 +32,13 @@ def write(path: Path, layers: str) -> Path:
     return path
 
 
+def test_what_a_layer_says_of_its_partition_is_a_hint_for_machines(tmp_path: Path) -> None:
+    path = tmp_path / "net.yaml"
+    layers = ["{name: a, kind: add, other: input}", "{name: b, kind: add, other: a, partition: channel}"]
+    path.write_text(f"input: {{shape: [1, 2, 2, 4]}}\nlayers: [{', '.join(layers)}]\n")
+    assert [node.hints for node in read(path).nodes] == [{}, {"partition": "channel"}]
+
+
 def test_faults_name_the_place(tmp_path: Path) -> None:
     path = write(tmp_path / "w.yaml", "  - {name: a, kind: softmax, activation: relu}\n")
     with pytest.raises(ConfigError, match=r"w\.yaml:3:"):

@@ -6,12 +6,10 @@ import pytest
 
 from tests.tiled.caching.sets import parts, shared
 from tilesim.tiled.caching.account import Account, accounts, delivery_cycles, load_bytes, streamed_bytes
-from tilesim.tiled.caching.plan import budgets, plan
+from tilesim.tiled.caching.plan import plan
 
 PEAKS = (50, 80)
-DECISIONS = plan(
-    [shared(20, 0b11), parts(5, 0b11), shared(12, 0b11), shared(30, 0b11)], budgets(120, 10, PEAKS), range(4)
-)
+DECISIONS = plan([shared(20, 0b11), parts(5, 0b11), shared(12, 0b11), shared(30, 0b11)], [60, 30], range(4))
 
 
 def test_each_byte_of_a_tile_is_somebodys() -> None:

@@ -11,6 +11,7 @@ import tilesim
 from tilesim.network.evaluate import evaluate
 from tilesim.tiled.isa.instructions import NarrowToWide, RingProduce, TensorOp, WideToNarrow
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.rules.proof import proof_of
 
 
 def compiled(
@@ -66,4 +67,17 @@ def test_outputs_spread_by_channel_come_together_for_the_next_layer(tmp_path: Pa
     network, program = compiled(tmp_path, "[1, 512]", layers, "edge-4x4")
     spread = next(op for op in program.run if isinstance(op, TensorOp) and op.label.startswith("fullyconnected0"))
     assert spread.tiles.bit_count() > 1
+    exact(network, program)
+
+
+@pytest.mark.parametrize("depth", [1, 8])
+@pytest.mark.parametrize(
+    "layer", ["kind: convolution, filters: 64, kernel: [1, 1]", "kind: fully_connected, units: 64"]
+)
+def test_tiles_that_give_and_take_in_one_queue_hold_nobody_up(tmp_path: Path, layer: str, depth: int) -> None:
+    """What a tile takes after its own part comes behind that in its queue."""
+    layers = f"{SPREAD}, {{name: f, partition: channel, {layer}}}"
+    chip = {"ring__queue": "shared", "instruction_bus__buffer_depth": depth}
+    network, program = compiled(tmp_path, "[1, 7, 5, 3]", layers, "edge-2x2", **chip)
+    assert proof_of(program).proven
     exact(network, program)

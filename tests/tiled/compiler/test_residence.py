@@ -16,7 +16,7 @@ from tilesim import api
 from tilesim.errors import CapacityError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.packing import descriptors, packed
+from tilesim.tiled.caching.packing import descriptors
 from tilesim.tiled.caching.plan import Home
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.compile import CACHE, compile_networks
@@ -180,7 +180,6 @@ def test_data_memory_holds_what_stays_and_then_what_streams() -> None:
     """Oracle 20: cached parameters that are contiguous at both ends need one descriptor."""
     [layout] = some_stream([needs(chip(13, tiles=1), [Wanted(rows) for rows in (2, 6, 1, 6, 2)])], CACHE)
     assert (descriptors(layout.decisions, layout.stay), descriptors(layout.sources, layout.stay)) == (5, 2)
-    assert tuple(layout.sources) == packed(layout.decisions, layout.stay)
     assert [key.layer for key in layout.sources] == [0, 2, 4, 1, 3]
     infeed = layout.load()[1]
     assert isinstance(infeed, Infeed)

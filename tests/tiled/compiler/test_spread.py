@@ -26,6 +26,18 @@ def test_what_does_not_fit_one_tile_is_spread_whatever_the_way_costs() -> None:
     assert tiles_for(Layer(Shape(1, 1, 256), 128, False, False), small) == 2
 
 
+def test_what_fits_nowhere_is_spread_over_all_tiles() -> None:
+    small = tilesim.load_topology("edge-2x2", {"wide_memory.size_bytes": "16 KiB"})
+    assert tiles_for(Layer(Shape(1, 1, 256), 640, False, False), small) == 4
+
+
+def test_what_is_reserved_is_no_room() -> None:
+    """One tile has room for two blocks, and is fast enough."""
+    layer, room = Layer(Shape(1, 1, 64), 128, False, False), {"wide_memory.size_bytes": "10 KiB"}
+    assert tiles_for(layer, tilesim.load_topology("edge-4x4", room)) == 1
+    assert tiles_for(layer, tilesim.load_topology("edge-4x4", room | {"wide_memory.reserve_bytes": "1 KiB"})) == 2
+
+
 def test_each_tile_has_whole_blocks() -> None:
     assert outputs_per_tile(1100, 9, 64) == 128
     assert outputs_per_tile(1100, 16, 64) == 128

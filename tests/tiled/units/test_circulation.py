@@ -160,3 +160,32 @@ def test_the_end_comes_soon() -> None:
     send(bench, random_rows(bench, 1), 0b10, 10)
     bench.clock.run()
     assert bench.clock.cycle == 12 + 2 * 5
+
+
+@pytest.mark.parametrize(("laps", "ends"), [(5, True), (1_000_000_000, False)])
+@pytest.mark.parametrize(
+    "waiter", ["ring_produce tiles=0x4 read=[r:1 @0x0] to=0x2", "infeed source=data rows=1 to=0x2"]
+)
+def test_who_counts_the_laps_of_a_tail_is_awaited_for_a_while(laps: int, ends: bool, waiter: str) -> None:
+    """The one tail goes round, past tile 2 and the source, and is counted at each lap."""
+    turn = f"wait=ring_producer_a>={laps}" if waiter.startswith("ring") else f"address=0 turn={laps}"
+    lines = f"lost: ring_produce tiles=0x1 read=[r:1 @0x0] to=0x2\nsend: {waiter} {turn}"
+    subject = program(lines, grid__rows=3, ring__no_consumer="circulate")
+    with pytest.raises(HangError) as caught:
+        simulate(subject, [], rules="observe")
+    assert ("in send has waited since" in str(caught.value)) != ends
+    assert "row 0 of lost from tile 0 goes round for ever with bitmap 0x2" in str(caught.value)
+
+
+def test_a_packet_that_stops_going_round_is_a_hang_like_any_other() -> None:
+    """It meets a consumer in the end, who waits for ever."""
+    lines = """
+send: ring_produce tiles=0x1 read=[r:1 @0x0] to=0x2
+take: ring_consume tiles=0x2 write=[r:1 @0x0] wait=avdata>=1
+"""
+    with pytest.raises(HangError) as caught:
+        simulate(program(lines, ring__no_consumer="circulate"), [], not_before={"take": 30})
+    assert "a packet from send with bitmap 0x2 waits for its ring consumer, which waits for flag avdata" in str(
+        caught.value
+    )
+    assert "goes round for ever" not in str(caught.value)

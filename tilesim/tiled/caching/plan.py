@@ -101,7 +101,7 @@ class Decision:
 @dataclass
 class _Room:
     """What is left of each tile's budget. Cached bytes stay strictly below a budget, so a set that fills it is too
-    large.
+    large. Source: US 2025/0265455 [0007].
     """
 
     left: list[int]
@@ -122,15 +122,6 @@ class _Room:
 
     def lack(self, tile: int) -> Lack:
         return Lack(tile, max(0, self.left[tile]))
-
-
-def budgets(capacity_bytes: int, reserve_bytes: int, peaks_bytes: Iterable[int]) -> tuple[int, ...]:
-    """Below how many bytes of parameters each tile must stay: what is left of its wide memory beside the reserve and
-    the peak that is in use at any one time of any of the networks. Not above zero where nothing can be cached.
-
-    Source: US 2025/0265455 [0007] and [0019].
-    """
-    return tuple(capacity_bytes - reserve_bytes - peak for peak in peaks_bytes)
 
 
 def plan(sets: Sequence[ParameterSet], budget_bytes: Sequence[int], order: Sequence[int]) -> tuple[Decision, ...]:

@@ -8,9 +8,9 @@ from tilesim.sim.unit import Reason, Unit
 from tilesim.tiled.causes.story import CONTROLLER, Amount, Story, amount, named, waits
 from tilesim.tiled.isa.instructions import Classify, Instruction, Outfeed, RingConsume
 from tilesim.tiled.isa.nests import iterations
-from tilesim.tiled.rules.monitor import node_name
 from tilesim.tiled.rules.order import EXTERNAL
 from tilesim.tiled.units.ring import RingStop
+from tilesim.tiled.units.ring_monitor import node_name
 
 
 def turns(story: Story) -> Iterator[str]:

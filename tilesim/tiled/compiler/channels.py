@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from tilesim.network.graph import Node, Tensor
@@ -71,6 +71,7 @@ class Spreader:
     copy_bytes: int
     maps: Mapping[int, FeatureMap]
     spreads: Mapping[int, Spread]
+    _largest: dict[int, int] = field(default_factory=dict)
 
     def spread(self, layer: int, node: Node) -> Spread:
         wish = self.wishes.of(layer)
@@ -98,7 +99,7 @@ class Spreader:
         """How many tiles make the outputs of a layer that reads everything."""
         plan = self.plan
         [source] = plan.activations(node)
-        readers = [plan.steps[step - 1][1] for step in plan.reading.get(node.output, ())]
+        readers = self._readers(node.output)
         if not all(gathers(plan.network, reader) for reader in readers):
             return 1
         spread = self.maps[source.index].tiles.bit_count() > 1
@@ -128,24 +129,40 @@ class Spreader:
 
     def _convolution(self, node: Node, op: Convolution) -> Spread:
         [source] = self.plan.activations(node)
-        shape = Shape.of(source.shape)
-        whole_bytes = shape.pixels * padded(shape.channels, self._word)
         if op.groups > 1:
             return Spread(0, "its outputs read different channels, a group each")
-        if whole_bytes > self.copy_bytes:
-            room = f"{format_bytes(self.topology.narrow_memory.size_bytes)} of narrow memory"
-            return Spread(0, f"its input, {format_bytes(whole_bytes)}, takes too much of {room}")
+        for what, size in (("its input", self._bytes(source.index)), ("what it makes", self._copied(node.output))):
+            if size > self.copy_bytes:
+                return Spread(0, f"{what}, {format_bytes(size)}, is too much for every tile to have whole")
         block = channels_per_tile(self._shape(node), self._taps(node), self.topology)
         if not block:
             return Spread(0, f"its {self._shape(node).channels} channels make no equal blocks of whole words")
         return Spread(block, f"{block} channels a tile", leads=True)
 
+    def _bytes(self, index: int) -> int:
+        """Bytes of a whole map."""
+        shape = Shape.of(self.plan.network.tensors[index].shape)
+        return shape.pixels * padded(shape.channels, self._word)
+
+    def _copied(self, index: int) -> int:
+        """Bytes of the largest copy that somebody may need of a tensor that is spread by channel, or of what the layers
+        behind make of it on the same tiles.
+        """
+        if index not in self._largest:
+            readers = self._readers(index)
+            gather = any(not isinstance(reader.operator, CHANNEL_WISE) or _is_sum(reader) for reader in readers)
+            behind = [self._copied(reader.output) for reader in readers if isinstance(reader.operator, CHANNEL_WISE)]
+            self._largest[index] = max(self._bytes(index) if gather else 0, *behind, 0)
+        return self._largest[index]
+
+    def _readers(self, index: int) -> list[Node]:
+        return [self.plan.steps[step - 1][1] for step in self.plan.reading.get(index, ())]
+
     def _taps(self, node: Node) -> int:
         """The most steps that a layer behind, on the same tiles, takes for a word."""
-        readers = [self.plan.steps[step - 1][1] for step in self.plan.reading.get(node.output, ())]
         kernels = [
             self.plan.network.tensors[reader.inputs[1]].shape[:2]
-            for reader in readers
+            for reader in self._readers(node.output)
             if isinstance(reader.operator, DepthwiseConvolution)
         ]
         return max(map(prod, kernels), default=1)
@@ -158,6 +175,11 @@ class Spreader:
         return word_bytes(self.topology)
 
 
+def _is_sum(node: Node) -> bool:
+    """Whether a layer has two inputs, which may be spread in different ways."""
+    return isinstance(node.operator, Add | Multiply)
+
+
 def word_bytes(topology: Topology) -> int:
     """What the channels of a pixel are padded to."""
     return max(topology.narrow_memory.word_bytes, topology.tile.vector_bytes)
@@ -167,7 +189,7 @@ def channels_per_tile(shape: Shape, taps: int, topology: Topology) -> int:
     """Equal blocks of channels, whole words, with the fewest cycles by estimate, for readers that take ``taps`` steps
     for each word; 0 if there are no two.
 
-    Maps of one shape are cut alike, whatever makes them, so that they can be added where they lie.
+    Maps of one shape with such readers are cut alike, whatever makes them, so that they can be added where they lie.
     """
     words = padded(shape.channels, word_bytes(topology)) // word_bytes(topology)
     counts = [tiles for tiles in range(2, min(words, topology.tiles) + 1) if words % tiles == 0]

@@ -18,7 +18,7 @@ from tilesim.tiled.compiler.compute import Pieces, compute, lowered
 from tilesim.tiled.compiler.draft import Draft
 from tilesim.tiled.compiler.feature_map import Shape, bitmap_of
 from tilesim.tiled.compiler.fusion import fitted
-from tilesim.tiled.compiler.gather import Gather, gather_rows
+from tilesim.tiled.compiler.gather import Gather, staging_name, staging_rows_of_copies
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
 from tilesim.tiled.compiler.jobs import Job
@@ -38,6 +38,7 @@ from tilesim.tiled.isa.program import Block, HostTensor, Layer, Program, Region,
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.rules.hazards import hazards
 from tilesim.tiled.rules.regions import strays
+from tilesim.tiled.started import started
 from tilesim.tiled.topology import Topology
 
 CACHE = CachePolicy()
@@ -111,10 +112,11 @@ def plan_parameters(
 
 
 def _token(programs: Sequence[Program]) -> int:
-    """What programs share whose parameters lie side by side, and no others: a hash of those."""
+    """What programs share whose parameters lie side by side, and no others: a hash of those, and of where they stay."""
     found = 0
-    for segment in (segment for program in programs for segment in program.data):
-        found = crc32(segment.data.tobytes(), found)
+    for program in programs:
+        for part in (repr(program.load).encode(), *(segment.data.tobytes() for segment in program.data)):
+            found = crc32(part, found)
     return found
 
 
@@ -130,6 +132,11 @@ def _chip_faults(topology: Topology) -> Iterator[str]:
         yield (
             "mesh.destination must be narrow for compiled programs, which let the edges of maps come straight to their "
             f"place, not {topology.mesh.destination}"
+        )
+    if topology.ring.no_consumer != "stall":
+        yield (
+            "ring.no_consumer must be stall for compiled programs, whose rows may come before their consumer is "
+            f"posted, not {topology.ring.no_consumer}"
         )
 
 
@@ -151,11 +158,11 @@ def _lowered(draft: Draft, most_bytes: int | None) -> Lowered:
 def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:
     """From which round of tensorops to which each set is used."""
     found: dict[SetKey, range] = {}
-    rounds = count()
+    known, rounds = frozenset(sets.keys()), count()
     for pieces in steps:
         for kth in zip_longest(*pieces.values()):
             now = next(rounds)
-            for key in {piece.key for piece in kth if piece} & set(sets.keys()):
+            for key in (piece.key for piece in kth if piece and piece.key in known):
                 found[key] = range(found[key].start if key in found else now, now + 1)
     return found
 
@@ -178,10 +185,8 @@ def _staging(draft: Draft) -> Iterator[tuple[str, tuple[int, int]]]:
         bands = [maps[each] for each in draft.spread.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
         yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
-    for name, copy in maps.items():
-        if name.startswith("copy"):
-            map_ = maps[map_name(int(name.removeprefix("copy")))]
-            yield name, (gather_rows(map_, copy, row_bytes) * row_bytes, map_.tiles | copy.tiles)
+    for name, (rows, tiles) in staging_rows_of_copies(draft.spread, maps, row_bytes).items():
+        yield name, (rows * row_bytes, tiles)
 
 
 def _program(front: Lowered, wide: WideLayout) -> Program:
@@ -207,14 +212,14 @@ def _program(front: Lowered, wide: WideLayout) -> Program:
         name=network.name,
         topology=draft.topology,
         load=wide.load(),
-        run=draft.run,
+        run=started(draft.run, draft.topology),
         data=wide.data(),
         inputs=tuple(
             host_input(source, Shape.of(source.stored.shape), tuple(_blocks(draft, source.stored)))
             for source in plan.sources
         ),
         outputs=tuple(_output(draft, sink) for sink in plan.sinks),
-        layers=tuple(_layer(draft, k, node) for k, node in enumerate(network.nodes)),
+        layers=tuple(_layer(draft, wide, k, node) for k, node in enumerate(network.nodes)),
         partition=draft.spread.wishes.default,
         tensors=tensors,
         pieces=tuple(piece for piece in draft.pieces if piece.index in readable),
@@ -222,11 +227,26 @@ def _program(front: Lowered, wide: WideLayout) -> Program:
     )
 
 
-def _layer(draft: Draft, number: int, node: Node) -> Layer:
+def _layer(draft: Draft, wide: WideLayout, number: int, node: Node) -> Layer:
     plan = draft.plan
     place, spread = plan.place(number), draft.spread.spreads.get(node.output)
     said = {"spread": spread.choice, "reason": spread.reason} if spread and place == "tiles" else {}
-    return Layer(node.name, node.kind, macs(plan.network, node), place, **said)
+    return Layer(
+        node.name,
+        node.kind,
+        macs(plan.network, node),
+        place,
+        bands=_bands(draft, number),
+        parameters=" and ".join(wide.homes(number)),
+        **said,
+    )
+
+
+def _bands(draft: Draft, layer: int) -> int:
+    """In how many bands of rows a layer is made."""
+    groups = (fused.group for fused in draft.spread.fused)
+    found = (group.bands for group in groups for step in group.steps if draft.plan.steps[step - 1][0] == layer)
+    return next(found, 1)
 
 
 def _feed(draft: Draft, wide: WideLayout, job: int) -> None:
@@ -255,7 +275,8 @@ def _gather(draft: Draft, wide: WideLayout, tensor: Tensor, job: Job) -> None:
     copy = copy_name(tensor.index)
     if job.reads[tensor.index] != copy or copy in draft.made:
         return
-    Gather(draft, tensor.index, wide.staging[copy].address, job.layer).write()
+    address = wide.staging[staging_name(draft.spread, tensor.index)].address
+    Gather(draft, tensor.index, address, job.layer).write()
     _fill(draft, copy, tensor, job.layer)
 
 

@@ -75,7 +75,7 @@ class Draft:
     waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k jobs; ``users`` holds the engines that
     may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards (-1); ``labels`` the
     last instruction of each tile that made some of a map; ``tails`` the tails that have passed each tile's stop on the
-    ring.
+    ring; ``staged`` what each tile waits for until a place for copies is free.
     """
 
     topology: Topology
@@ -94,6 +94,7 @@ class Draft:
     pieces: list[TensorPiece] = field(default_factory=list)
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
     tails: Counter[int] = field(default_factory=Counter)
+    staged: dict[str, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
     last: Transfer | None = None
 
     @property

@@ -11,8 +11,10 @@ from tilesim.network.graph import Node, macs
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.bands import Group, fusible
+from tilesim.tiled.compiler.channels import Spread
 from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
 from tilesim.tiled.compiler.fused import Fused, fuse
+from tilesim.tiled.compiler.gather import staging_rows_of_copies
 from tilesim.tiled.compiler.names import map_name
 from tilesim.tiled.compiler.outline import Outline
 from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition
@@ -28,8 +30,10 @@ ISSUE_CYCLES = 64
 """About what a tensorop takes beside its steps."""
 SHARES = (16, 15, 14, 12, 10, 8)
 """How many sixteenths of the memory groups may fill by estimate: places are not found for all that adds up."""
-COPY_SHARES = (8, 4, 2, 1, 0)
-"""How many eighths of the memory a copy for a layer that is spread by channel may take, most first."""
+COPY_SHARES = (16, 8, 4, 2, 1, 0)
+"""How many sixteenths of the memory a copy for a layer that is spread by channel may take, most first."""
+STAGING_SHARE = 4
+"""Rows for such copies take at most this part of wide memory: parameters live there too."""
 
 
 def fitted(plan: Outline, topology: Topology, wishes: Wishes = DEFAULT) -> tuple[Partition, Placement]:
@@ -39,17 +43,25 @@ def fitted(plan: Outline, topology: Topology, wishes: Wishes = DEFAULT) -> tuple
     Raises:
         CapacityError: not even that helps.
     """
-    tried: list[Partition] = []
+    tried: list[dict[int, Spread]] = []
     for share in COPY_SHARES:
         whole = partition(plan, topology, (), wishes, topology.narrow_memory.size_bytes * share // COPY_SHARES[0])
-        if any(whole.spreads == other.spreads for other in tried):
+        if whole.spreads in tried or (
+            share and _staged_bytes(whole) > topology.wide_memory.size_bytes // STAGING_SHARE
+        ):
             continue
-        tried.append(whole)
+        tried.append(whole.spreads)
         try:
             return _fitted(whole)
         except CapacityError as error:
             too_large = error
     raise too_large
+
+
+def _staged_bytes(whole: Partition) -> int:
+    """Bytes of wide memory through which copies go."""
+    row_bytes = whole.topology.wide_memory.row_bytes
+    return sum(rows for rows, _ in staging_rows_of_copies(whole, whole.maps, row_bytes).values()) * row_bytes
 
 
 def _fitted(whole: Partition) -> tuple[Partition, Placement]:
@@ -161,6 +173,8 @@ class Budget:
     def _has_room(self, group: Group) -> bool:
         """Whether all maps inside a group find places beside those that are there all the time."""
         fused = fuse(self.whole.plan, self.whole.whole, group, _some(group.bands))
+        if self._reads_nothing(fused):
+            return False
         inside = {map_name(index) for index in fused.inner}
         here = Lifetime("", 0, group.steps[0], group.steps[-1])
         beside = [(name, life) for name, life in self._lives.items() if life.meets(here) and name not in inside]
@@ -171,6 +185,17 @@ class Budget:
         except DoesNotFit:
             return False
         return True
+
+    def _reads_nothing(self, fused: Fused) -> bool:
+        """Whether a layer makes nothing but a border in some band, on all tiles: there is no map that it could read."""
+        plan = self.whole.plan
+        moves = [
+            (node.output, tensor.index)
+            for node in map(self._node, fused.group.steps)
+            for tensor in plan.activations(node)
+            if tensor.index in fused.inner
+        ]
+        return any(any(rows.own[makes]) and not any(rows.own[reads]) for rows in fused.rows for makes, reads in moves)
 
     def _size(self, fused: Fused, name: str, life: Lifetime) -> int:
         """Bytes of a map that also serves a group."""

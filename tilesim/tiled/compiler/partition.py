@@ -55,6 +55,17 @@ class Partition:
         """The whole of what a node makes."""
         return self.whole[node.output]
 
+    @cached_property
+    def turns(self) -> dict[int, int]:
+        """Copies, by tensor, that are due to layers which are spread by channel, numbered as they are first read."""
+        read = [(job.node, index) for job in self.jobs for index, name in job.reads.items() if name == copy_name(index)]
+        needed = dict.fromkeys(index for node, index in read if self._by_channel(node, index))
+        return {index: number for number, index in enumerate(needed)}
+
+    def _by_channel(self, node: Node, index: int) -> bool:
+        makes, made = self.spreads[node.output], self.spreads.get(index)
+        return makes.leads or (made is not None and made.leads)
+
     def maps_of(self, index: int) -> list[str]:
         """The map of a tensor, or those of its bands."""
         fused = self._inside.get(index)

@@ -133,7 +133,7 @@ def _steps(spread: Partition, number: int, passing: bool) -> tuple[int, ...]:
 def with_slack(spread: Partition, topology: Topology) -> dict[str, FeatureMap]:
     """Room for what whole wide rows spill, in maps that cross the ring."""
     plan = spread.plan
-    copied = [int(name.removeprefix("copy")) for name in spread.maps if name.startswith("copy")]
+    copied = [index for index in spread.whole if copy_name(index) in spread.maps]
     stored = [*(source.stored for source in plan.sources), *(sink.stored for sink in plan.sinks)]
     maps, sizes = dict(spread.maps), (topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
     crossing = dict.fromkeys([*(tensor.index for tensor in stored), *copied])

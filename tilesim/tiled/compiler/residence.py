@@ -34,7 +34,7 @@ class Needs:
 
     @property
     def free_bytes(self) -> int:
-        """What reserve and staging leave."""
+        """What reserve and staging leave. Source: US 2025/0265455 [0007] and [0019]."""
         wide = self.topology.wide_memory
         return wide.size_bytes - wide.reserve_bytes - sum(size for size, _ in self.staging.values())
 
@@ -184,7 +184,9 @@ def _layout(
 
 
 def _sources(needs: Needs, keys: Iterable[SetKey]) -> dict[SetKey, tuple[Source, ...]]:
-    """Everything in data memory, in the order in which it is loaded or used."""
+    """Everything in data memory: what stays, then what doesn't, in the order in which it is loaded or used. Source: US
+    2025/0265455 [0051]-[0053].
+    """
     found: dict[SetKey, tuple[Source, ...]] = {}
     address = 0
     for key in dict.fromkeys(keys):

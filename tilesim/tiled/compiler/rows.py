@@ -81,10 +81,13 @@ def _interleaved(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, 
     """The words of parts that hold some channels of all pixels: each part's pixel by pixel."""
     part = sent(map_, copy, bits(map_.tiles)[0])
     words, each = rows_for(part, row_bytes) * row_bytes // word_bytes, part.pixel_bytes // word_bytes
-    loops = (Loop("j", map_.tiles.bit_count()), Loop("p", -(-words // each)), Loop("w", each))
-    strides = (("j", part.pixel_bytes), ("p", copy.pixel_bytes), ("w", word_bytes))
-    alternate = Alternate("p", words % each) if words % each else None
-    return Traversal(Nest(loops, alternate), Reference(copy.part(tile).at(0, 0), strides))
+    axes = [("j", map_.tiles.bit_count(), part.pixel_bytes), ("p", -(-words // each), copy.pixel_bytes)]
+    axes += [("w", each, word_bytes)] if each > 1 else []
+    nest = Nest(
+        tuple(Loop(name, bound) for name, bound, _ in axes), Alternate("p", words % each) if words % each else None
+    )
+    strides = tuple((name, stride) for name, _, stride in axes)
+    return Traversal(nest, Reference(copy.part(tile).at(0, 0), strides))
 
 
 def block(address: int, lines: int, line_bytes: int, words: int, word_bytes: int) -> Traversal:

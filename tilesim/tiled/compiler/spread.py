@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilesim.tiled.caching.blocks import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import Shape, padded
 from tilesim.tiled.topology import Topology
 
@@ -25,12 +26,12 @@ class Layer:
 
 def tiles_for(layer: Layer, topology: Topology) -> int:
     """The number of tiles with the fewest cycles, by estimate: blocks of lanes in turn, and what it takes to bring the
-    inputs there and the outputs together again. More tiles if the weights don't fit fewer.
+    inputs there and the outputs together again. At least as many as the parameters fit in; all if they fit in none.
     """
     blocks = -(-layer.outputs // topology.tile.lanes)
-    return min(
-        range(1, min(blocks, topology.tiles) + 1), key=lambda tiles: (*_cycles(layer, blocks, tiles, topology), tiles)
-    )
+    most = min(blocks, topology.tiles)
+    fewest = len(_held(layer, blocks, topology)) or most
+    return min(range(fewest, most + 1), key=lambda tiles: (_cycles(layer, blocks, tiles, topology), tiles))
 
 
 def outputs_per_tile(outputs: int, tiles: int, lanes: int) -> int:
@@ -39,21 +40,29 @@ def outputs_per_tile(outputs: int, tiles: int, lanes: int) -> int:
     return -(-blocks // tiles) * lanes
 
 
-def _cycles(layer: Layer, blocks: int, tiles: int, topology: Topology) -> tuple[int, int]:
-    """Bytes that don't fit a tile's wide memory, then cycles."""
+def _held(layer: Layer, blocks: int, topology: Topology) -> dict[int, int]:
+    """The blocks that each tile keeps if as few as can be keep the layer's parameters, and nothing else."""
+    wide = topology.wide_memory
+    block_bytes = _steps(layer, topology) * topology.macs_per_cycle + 3 * wide.row_bytes
+    return blocks_per_tile(blocks, block_bytes, [wide.size_bytes - wide.reserve_bytes] * topology.tiles)
+
+
+def _steps(layer: Layer, topology: Topology) -> int:
+    """Cycles for one block of lanes."""
+    return layer.source.pixels * -(-layer.source.channels // topology.tile.inputs_per_cycle)
+
+
+def _cycles(layer: Layer, blocks: int, tiles: int, topology: Topology) -> int:
     wide, narrow = topology.wide_memory, topology.narrow_memory
-    steps = layer.source.pixels * -(-layer.source.channels // topology.tile.inputs_per_cycle)
-    turns = -(-blocks // tiles)
     row_words = wide.row_bytes // narrow.word_bytes
-    cycles = turns * steps
+    cycles = -(-blocks // tiles) * _steps(layer, topology)
     if tiles > 1:
         inward = 0 if layer.delivered else 1 + _rows(layer.source, topology)
         outward = 1 if layer.leaves else 1 + tiles
         cycles += (inward + outward) * row_words + SEND_CYCLES * tiles
     elif layer.leaves:
         cycles += _rows(Shape(1, 1, layer.outputs), topology) * row_words
-    missing = max(0, turns * (steps + 1) * topology.macs_per_cycle - wide.size_bytes)
-    return missing, cycles
+    return cycles
 
 
 def _rows(shape: Shape, topology: Topology) -> int:

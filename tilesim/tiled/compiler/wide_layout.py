@@ -75,6 +75,11 @@ class WideLayout:
         """Bytes in data memory."""
         return sum(source.data.size for sources in self.sources.values() for source in sources)
 
+    def homes(self, layer: int) -> list[str]:
+        """Where the parameters of a layer live; its sets may differ."""
+        found = (decision.home.value for key, decision in self.decisions.items() if key.layer == layer)
+        return list(dict.fromkeys(found))
+
     def base(self, key: SetKey, tile: int) -> int:
         """Where the set begins from which ``tile`` computes."""
         decision = self.decisions[key]

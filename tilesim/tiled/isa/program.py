@@ -81,7 +81,8 @@ class Layer:
 
     ``place`` says where it runs: on the ``tiles``, in the ``classifier``, at the ``host``, or ``nowhere``, as it moves
     nothing or another layer does its work. ``network`` is the one that it belongs to, where a program has several.
-    ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``.
+    ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``; ``bands``, in how
+    many bands of rows it is made, one after the other; ``parameters``, where its parameters live.
     """
 
     name: str
@@ -91,6 +92,8 @@ class Layer:
     network: str = ""
     spread: str = ""
     reason: str = ""
+    bands: int = 1
+    parameters: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from tilesim.tiled.rules.duties import Duties, Task
 from tilesim.tiled.rules.masters import Masters
-from tilesim.tiled.rules.monitor import node_name
 from tilesim.tiled.rules.transfers import Transfer
+from tilesim.tiled.units.ring_monitor import node_name
 
 
 def arrival_faults(duties: Duties, masters: Masters) -> Iterator[str]:

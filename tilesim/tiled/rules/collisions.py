@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.rules.duties import Task
-from tilesim.tiled.rules.monitor import node_name
 from tilesim.tiled.rules.play import Play
 from tilesim.tiled.rules.transfers import Transfer, node_names
+from tilesim.tiled.units.ring_monitor import node_name
 
 NAMED = 3
 """Transfers that a sentence names; of more it gives the number."""

@@ -59,11 +59,8 @@ def by_round(op: Work, operand: str, topology: Topology) -> list[int] | None:
         return None
     once = replace(nest, loops=(replace(outer, bound=1), *inner))
     stride = dict(access.reference.strides).get(outer.name, 0) if outer.name in access.moving else 0
-    found = []
-    for k in range(outer.bound):
-        reference = replace(access.reference, base=access.reference.base + k * stride)
-        found.append(_all_touched(replace(access, nest=once, reference=reference), topology))
-    return found
+    first = _all_touched(replace(access, nest=once), topology)
+    return [first << k * stride if stride >= 0 else first >> k * -stride for k in range(outer.bound)]
 
 
 def _all_touched(access: Access, topology: Topology) -> int:

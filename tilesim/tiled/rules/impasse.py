@@ -8,9 +8,9 @@ from typing import NamedTuple
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.rules.duties import FORWARDED, Count, Fence, Task
-from tilesim.tiled.rules.monitor import node_name
 from tilesim.tiled.rules.play import Play
 from tilesim.tiled.rules.transfers import Transfer
+from tilesim.tiled.units.ring_monitor import node_name
 
 NAMED = 8
 """Causes that are named; of more only the number is given."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.tiled.rules.duties import Duties, Task
-from tilesim.tiled.rules.monitor import node_name
 from tilesim.tiled.rules.ordered_play import OrderedPlay
 from tilesim.tiled.rules.play import Play
 from tilesim.tiled.rules.precedence import Precedence
 from tilesim.tiled.rules.situation import Barrier, History
 from tilesim.tiled.rules.transfers import Transfer
+from tilesim.tiled.units.ring_monitor import node_name
 
 
 def late_consumers(duties: Duties, history: History, precedence: Precedence) -> Iterator[str]:

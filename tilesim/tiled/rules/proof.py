@@ -18,13 +18,13 @@ from tilesim.tiled.rules.fences import early_resets, fence_faults, late_resets
 from tilesim.tiled.rules.hazards import hazards
 from tilesim.tiled.rules.impasse import impasse
 from tilesim.tiled.rules.masters import Masters, prove
-from tilesim.tiled.rules.monitor import node_name
 from tilesim.tiled.rules.play import Play
 from tilesim.tiled.rules.posted import late_consumers
 from tilesim.tiled.rules.precedence import Precedence
 from tilesim.tiled.rules.regions import strays
 from tilesim.tiled.rules.situation import History
 from tilesim.tiled.rules.start_times import start_times
+from tilesim.tiled.units.ring_monitor import node_name
 
 RULES = {
     "instructions": "what the chip can't run",

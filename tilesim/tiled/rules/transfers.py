@@ -8,8 +8,8 @@ from functools import cached_property
 
 from tilesim.tiled.isa.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.nests import iterations
-from tilesim.tiled.rules.monitor import node_name
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.ring_monitor import node_name
 
 SOURCE = 0
 """The infeed's node; tile k is node k + 1, and bit k of a bitmap is node k + 1."""

@@ -11,6 +11,9 @@ from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.unit import Unit
 from tilesim.tiled.units.ring import RingStop
 
+PATIENCE_LAPS = 1024
+"""Laps of a tail for which somebody may wait who counts tails, when nothing else happens."""
+
 
 class Circulation:
     """Ends the run when the ring's packets can only go on as they have gone before.
@@ -18,8 +21,9 @@ class Circulation:
     From the first packet on that goes past its bit, it looks once a lap. The run is over when no event is to come
     but those of ring stops, no unit has come to another wait since an earlier look, and all stops are in the state in
     which they were then: what follows is what followed that look. While ``awaits_tails()`` says that somebody counts
-    tails, each lap of a tail is a step. Looks are compared with one at ever longer distances, so that a period of any
-    length is found. Source: US 2025/0265455 [0054] for the packets that do not stop.
+    tails, each lap of a tail is a step; but nobody waits for more than ``PATIENCE_LAPS`` of nothing else. Looks are
+    compared with one at ever longer distances, so that a period of any length is found. Source: US 2025/0265455 [0054]
+    for the packets that do not stop; assumption for the patience.
     """
 
     def __init__(
@@ -46,11 +50,12 @@ class Circulation:
         self._clock.phase(Phase.SETTLE, lap_cycles).callbacks.append(self._look)
 
     def _look(self, _: simpy.Event) -> None:
-        if not any(stop.holds_packets for stop in self._stops):
+        listens = any(True for _ in self._clock.listeners())  # else all packets stand, and the run is over without this
+        if not listens or not any(stop.holds_packets for stop in self._stops):
             self._looking = False
             return
         state = self._state() if self._quiet() else None
-        if state is not None and state == self._before:
+        if state is not None and state == self._before and (self._looks >= PATIENCE_LAPS or not self._counted()):
             self.endless = True
             raise StopSimulation(None)
         self._looks += 1
@@ -59,10 +64,11 @@ class Circulation:
         self._look_again()
 
     def _quiet(self) -> bool:
-        tails = any(packet.tail for stop in self._stops for packet in stop.packets)
-        if tails and self._awaits_tails():
-            return False
         return all(isinstance(listener, RingStop) for listener in self._clock.listeners())
+
+    def _counted(self) -> bool:
+        """Whether somebody counts the laps."""
+        return self._awaits_tails() and any(packet.tail for stop in self._stops for packet in stop.packets)
 
     def _state(self) -> object:
         """A unit that has done anything since has another wait than before."""

@@ -14,10 +14,10 @@ from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Classify
-from tilesim.tiled.rules.monitor import Transfer
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_monitor import Transfer
 
 FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
 """What the classifier can apply. ``scaling``: input and output scale as float32 bits, output zero point, lowest and

@@ -15,10 +15,10 @@ from tilesim.sim.flags import FlagFile
 from tilesim.sim.memory import Bytes, Memory
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Infeed
-from tilesim.tiled.rules.monitor import Transfer
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host import HostInfeed
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_monitor import Transfer
 
 Work = Generator[simpy.Event, Any, None]
 

@@ -16,8 +16,8 @@ import simpy
 from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit, Wait
-from tilesim.tiled.rules.monitor import Passage, Transfer
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.ring_monitor import Passage, Transfer
 
 
 @dataclass(frozen=True)

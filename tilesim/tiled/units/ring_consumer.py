@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from itertools import count
 
-import numpy as np
 import simpy
 
 from tilesim.sim.fifo import Fifo
@@ -88,6 +87,7 @@ class RingConsumer(Engine[RingConsume]):
     def _commit(self) -> None:
         """Write the row that is complete, in this cycle."""
         assert self._packer is not None
+        assert self._address is not None
         memories = self.tile.memories
-        memories.wide.write_words(np.array([self._address]), self._packer.packed()[:, None])
+        memories.wide.write_row(self._address, self._packer.packed())
         self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))

@@ -10,10 +10,10 @@ from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import RingProduce
-from tilesim.tiled.rules.monitor import Transfer
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_monitor import Transfer
 
 ORDINAL = Flag.RING_PRODUCER_A
 """Counts the transfers that have passed a tile's ring stop: who is to be the k-th master there waits for k of them."""
@@ -48,7 +48,7 @@ class RingProducer(Engine[RingProduce]):
             for gate in held.get(row, ()):
                 yield from self.await_flag(gate)
             yield from self._claim_port()
-            data = self.tile.memories.wide.words(addresses[row : row + 1], self.tile.memories.row_bytes)[:, 0]
+            data = self.tile.memories.wide.row(int(addresses[row]), self.tile.memories.row_bytes)
             sent = self._stop.send(Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row))
             yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
             yield self.tile.clock.timeout(1)

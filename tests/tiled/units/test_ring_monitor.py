@@ -18,9 +18,9 @@ from tests.tiled.units.bench import chip_of
 from tilesim.errors import CollisionError, HangError
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import Unit
-from tilesim.tiled.rules.monitor import Monitor, Passage, Transfer, node_name, sentence
 from tilesim.tiled.simulate import simulate
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_monitor import Monitor, Passage, Transfer, node_name, sentence
 
 TILES = 5
 NODES = TILES + 3

@@ -1,0 +1,123 @@
+"""``--partition``: what it takes, what it says, and what is said of bad words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LAYERS = """seed: 1
+input: {shape: [1, 2, 2, 256]}
+layers:
+  - {name: first, kind: convolution, filters: 512, kernel: [1, 1]}
+  - {name: second, kind: convolution, filters: 512, kernel: [1, 1]%s}
+"""
+
+
+def workload(tmp_path: Path, more: str = "") -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(LAYERS % more)
+    return path
+
+
+def partition(tilesim: Any, model: Path, *words: str) -> Any:
+    result = tilesim("run", model, "-t", "edge-2x4", "--json", *words)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return json.loads(result.stdout)["partition"]
+
+
+def choices(tilesim: Any, model: Path, *words: str) -> list[str]:
+    return [layer["choice"] for layer in partition(tilesim, model, *words)["layers"]]
+
+
+def test_all_layers_or_some(tilesim: Any, tmp_path: Path) -> None:
+    model = workload(tmp_path)
+    assert choices(tilesim, model) == ["spatial", "spatial"]
+    assert choices(tilesim, model, "--partition", "channel") == ["channel", "channel"]
+    assert choices(tilesim, model, "--partition", "second=channel") == ["spatial", "channel"]
+    assert choices(tilesim, model, "--partition", "channel", "--partition", "1=spatial") == ["channel", "spatial"]
+    assert choices(tilesim, model, "--partition", f"{model}:first=channel") == ["channel", "spatial"]
+
+
+def test_a_workload_may_say_it_of_a_layer_and_the_command_line_counts_more(tilesim: Any, tmp_path: Path) -> None:
+    model = workload(tmp_path, ", partition: channel")
+    assert choices(tilesim, model) == ["spatial", "channel"]
+    assert choices(tilesim, model, "--partition", "spatial") == ["spatial", "channel"]
+    assert choices(tilesim, model, "--partition", "second=spatial") == ["spatial", "spatial"]
+
+
+def test_auto_says_what_it_tried(tilesim: Any, tmp_path: Path) -> None:
+    found = partition(tilesim, workload(tmp_path), "--partition", "auto")
+    assert found["asked"] == "auto"
+    assert [set(layer) for layer in found["layers"]] == [{"layer", "choice", "reason"}] * 2
+    assert [each["name"] for each in found["candidates"]][:2] == ["spatial", "channel"]
+    result = tilesim("run", workload(tmp_path), "-t", "edge-2x4", "--partition", "auto")
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("partition ")]
+    fastest = min(found["candidates"], key=lambda each: each["cycles"])
+    assert f"fastest of {len(found['candidates'])} tried was {fastest['name']}" in line
+
+
+def test_nothing_is_said_where_nothing_is_asked(tilesim: Any, tmp_path: Path) -> None:
+    words = ("-t", "edge-2x4")
+    assert "\npartition" not in tilesim("run", workload(tmp_path), *words).stdout
+    asked = tilesim("run", workload(tmp_path), *words, "--partition", "channel").stdout
+    assert "partition  channel: 2 of 2 layers by channel\n" in asked
+
+
+def test_a_saved_program_keeps_it(tilesim: Any, tmp_path: Path) -> None:
+    model, saved = workload(tmp_path), tmp_path / "saved.tbin"
+    assert tilesim("compile", model, "-t", "edge-2x4", "--partition", "auto", "-o", saved).exit_code == 0
+    result = tilesim("run", saved, "--json")
+    assert json.loads(result.stdout)["partition"] == partition(tilesim, model, "--partition", "auto")
+
+
+def test_chips_are_compared_with_the_same_words(tilesim: Any, tmp_path: Path) -> None:
+    words = ("run", workload(tmp_path), "-t", "edge-1x1", "-t", "edge-2x4", "--json", "--partition", "channel")
+    found = [run["partition"]["layers"] for run in json.loads(tilesim(*words).stdout)]
+    assert [[layer["choice"] for layer in layers] for layers in found] == [["spatial"] * 2, ["channel"] * 2]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        (("chanel",), ["--partition chanel: must be a choice, not 'chanel'; did you mean 'channel'?"]),
+        (
+            ("frist=channel", "9=auto", "second=all"),
+            [
+                "--partition frist=channel: must name a layer of small; did you mean first?",
+                "--partition 9=auto: must name a layer of small",
+                "--partition second=all: must be a choice, not 'all' (one of auto, channel, spatial)",
+            ],
+        ),
+        (("spatial", "auto"), ["--partition: must be one choice for all layers, not spatial and auto"]),
+        (
+            ("0=channel", "first=auto"),
+            ["--partition: layer 0 of {model} must be given once, not 2 times"],
+        ),
+    ],
+)
+def test_bad_words(tilesim: Any, tmp_path: Path, words: tuple[str, ...], sentences: list[str]) -> None:
+    model = workload(tmp_path)
+    given = [part for word in words for part in ("--partition", word)]
+    result = tilesim("run", model, "-t", "edge-2x2", *given)
+    lines = [f"error: {sentence.format(model=model)}" for sentence in sentences]
+    assert (result.exit_code, result.stdout, result.stderr.splitlines()) == (2, "", lines)
+
+
+def test_a_program_is_compiled_already(tilesim: Any, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.tasm"
+    assert tilesim("compile", workload(tmp_path), "-t", "edge-2x2", "-o", saved).exit_code == 0
+    result = tilesim("run", saved, "--partition", "auto")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"error: --partition is about compiling, but {saved} is a program\n",
+    )
+
+
+def test_a_workload_with_a_bad_word(tilesim: Any, tmp_path: Path) -> None:
+    result = tilesim("run", workload(tmp_path, ", partition: rows"), "-t", "edge-2x2")
+    assert result.exit_code == 2
+    assert "partition must be" in result.stderr
+    assert "Traceback" not in result.stderr
