@@ -185,3 +185,25 @@ def test_a_chip_without_room_to_cache(tilesim: Any) -> None:
     lines = tilesim(*words).stdout.splitlines()
     assert [line.split()[-5:] for line in lines[3:8]] == [["streamed", "tile", "0:", "none", "left"]] * 5
     assert [line.split()[-4:] for line in lines if line.startswith("0-1 ")] == [["0", "B", "0", "B"]]
+
+
+@pytest.mark.parametrize("words", [("cache", "digits"), ("check", "digits"), ("compile", "digits", "-o", "p.tasm")])
+def test_only_one_chip_is_taken(tilesim: Any, words: tuple[str, ...]) -> None:
+    result = tilesim(*words, "-t", "edge-1x1", "-t", "edge-1x2")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "error: --topology must be given once, not 2 times; `tilesim run` compares chips\n"
+    assert tilesim(*words).stderr.startswith("error: --topology must name the chip ")
+
+
+@pytest.mark.parametrize("choice", ["channel", "auto"])
+def test_parameters_live_where_a_run_has_them(tilesim: Any, tmp_path: Path, choice: str) -> None:
+    """By channel, each tile has its own part of a layer's parameters."""
+    (tmp_path / "small.yaml").write_text(
+        "seed: 1\ninput: {shape: [1, 2, 2, 256]}\n"
+        "layers: [{name: first, kind: convolution, filters: 512, kernel: [1, 1]}]\n"
+    )
+    chip = (tmp_path / "small.yaml", "-t", "edge-2x4")
+    run = json.loads(tilesim("run", *chip, "--partition", choice, "--json").stdout)
+    assert run["partition"]["layers"][0]["choice"] == "channel"
+    assert homes(tilesim, "cache", *chip)["small:0"] != ["partition"]
+    assert homes(tilesim, "cache", *chip, "--partition", choice)["small:0"] == ["partition"]

@@ -72,3 +72,33 @@ def test_several_programs_share_a_chip(tilesim: Any, tmp_path: Path) -> None:
     result = tilesim("check", *paths)
     assert result.exit_code == 2
     assert "a and b: their regions parameters and parameters must not overlap" in result.stdout
+
+
+def test_models_are_checked_as_run_compiles_them(tilesim: Any) -> None:
+    """Alone, each would put its parameters where the other has them."""
+    both = ("digits", "example-conv", "--topology", "edge-1x2")
+    together = tilesim("check", *both, "--json")
+    assert (together.exit_code, json.loads(together.stdout)["together"]) == (0, [])
+    cached, streamed = (json.loads(tilesim("check", *both, *more, "--json").stdout) for more in ((), ("--no-cache",)))
+    assert [each["transfers"] for each in cached["programs"]] != [each["transfers"] for each in streamed["programs"]]
+    spread = tilesim(
+        "check", *both, "--partition", "auto", "--priority", "example-conv", "--layer-priority", "digits:1"
+    )
+    assert (spread.exit_code, spread.stderr) == (0, "")
+
+
+def test_programs_and_models_may_be_mixed(tilesim: Any, tmp_path: Path) -> None:
+    chip = ("--topology", "edge-1x2")
+    assert tilesim("compile", "digits", *chip, "-o", tmp_path / "p.tbin").exit_code == 0
+    result = tilesim("check", "example-conv", tmp_path / "p.tbin", *chip)
+    assert [line for line in result.stdout.splitlines() if " on edge-1x2" in line] == [
+        "example-conv on edge-1x2: proven",
+        "digits on edge-1x2: proven",
+    ]
+    assert "must not overlap" in result.stdout
+    alone = tilesim("check", tmp_path / "p.tbin", "--no-cache", "--priority", "digits")
+    assert alone.stderr.splitlines() == [
+        f"error: --no-cache is about compiling, but {tmp_path / 'p.tbin'} is a program",
+        f"error: --priority is about compiling, but {tmp_path / 'p.tbin'} is a program",
+        "error: --priority must be left out, as --no-cache leaves nothing in the tiles",
+    ]

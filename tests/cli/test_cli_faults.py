@@ -73,6 +73,13 @@ def test_what_is_not_there(tilesim: Any, words: tuple[str, ...], sentence: str) 
     assert faults(tilesim, "run", *words) == [sentence]
 
 
+def test_names_and_a_missing_chip_are_said_at_once(tilesim: Any) -> None:
+    missing = "--topology must name the chip that the model is to run on; `tilesim topologies` lists them"
+    found = faults(tilesim, "run", "overlap", "none.onnx")
+    assert found[0].startswith("overlap: there is no such workload; ")
+    assert found[1:] == ["none.onnx: there is no such file", missing]
+
+
 def test_every_unknown_key_is_said(tilesim: Any) -> None:
     assert faults(tilesim, *DIGITS, "--set", "tile.lanse=3", "--set", "gird.rows=2") == [
         "--set tile.lanse=3: unknown key 'tile.lanse'; did you mean 'tile.lanes'?",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ def test_a_summary_for_people(tilesim: Any) -> None:
     assert f"throughput  {document['throughput_per_second']:,.1f} inferences a second\n" in text
     assert f"in all      {document['cycles']:,} cycles" in text
     assert f"loading     {document['load_cycles']:,} cycles" in text
-    assert "\ndigits\n" in text
-    assert "\nexample-conv\n" in text
+    assert "\n   digits\n" in text
+    assert "\n   example-conv\n" in text
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -43,8 +44,9 @@ def test_layers_and_what_is_beside_them_add_up(tilesim: Any) -> None:
     assert [layer["cycles"] for layer in layers] == pytest.approx(
         [3 * each["cycles"] for each in one["layers"]], rel=0.1
     )
-    table = tilesim(*BOTH, "-n", 3).stdout.split("\n\n")[1].splitlines()
-    cycles = [int(line[41:49].replace(",", "").replace("-", "0").strip() or 0) for line in table[1:]]
+    table = tilesim(*BOTH, "-n", 3).stdout.split("\n\n")[1]
+    found = re.findall(r" (-?[0-9,]+|-) +(?:-?[0-9.]+%|-) +(?:[0-9.]+%|-)  ", table)
+    cycles = [int(number.replace(",", "").replace("-", "0")) for number in found]
     assert sum(cycles[:-1]) == cycles[-1] == document["cycles"]
 
 
@@ -124,3 +126,12 @@ def test_a_program_too_long_to_keep_is_not_written(tilesim: Any, tmp_path: Path)
     assert result.exit_code == 2
     assert "--out keeps the program of all inferences in one piece: program: its" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_outputs_of_several_networks_say_whose_they_are(tilesim: Any) -> None:
+    def names(*words: object) -> list[str]:
+        lines = tilesim(*words).stdout.splitlines()
+        return [line.split(": ")[0] for line in lines if line.startswith("output ")]
+
+    assert names(*BOTH) == ["output request1.out0 (digits)", "output request2.probabilities (example-conv)"]
+    assert names("run", "digits", *CHIP, "-n", 2) == ["output request1.out0", "output request2.out0"]

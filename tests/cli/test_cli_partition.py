@@ -121,3 +121,22 @@ def test_a_workload_with_a_bad_word(tilesim: Any, tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "partition must be" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_it_says_why_a_layer_is_not_spread_as_asked(tilesim: Any, tmp_path: Path) -> None:
+    words = ("digits", "--partition", "depthwise.out=channel", "--partition", "0=channel")
+    sentences = [
+        "layer 0, in0, could not be spread by channel: it runs at the host",
+        "layer 2, depthwise.out, could not be spread by channel: it follows the grid, as its input does",
+    ]
+    lines = tilesim("run", *words, "-t", "edge-1x2").stdout.splitlines()
+    assert [line for line in lines if line.startswith("layer ")] == sentences
+    made = tilesim("compile", *words, "-t", "edge-1x2", "-o", tmp_path / "p.tasm")
+    assert made.stdout.splitlines()[1:] == sentences
+    compared = tilesim("run", *words, "-t", "edge-1x2", "-t", "edge-2x2").stdout.splitlines()
+    assert compared[-4:] == [f"{chip}: {sentence}" for chip in ("edge-1x2", "edge-2x2") for sentence in sentences]
+
+
+def test_a_layer_that_is_spread_as_asked_needs_no_words(tilesim: Any, tmp_path: Path) -> None:
+    words = (workload(tmp_path), "-t", "edge-2x4", "--partition", "first=channel", "--partition", "second=auto")
+    assert "could not" not in tilesim("run", *words).stdout

@@ -56,6 +56,10 @@ def test_start_times_decide(tilesim: Any, meeting: Path) -> None:
     ("words", "sentences"),
     [
         (("--rules", "observed"), ["rules must be strict or observe, not 'observed'; did you mean 'observe'?"]),
+        (
+            ("--hold", "n=4"),
+            ["hold 'n': must be the label of an instruction, not 'n'; did you mean 'one'?"],
+        ),
         (("--hold", "on=4"), ["hold 'on': must be the label of an instruction, not 'on'; did you mean 'one'?"]),
         (
             ("--hold", "one", "--hold", "=3", "--hold", "one=-3"),

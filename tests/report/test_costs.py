@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 import tilesim
-from tilesim.report.costs import MACS, WAITS, cause_words, costs, working
+from tilesim.report.costs import MACS, WAITS, cause_words, costs, kind_word, working
 from tilesim.tiled.bounds import CAUSES, NO_WORK, OTHER
 
 LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}
@@ -42,4 +42,5 @@ def test_they_add_up_to_a_real_run() -> None:
 
 def test_everything_that_can_bind_has_words() -> None:
     assert {*WAITS, MACS} == {*CAUSES.values(), "host", NO_WORK, OTHER}
+    assert [kind_word(kind) for kind in ("depthwiseconvolution", "maxpool", "add")] == ["dw conv", "max pool", "add"]
     assert [cause_words(cause) for cause in ("macs", "output write", None)] == ["MACs", "output write", "-"]

@@ -41,3 +41,16 @@ def test_differences_name_both_values() -> None:
         "name: edge-1x1, not mine",
     ]
     assert differences(one, one) == []
+
+
+def test_choices_are_listed() -> None:
+    meanings = {key.key: key.meaning for key in keys(tilesim.load_topology("edge-1x1"))}
+    ends = {
+        "machine": "; only tiled so far",
+        "ring.queue": ": split or shared",
+        "ring.no_consumer": ": stall or circulate",
+        "mesh.destination": ": narrow or wide",
+        "tile.traversal": ": adder or multiplier",
+    }
+    assert all(meanings[key].endswith(end) for key, end in ends.items())
+    assert len({meanings[key] for key in ("machine", "name", "description", "clock_hz")}) == 4

@@ -29,10 +29,10 @@ def lines(found: dict[str, Any], width: int = 80) -> list[str]:
 def test_at_80_columns_the_ends_of_long_names_tell_layers_apart() -> None:
     words = ("expand", "depthwise", "project")
     kinds = {"depthwise": "depthwiseconvolution"}
+    names = [(f"Net/expanded_conv_{block}/{word}", word) for block in range(20) for word in words]
     layers = [
-        {"name": f"Net/expanded_conv_{block}/{word}", "kind": kinds.get(word, "convolution")}
-        for block in range(20)
-        for word in words
+        {"name": name, "kind": kinds.get(word, "convolution"), "start_cycle": 7_000 * k}
+        for k, (name, word) in enumerate(names)
     ]
     rows = lines(statistics(*layers))[1:-3]
     assert max(map(len, rows)) <= 80

@@ -75,3 +75,11 @@ def test_numbers_are_never_cut(width: int) -> None:
     assert "  123,456,789,012  " in text
     assert "100.0%" in text
     assert "…" in text
+
+
+def test_without_layers_only_times_are_told() -> None:
+    text = shown(80, layers=[], macs=0, load_cycles=0)
+    heading, times = text.split("\n\n")
+    assert heading == "pocket on pocket-2x1, one inference"
+    assert [line.split()[0] for line in times.splitlines()] == ["latency"]
+    assert "\nloading " in shown(80, layers=[], load_cycles=7)

@@ -209,3 +209,13 @@ def test_what_tiles_cannot_do_is_said_at_once() -> None:
 
 
 LAST_ROW = Slice((0, 3, 0, 0), (1, 1, 4, 6))
+
+
+@pytest.mark.parametrize("columns", [1, 3, 5])
+def test_a_tile_whose_part_is_all_border_has_a_place_for_it(columns: int) -> None:
+    """Two columns a tile, and the third one begins where the map before ends."""
+    weave = Weave()
+    x = weave.convolution(weave.input(10, 4, 3), 12)
+    zero_point = weave.zero_point(x)
+    wide = weave.add(Pad((0, 0, 0, 0), (0, 0, columns, 0), zero_point), x, zero_point=zero_point)
+    check(weave.network(wide), "edge-4x4", grid="1x3")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -137,12 +137,12 @@ def _save(program: Program, result: Run, folder: Path) -> None:
         raise InputError(f"{folder}: the results cannot be written there: {error.strerror}") from None
 
 
-def _show(program: Program, result: Run, changes: dict[str, object], unmet: Iterable[str]) -> None:
+def _show(program: Program, result: Run, changes: dict[str, object], unmet: Sequence[str]) -> None:
     from tilesim.report.terminal import show, summary
 
     show(summary(result.statistics, changes, samples(program, result)), "")
-    for sentence in unmet:
-        typer.echo(f"{sentence}\n")
+    if unmet:
+        typer.echo("\n".join([*unmet, ""]))
     described = [_described(name, array) for name, array in zip(_names(program), result.outputs, strict=True)]
     for line in described[:LISTED]:
         typer.echo(line)

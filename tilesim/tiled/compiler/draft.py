@@ -147,11 +147,16 @@ class Draft:
 
     def use(self, name: str, ops: Iterable[Work]) -> None:
         """The DMA engines of some instructions are at a map's bytes; not at those of a band any more when its readers
-        are done, which wait for all of them.
+        are done, which wait for all of them, unless a tile holds some of it that has nothing to read there.
         """
-        if self.placement.banded(name):
+        if self.placement.banded(name) and self._readers(name) >= set(self.placement.maps[name].held()):
             return
         self.users.setdefault(name, set()).update(op.engine for op in ops)
+
+    def _readers(self, name: str) -> set[int]:
+        """The tiles that make something of what they read in a map."""
+        jobs = [job for job in self.spread.jobs if name in job.reads.values()]
+        return {tile for job in jobs for tile, _ in job.parts(self.placement.maps[job.makes])}
 
     def complete(self, name: str, tile: int) -> tuple[Watcher, ...]:
         """Waits for a tile's whole part of a map, and for what comes from its neighbours."""

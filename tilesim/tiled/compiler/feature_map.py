@@ -139,12 +139,17 @@ class FeatureMap:
         return sum(map(bool, self.rows.own)), sum(map(bool, self.columns.own))
 
     def held(self) -> list[int]:
-        """The tiles that hold something of the map, their own or a neighbour's."""
+        """The tiles that hold something of the map, their own or a neighbour's, or nothing but a border."""
         if not (self.rows.exchanges or self.columns.exchanges):
-            return bits(self.tiles)
+            return sorted({*bits(self.tiles), *self._edged()})
         holds = product(self.rows.hold, self.columns.hold)
         around = [tile for tile, (down, across) in enumerate(holds) if down and across]
         return sorted({*around, *bits(self.tiles)})
+
+    def _edged(self) -> list[int]:
+        """The tiles that own nothing and need something all the same: what is off the map."""
+        needs, owns = product(self.rows.need, self.columns.need), product(self.rows.own, self.columns.own)
+        return [tile for tile, (need, own) in enumerate(zip(needs, owns, strict=True)) if all(need) and not all(own)]
 
 
 def bits(bitmap: int) -> list[int]:
