@@ -18,8 +18,7 @@ from tilesim.network.graph import Network
 from tilesim.network.readers import read
 from tilesim.run import Run
 from tilesim.shipped import shipped
-from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.compiler.compile import CACHE
+from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.isa import storage
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.program import Program

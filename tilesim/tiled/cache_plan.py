@@ -11,8 +11,8 @@ from tilesim.network.graph import Network
 from tilesim.tiled.caching.account import Account, accounts, delivery_cycles, load_bytes, streamed_bytes
 from tilesim.tiled.caching.packing import descriptors
 from tilesim.tiled.caching.plan import Decision
-from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.compiler.compile import CACHE, plan_parameters
+from tilesim.tiled.caching.policy import CACHE, CachePolicy
+from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.partition_policy import PartitionPolicy

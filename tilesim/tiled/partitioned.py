@@ -12,8 +12,7 @@ import numpy as np
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.network.graph import Network
 from tilesim.network.operators.convolution import Convolution
-from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.compiler.compile import CACHE
+from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.compile import compile_networks as compiled
 from tilesim.tiled.isa.program import Candidate, Layer, Program
 from tilesim.tiled.partition_policy import AUTO, CHANNEL, SPATIAL, PartitionPolicy, Wishes

@@ -18,8 +18,8 @@ from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.caching.packing import descriptors
 from tilesim.tiled.caching.plan import Home
-from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.compiler.compile import CACHE, compile_networks
+from tilesim.tiled.caching.policy import CACHE, CachePolicy
+from tilesim.tiled.compiler.compile import compile_networks
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.residence import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.slots import least_bytes

@@ -14,3 +14,7 @@ class CachePolicy:
     cache: bool = True
     network_priority: tuple[int, ...] = ()
     layer_priority: tuple[tuple[int, int], ...] = ()
+
+
+CACHE = CachePolicy()
+"""First come first served, as much as there is room for."""

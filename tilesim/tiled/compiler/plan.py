@@ -1,0 +1,129 @@
+"""What compiling decides before a program is written: tensorops, places, and where parameters live."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import count, groupby, zip_longest
+from math import prod
+from operator import or_
+
+from tilesim.errors import CapacityError
+from tilesim.network.graph import Network
+from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.compiler.compute import Pieces, lowered
+from tilesim.tiled.compiler.draft import Draft
+from tilesim.tiled.compiler.fusion import fitted
+from tilesim.tiled.compiler.gather import staging_rows_of_copies
+from tilesim.tiled.compiler.outline import outline
+from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.partition import DEFAULT
+from tilesim.tiled.compiler.residence import Needs, all_stay, some_stream
+from tilesim.tiled.compiler.transfers import staging_rows
+from tilesim.tiled.compiler.wide_layout import WideLayout
+from tilesim.tiled.partition_policy import Wishes
+from tilesim.tiled.topology import Topology
+
+CHUNKS = 8
+"""Parameters that don't stay come in sets of at most this part of wide memory, if a block of lanes needs no more: there
+is room then for one in use, one on its way and many that stay.
+"""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A network's tensorops, step by step, and what they need of wide memory."""
+
+    draft: Draft
+    steps: list[Pieces]
+    needs: Needs
+
+
+def plan_parameters(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
+) -> tuple[list[Lowered], list[WideLayout]]:
+    """Lower networks and decide where their parameters live: whole layers, all of them in the tiles, if that can be;
+    else layers in runs of their outputs.
+
+    Raises:
+        CapacityError: a network does not fit, or has layers that this machine can't run.
+    """
+    asked = wishes or [DEFAULT] * len(networks)
+    drafts = [_draft(network, topology, each) for network, each in zip(networks, asked, strict=True)]
+    fronts = [_lowered(draft, None) for draft in drafts]
+    layouts = all_stay([front.needs for front in fronts], policy)
+    if layouts is None:
+        fronts = [_lowered(draft, topology.wide_memory.size_bytes // CHUNKS) for draft in drafts]
+        layouts = some_stream([front.needs for front in fronts], policy)
+    return fronts, layouts
+
+
+def _chip_faults(topology: Topology) -> Iterator[str]:
+    """What the compiler can't make use of."""
+    vector_bytes, word_bytes = topology.tile.vector_bytes, topology.narrow_memory.word_bytes
+    if vector_bytes != word_bytes:
+        yield (
+            f"tile.vector_bytes must be narrow_memory.word_bytes {word_bytes} for compiled programs, whose vector "
+            f"layers write whole words, not {vector_bytes}"
+        )
+    if topology.mesh.destination != "narrow":
+        yield (
+            "mesh.destination must be narrow for compiled programs, which let the edges of maps come straight to their "
+            f"place, not {topology.mesh.destination}"
+        )
+    if topology.ring.no_consumer != "stall":
+        yield (
+            "ring.no_consumer must be stall for compiled programs, whose rows may come before their consumer is "
+            f"posted, not {topology.ring.no_consumer}"
+        )
+
+
+def _draft(network: Network, topology: Topology, wishes: Wishes) -> Draft:
+    word_bytes = topology.narrow_memory.word_bytes
+    if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
+        raise CapacityError(faults)
+    plan = outline(network, word_bytes)
+    return Draft(topology, plan, *fitted(plan, topology, wishes))
+
+
+def _lowered(draft: Draft, most_bytes: int | None) -> Lowered:
+    sets = ParameterSets(draft.topology.wide_memory.row_bytes)
+    steps = [lowered(draft, sets, job, most_bytes) for job in draft.spread.jobs]
+    name, staging = draft.plan.network.name, dict(_staging(draft))
+    return Lowered(draft, steps, Needs(name, draft.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging))
+
+
+def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:
+    """From which round of tensorops to which each set is used."""
+    found: dict[SetKey, range] = {}
+    known, rounds = frozenset(sets.keys()), count()
+    for pieces in steps:
+        for kth in zip_longest(*pieces.values()):
+            now = next(rounds)
+            for key in (piece.key for piece in kth if piece and piece.key in known):
+                found[key] = range(found[key].start if key in found else now, now + 1)
+    return found
+
+
+def _issue_cycles(steps: list[Pieces]) -> Counter[SetKey]:
+    """How long the first tile that does computes with each set."""
+    found: Counter[SetKey] = Counter()
+    for pieces in steps:
+        for key, ops in groupby(next(iter(pieces.values())), lambda piece: piece.key):
+            found[key] += sum(prod(loop.bound for loop in piece.op.nest.loops[:-1]) for piece in ops)
+    return found
+
+
+def _staging(draft: Draft) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Bytes in wide memory for each tensor that crosses the ring, and in which tiles."""
+    row_bytes, maps = draft.topology.wide_memory.row_bytes, draft.placement.maps
+    ends = [(f"in{source.stored.index}", source.stored) for source in draft.plan.sources]
+    ends += [(f"out{number}", sink.stored) for number, sink in enumerate(draft.plan.sinks)]
+    for name, stored in ends:
+        bands = [maps[each] for each in draft.spread.maps_of(stored.index)]
+        rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
+        yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
+    for name, (rows, tiles) in staging_rows_of_copies(draft.spread, maps, row_bytes).items():
+        yield name, (rows * row_bytes, tiles)
