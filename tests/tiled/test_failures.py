@@ -140,6 +140,7 @@ def test_overlapping_groups_bring_a_tile_foreign_rows() -> None:
     ],
 )
 def test_a_bit_without_a_consumer(no_consumer: str, symptom: str) -> None:
+    """Oracle 13: the report names tile and packet."""
     subject = program("send: infeed source=data rows=2 to=0x2", ring__no_consumer=no_consumer)
     report = hang(subject)
     assert one(report, symptom)
