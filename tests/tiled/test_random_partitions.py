@@ -7,15 +7,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import tilesim
-from tests.tiled.test_random_networks import Family, chips, workloads
-from tilesim.network.evaluate import evaluate
+from tests.tiled.test_random_networks import Family, chips, ran_exactly, workloads
 
 EXAMPLES = 60
 KERNELS = ((1, 1), (3, 3), (2, 3), (5, 1))
@@ -52,21 +48,11 @@ def test_layers_spread_at_random_are_exact(family: str, tmp_path: Path) -> None:
     @given(chosen(FAMILIES[family]), chips())
     def check(workload: dict[str, Any], chip: dict[str, Any]) -> None:
         nonlocal ran, by_channel
-        path = tmp_path / "net.yaml"
-        path.write_text(yaml.safe_dump(workload))
-        network, topology = tilesim.load_network(path), tilesim.load_topology("edge-4x4", chip)
-        x = np.random.default_rng(0).integers(-128, 128, tuple(workload["input"]["shape"])).astype(np.int8)
-        try:
-            program = tilesim.compile(network, topology)
-        except tilesim.CapacityError:
-            return
-        run = tilesim.simulate(program, [x], keep_tensors=True)
-        golden = evaluate(network, [x])
-        for index, tensor in run.tensors.items():
-            np.testing.assert_array_equal(tensor, golden[index])
-        assert {node.output for node in network.nodes} <= run.tensors.keys()
-        ran += 1
-        by_channel += any(layer.spread == "channel" and layer.kind != "fullyconnected" for layer in program.layers)
+        if found := ran_exactly(workload, chip, tmp_path):
+            network, program, run = found
+            assert {node.output for node in network.nodes} <= run.tensors.keys()
+            ran += 1
+            by_channel += any(layer.spread == "channel" and layer.kind != "fullyconnected" for layer in program.layers)
 
     check()
     assert ran >= 0.8 * EXAMPLES, "hardly any network may be too large"

@@ -18,17 +18,14 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Concatenation, Multiply, Table
 from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, Operand, Pending, Target, attribute
-from tilesim.network.readers.onnx_operands import Operands, finite, same_dtype, source_tensor
-from tilesim.network.readers.scope import Built, broadcast
+from tilesim.network.readers.onnx_operands import Operands, common_shape, finite, same_dtype, source_tensor
+from tilesim.network.readers.scope import Built
 
 
 def multiply(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
     """The scales are multiplied and divided in float32."""
     a, b = operands
-    tensors = source_tensor(graph, a), source_tensor(graph, b)
-    shape = broadcast(*tensors)
-    if len({len(tensor.shape) for tensor in tensors}) > 1:
-        raise ModelError(f"{a.title} and {b.title} must have as many axes as each other")
+    shape = common_shape(graph, a, b)
 
     def build(target: Target) -> Built:
         same_dtype(a, target)

@@ -11,6 +11,7 @@ from tilesim.arithmetic.requantise import float_bits
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Tensor
 from tilesim.network.readers.onnx_graph import Graph, Operand, Target
+from tilesim.network.readers.scope import broadcast
 
 Operands: TypeAlias = list[Operand]
 
@@ -25,6 +26,15 @@ def source_tensor(graph: Graph, operand: Operand, rank: int | None = None) -> Te
     if rank is not None and len(tensor.shape) != rank:
         raise ModelError(f"{operand.title} must have {rank} axes, not shape {list(tensor.model_shape)}")
     return tensor
+
+
+def common_shape(graph: Graph, a: Operand, b: Operand) -> tuple[int, ...]:
+    """The shape of what is computed of two tensors element by element."""
+    tensors = source_tensor(graph, a), source_tensor(graph, b)
+    shape = broadcast(*tensors)
+    if len({len(tensor.shape) for tensor in tensors}) > 1:
+        raise ModelError(f"{a.title} and {b.title} must have as many axes as each other")
+    return shape
 
 
 def constant_weights(operand: Operand, rank: int, channels_axis: int) -> Array:

@@ -29,6 +29,7 @@ from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, 
 from tilesim.network.readers.onnx_operands import (
     Operands,
     add_bias,
+    common_shape,
     constant_weights,
     finite,
     same_dtype,
@@ -37,7 +38,7 @@ from tilesim.network.readers.onnx_operands import (
     source_tensor,
 )
 from tilesim.network.readers.onnx_windows import average_pool, convolution, global_average_pool, max_pool
-from tilesim.network.readers.scope import Built, broadcast
+from tilesim.network.readers.scope import Built
 
 
 def gemm(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
@@ -74,10 +75,7 @@ def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transpos
 
 def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
     a, b = operands
-    tensors = source_tensor(graph, a), source_tensor(graph, b)
-    shape = broadcast(*tensors)
-    if len({len(tensor.shape) for tensor in tensors}) > 1:
-        raise ModelError(f"{a.title} and {b.title} must have as many axes as each other")
+    shape = common_shape(graph, a, b)
 
     def build(target: Target) -> Built:
         same_dtype(a, target)
