@@ -28,8 +28,10 @@ def compiled(models: Path, topology: str, policy: CachePolicy) -> Program:
     )
 
 
-def checked(program: Program, folder: Path) -> Run:
-    """A run of both samples, every tensor of the first one compared, every cycle and byte accounted for."""
+def checked(program: Program, folder: Path, idle: float) -> Run:
+    """A run of both samples, every tensor of the first one compared, every cycle and byte accounted for. Where fences
+    hold the instruction bus, a MAC array is idle for at most this share of the cycles in which it isn't busy.
+    """
     io, tensors = np.load(folder / "io.npz"), np.load(folder / "acts_ref.npz")
     run = tilesim.simulate(program, [np.concatenate([io["s0_in0"], io["s1_in0"]])], keep_tensors=True)
     np.testing.assert_array_equal(run.outputs[0], np.concatenate([io["s0_out0_ref"], io["s1_out0_ref"]]))
@@ -37,23 +39,23 @@ def checked(program: Program, folder: Path) -> Run:
     for key in tensors.files:
         if (index := int(key[1:])) != SOFTMAX:
             np.testing.assert_array_equal(run.tensors[index][:1], tensors[key])
-    check_cycles(run, idle=1)  # fences hold the instruction bus for layers that wait for parameters on the ring
+    check_cycles(run, idle)
     check_bytes(program, run)
     return run
 
 
-@pytest.mark.parametrize("topology", ["edge-1x1", "edge-2x2", "edge-8x8"])
-def test_every_tensor_is_that_of_the_reference_kernels(models: Path, topology: str) -> None:
-    checked(compiled(models, topology, CachePolicy()), models / NAME)
+@pytest.mark.parametrize(("topology", "idle"), [("edge-1x1", 0.001), ("edge-2x2", 0.17), ("edge-8x8", 0.73)])
+def test_every_tensor_is_that_of_the_reference_kernels(models: Path, topology: str, idle: float) -> None:
+    checked(compiled(models, topology, CachePolicy()), models / NAME, idle)
 
 
 def test_sixteen_tiles_are_nearly_as_fast_as_their_busiest_parts_and_caching_is_worth_it(models: Path) -> None:
     program = compiled(models, "edge-4x4", CachePolicy())
     assert not [op for op in program.run if isinstance(op, Infeed) and op.source == "data"]
-    run = checked(program, models / NAME)
+    run = checked(program, models / NAME, idle=0.17)
     assert run.cycles <= 1.3 * sum(cycles for _, cycles in busiest(program).values())
     streamed = compiled(models, "edge-4x4", CachePolicy(cache=False))
-    assert checked(streamed, models / NAME).cycles >= 2 * run.cycles
+    assert checked(streamed, models / NAME, idle=0.41).cycles >= 2 * run.cycles
 
 
 def test_row_bands_and_streams_are_what_makes_it_fit(models: Path) -> None:
