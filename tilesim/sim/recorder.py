@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class Recorder:
         spans.append(_Span(start, cycles, kind, what, moved_bytes))
 
     def trace(self) -> Trace:
-        rows = [(track, span) for track in sorted(self.spans) for span in self.spans[track]]
+        rows = [(track, span) for track in sorted(self.spans) for span in _joined(self.spans[track])]
         tracks, track = _indexed([name for name, _ in rows])
         kinds, kind = _indexed([span.kind for _, span in rows])
         whats, what = _indexed([span.what for _, span in rows])
@@ -77,6 +78,20 @@ class Recorder:
             np.array([getattr(span, name) for _, span in rows], np.int64) for name in ("start", "cycles", "bytes")
         )
         return Trace(tracks, kinds, whats, track, start, cycles, kind, what, moved)
+
+
+def _joined(spans: list[_Span]) -> Iterator[_Span]:
+    """Spans by their starts; of those that were recorded out of order too, adjoining ones become one."""
+    last: _Span | None = None
+    for span in sorted(spans, key=lambda span: span.start):
+        if last is not None and (last.kind, last.what, last.start + last.cycles) == (span.kind, span.what, span.start):
+            last = replace(last, cycles=last.cycles + span.cycles, bytes=last.bytes + span.bytes)
+            continue
+        if last is not None:
+            yield last
+        last = span
+    if last is not None:
+        yield last
 
 
 def _indexed(names: list[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
 import simpy
+from numpy.typing import NDArray
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.recorder import Recorder
@@ -98,6 +100,31 @@ class Unit:
         if moved_bytes:
             self.moved[self.instruction] += moved_bytes
 
+    def add_each(self, wait: str, cycles: NDArray[np.int64], moved_bytes: int = 0) -> None:
+        """Book a cycle of work, in which ``moved_bytes`` were moved, in each of the ``cycles``, and the ``wait`` before."""
+        if self._recorder is not None:
+            for cycle in cycles.tolist():
+                self.spend(wait, cycle)
+                self.add(BUSY, 1, moved_bytes)
+            return
+        end = int(cycles[-1]) + 1
+        self.spend(wait, end - len(cycles))
+        self.add(BUSY, len(cycles), moved_bytes * len(cycles))
+
+    def tally(self, kind: str, instruction: str, starts: NDArray[np.int64], cycles: int, moved_bytes: int = 0) -> None:
+        """Book spans of ``cycles`` cycles each, in which ``moved_bytes`` each were moved, wherever they lie; the cycles
+        between them remain to be booked.
+        """
+        total = cycles * len(starts)
+        self.cycles[kind] = self.cycles.get(kind, 0) + total
+        self._booked += total
+        self.active_until = max(self.active_until, int(starts[-1]) + cycles)
+        if moved_bytes:
+            self.moved[instruction] += moved_bytes * len(starts)
+        if self._recorder is not None:
+            for start in starts.tolist():
+                self._recorder.record(self.track, start, cycles, kind, instruction, moved_bytes)
+
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""
         cycles = (self.clock.cycle if until is None else until) - self._booked
@@ -112,6 +139,13 @@ class Unit:
         value = yield event
         self.waiting = None
         self.spend(reason.kind)
+        return value
+
+    def wait_on(self, event: simpy.Event, reason: Reason, what: str) -> Generator[simpy.Event, Any, Any]:
+        """Wait for ``event``, which says what the cycles until then were."""
+        self.waiting = Wait(reason, self.clock.cycle, lambda: what)
+        value = yield event
+        self.waiting = None
         return value
 
     def begin(self, instruction: str) -> Generator[simpy.Event, Any, None]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.errors import HangError
-from tilesim.sim.unit import Reason
+from tilesim.sim.unit import Reason, Unit
 from tilesim.tiled.causes import causes
 from tilesim.tiled.isa.program import HostTensor, Program
 from tilesim.tiled.units.chip import Chip
+from tilesim.tiled.units.ring_bursts import Unforeseen
 from tilesim.tiled.units.ring_monitor import sentence
 
 
@@ -16,11 +17,16 @@ def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
     """See to it that a section (``load`` or ``run``) of ``program``, begun in cycle ``start``, has come to its end.
 
     Raises:
+        Unforeseen: it has not, and packets would tell why.
         HangError: it has not, or rows go round the ring for ever; a line for each unit that is in the middle of
             something, cycles counted from ``start``, one for what the program holds for each vain wait, and one for
             everything that the monitor found.
     """
     outputs = program.outputs if section == "run" else ()
+    if chip.bursts is not None:
+        if chip.bursts.busy or any(True for _ in _waiting(chip)) or any(True for _ in _missing(chip, outputs)):
+            raise Unforeseen
+        return
     stuck, afloat = [*_stuck(chip, start), *_missing(chip, outputs)], chip.afloat
     if stuck or afloat:
         findings = chip.monitor.findings(afloat)
@@ -28,12 +34,19 @@ def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
         raise HangError("\n".join([first, *stuck, *causes(chip, program, section), *map(sentence, findings)]), findings)
 
 
-def _stuck(chip: Chip, start: int) -> Iterator[str]:
-    stops = [] if chip.afloat else chip.stops  # rows that go round wait now here, now there
-    passing = {stop.link for stop in chip.stops} - {stop.link for stop in stops}
+def _waiting(chip: Chip) -> Iterator[Unit]:
+    """The units that are in the middle of something."""
     for unit in chip.units:
+        if unit.waiting is not None and unit.waiting.reason is not Reason.INSTRUCTION:
+            yield unit
+
+
+def _stuck(chip: Chip, start: int) -> Iterator[str]:
+    stops = [] if chip.afloat else chip.packet_stops  # rows that go round wait now here, now there
+    passing = {stop.link for stop in chip.packet_stops} - {stop.link for stop in stops}
+    for unit in _waiting(chip):
         wait = unit.waiting
-        if wait is not None and wait.reason is not Reason.INSTRUCTION and unit not in passing:
+        if wait is not None and unit not in passing:
             where = f"{unit.track} in {unit.instruction}" if unit.instruction else unit.track
             yield f"{where} has waited since cycle {wait.since - start:,} for {wait.describe()}"
     for stop in stops:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.run import Run
+from tilesim.sim.memory import Bytes
 from tilesim.sim.recorder import Recorder
 from tilesim.tiled import hang, host_driver, statistics
 from tilesim.tiled.holds import holds
@@ -21,7 +22,8 @@ from tilesim.tiled.requests import series
 from tilesim.tiled.rules.hazards import hazards
 from tilesim.tiled.rules.regions import strays
 from tilesim.tiled.tensor_watch import TensorWatch
-from tilesim.tiled.units.chip import Chip
+from tilesim.tiled.units.chip import Chip, Holds
+from tilesim.tiled.units.ring_bursts import Unforeseen
 
 Array = NDArray[Any]
 
@@ -114,28 +116,46 @@ def _run(
     not_before: Mapping[str, int],
 ) -> Run:
     held = holds(program, not_before)
-    rows, samples = host_driver.rows_of_inputs(program, inputs)
-    recorder = Recorder() if trace else None
+    rows_of_host, samples = host_driver.rows_of_inputs(program, inputs)
     watch = TensorWatch(program, samples)
-    retired = watch.retired if keep_tensors else _forget
-    chip = Chip(program.topology, samples, recorder, retired, strict=rules == "strict")
-    watch.attach([tile.memories.narrow for tile in chip.tiles])
+
+    def finish(bursts: bool) -> tuple[Chip, int, range]:
+        chip = Chip(
+            program.topology,
+            samples,
+            Recorder() if trace else None,
+            watch.retired if keep_tensors else _forget,
+            strict=rules == "strict",
+            bursts=bursts,
+        )
+        watch.attach([tile.memories.narrow for tile in chip.tiles])
+        return chip, *_sections(chip, program, rows_of_host, held)
+
+    try:
+        chip, load_cycles, cycles = finish(bursts=program.topology.ring.no_consumer == "stall")
+    except Unforeseen:
+        chip, load_cycles, cycles = finish(bursts=False)
+    outputs = [
+        host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
+    ]
+    return Run(
+        outputs=outputs,
+        cycles=len(cycles),
+        statistics=statistics.document(program, chip, load_cycles, cycles, chip.recorder),
+        tensors=watch.tensors(outputs) if keep_tensors else {},
+        trace=chip.recorder.trace() if chip.recorder else None,
+    )
+
+
+def _sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> tuple[int, range]:
+    """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     chip.fill(program.data)
     start, load_cycles = chip.run(program.load, [], "load", held)
     hang.refuse(chip, program, "load", start)
     start, end = chip.run(program.run, rows, "run", held, {request.begins for request in program.requests})
     hang.refuse(chip, program, "run", start)
     chip.close(end)
-    outputs = [
-        host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
-    ]
-    return Run(
-        outputs=outputs,
-        cycles=end - start,
-        statistics=statistics.document(program, chip, load_cycles, range(start, end), recorder),
-        tensors=watch.tensors(outputs) if keep_tensors else {},
-        trace=recorder.trace() if recorder else None,
-    )
+    return load_cycles, range(start, end)
 
 
 def _forget(_tile: int, _label: str) -> None:

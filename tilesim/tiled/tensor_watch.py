@@ -28,8 +28,9 @@ class TensorWatch:
             self._pieces[piece.tile, piece.after].append(piece)
 
     def attach(self, memories: list[Memory]) -> None:
-        """The narrow memories of the tiles."""
+        """The narrow memories of the tiles of a chip that has yet to run."""
         self._memories = memories
+        self._found.clear()
 
     def retired(self, tile: int, label: str) -> None:
         for piece in self._pieces.get((tile, label), ()):

@@ -47,7 +47,7 @@ def rows(story: Story) -> Iterator[str]:
     chip, tiles = story.chip, len(story.chip.tiles)
     transfers = story.transfers()
     afloat = {bit + 1 for each in chip.afloat for bit in range(tiles + 2) if each.header >> bit & 1}
-    for node, stop in enumerate(chip.stops):
+    for node, stop in enumerate(chip.packet_stops):
         receiver = stop.receiver
         if receiver is None or not (_is_out_of_rows(receiver.unit) or node in afloat or _is_refused(stop)):
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from tilesim.tiled.units.instruction_bus import BusStop, Station
 from tilesim.tiled.units.mesh_link import MeshLink
 from tilesim.tiled.units.outfeed import OutfeedEngine
 from tilesim.tiled.units.ring import RingStop
+from tilesim.tiled.units.ring_bursts import BurstRing, BurstStop
 from tilesim.tiled.units.ring_monitor import Afloat, Monitor, Transfer
 from tilesim.tiled.units.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor_control import Share
@@ -75,18 +76,21 @@ class Chip:
         recorder: Recorder | None,
         retired: Callable[[int, str], None],
         strict: bool = False,
+        bursts: bool = False,
     ) -> None:
         self.topology = topology
         self.clock = Clock()
         self.units: list[Unit] = []
         self.parts: list[Part] = []
-        self._recorder = recorder
+        self.recorder = recorder
         tiles = topology.tiles
-        self.stops = [self._ring_stop(node) for node in range(tiles + 3)]
-        for stop, following in zip(self.stops, [*self.stops[1:], self.stops[0]], strict=True):
+        self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
+        self.packet_stops = [] if bursts else [self._ring_stop(node) for node in range(tiles + 3)]
+        for stop, following in zip(self.packet_stops, [*self.packet_stops[1:], *self.packet_stops[:1]], strict=True):
             stop.connect(following)
+        self.stops: Sequence[RingStop | BurstStop] = self.packet_stops if self.bursts is None else self.bursts.stops
         self.monitor = Monitor(self.clock, tiles, strict, self._transfers_on_ring)
-        for stop, passage in zip(self.stops, self.monitor.passages, strict=True):
+        for stop, passage in zip(self.packet_stops, self.monitor.passages, strict=False):
             stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
         self.host_infeed = HostInfeed(self.clock, self._unit("chip.host.infeed"), topology)
@@ -123,8 +127,8 @@ class Chip:
             self.clock, self._unit("chip.controller"), topology, self.bus[0], self.infeed.buffer, self.outfeed.buffer
         )
 
-        self._circulation = Circulation(self.clock, self.stops, self.units, self._awaits_tails)
-        for stop in self.stops:
+        self._circulation = Circulation(self.clock, self.packet_stops, self.units, self._awaits_tails)
+        for stop in self.packet_stops:
             stop.on_miss = self._circulation.start
 
     def fill(self, segments: tuple[DataSegment, ...]) -> None:
@@ -157,14 +161,16 @@ class Chip:
         self.parts = [self._part()]
         self.infeed.restart()
         self.sequencer.start(instructions, lambda label: self.parts.append(self._part()) if label in begins else None)
-        self.host_infeed.start(host_rows, instructions)
+        self.host_infeed.start(host_rows, instructions, foresee=self.bursts is not None)
         self.clock.run()
         return start, max(start, self.host_outfeed.last_arrival, *(unit.active_until for unit in self.units))
 
     @property
     def afloat(self) -> list[Afloat]:
         """The rows that go round for ever."""
-        rows = ((stop.node, packet) for stop in self.stops for packet in stop.packets if self._circulation.endless)
+        rows = (
+            (stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._circulation.endless
+        )
         found = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
         return sorted(found, key=lambda each: (each.transfer.sender, each.transfer.ordinal, each.row, each.node))
 
@@ -190,7 +196,7 @@ class Chip:
                 engine.unit.holds = everywhere | ours
 
     def _transfers_on_ring(self) -> Iterator[Transfer]:
-        return (packet.transfer for stop in self.stops for packet in stop.packets if packet.transfer is not None)
+        return (packet.transfer for stop in self.packet_stops for packet in stop.packets if packet.transfer is not None)
 
     def _awaits_tails(self) -> bool:
         turn = self.infeed.unit.waiting
@@ -204,7 +210,7 @@ class Chip:
         self.sequencer.counters.raise_by(OUTFEEDS, 1)
 
     def _unit(self, track: str) -> Unit:
-        unit = Unit(self.clock, track, self._recorder)
+        unit = Unit(self.clock, track, self.recorder)
         self.units.append(unit)
         return unit
 
@@ -217,4 +223,7 @@ class Chip:
         return sender.link
 
     def _ring_stop(self, node: int) -> RingStop:
-        return RingStop(self.clock, self.topology, node - 1 if node else None, self._unit(f"chip.ring.link{node}"))
+        return RingStop(self.clock, self.topology, node - 1 if node else None, self._ring_link(node))
+
+    def _ring_link(self, node: int) -> Unit:
+        return self._unit(f"chip.ring.link{node}")

@@ -17,6 +17,7 @@ from tilesim.tiled.isa.instructions import Classify
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_bursts import BurstStop, Taken
 from tilesim.tiled.units.ring_monitor import Transfer
 
 FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
@@ -35,7 +36,7 @@ class ClassifierTile:
     Source: US 19/025,090 [0057]; the rate is an assumption.
     """
 
-    def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop) -> None:
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop | BurstStop) -> None:
         self.buffer: Fifo[Classify] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.unit = unit
         self._clock = clock
@@ -44,7 +45,8 @@ class ClassifierTile:
         self._sink = 1 << (topology.tiles + 1)
         self._stop = stop
         self._row: simpy.Event | None = None
-        stop.receiver = self
+        if isinstance(stop, RingStop):
+            stop.receiver = self
         clock.process(self._work())
 
     def _work(self) -> Work:
@@ -52,20 +54,34 @@ class ClassifierTile:
             self.unit.instruction = ""
             op: Classify = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
             yield from self.unit.begin(op.label)
-            rows: list[Bytes] = []
-            for _ in range(op.rows):
-                self._row = self._clock.event()
-                self._stop.poke()
-                packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
-                yield self._clock.timeout(1)
-                self.unit.spend(BUSY)
-                rows.append(packet.row)
+            rows = yield from self._collect(op)
             yield self._clock.timeout(op.elements * self._cycles_per_element)
             self.unit.spend(BUSY)
-            yield from self._reply(op, classified(op, np.stack(rows, axis=1)))
+            yield from self._reply(op, classified(op, rows))
+
+    def _collect(self, op: Classify) -> Generator[simpy.Event, Any, Bytes]:
+        """The rows that are to come, (samples, rows, row bytes), in the cycle after the last one has been taken."""
+        if isinstance(self._stop, BurstStop):
+            posted = self._stop.post(op.rows)
+            taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "rows of linear outputs")
+            self.unit.add_each(Reason.FIFO.kind, taken.cycles)
+            return taken.rows
+        rows: list[Bytes] = []
+        for _ in range(op.rows):
+            self._row = self._clock.event()
+            self._stop.poke()
+            packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
+            yield self._clock.timeout(1)
+            self.unit.spend(BUSY)
+            rows.append(packet.row)
+        return np.stack(rows, axis=1)
 
     def _reply(self, op: Classify, data: Bytes) -> Work:
         rows = data.shape[1] // self._row_bytes
+        if isinstance(self._stop, BurstStop):
+            journey = self._stop.send(op.label, self._sink, rows)
+            yield from self._stop.transmit(self.unit, journey, data.reshape(len(data), rows, -1))
+            return
         transfer = Transfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]

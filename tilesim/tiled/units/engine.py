@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Container, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -196,6 +196,15 @@ def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[
     for gate in gates(nest, watchers):
         found.setdefault(gate.group, []).append(gate)
     return found
+
+
+def stretches(rows: int, held: Container[int], rises: Container[int]) -> Iterator[range]:
+    """A nest's iterations in stretches, cut before those that a flag may hold and after those that raise one."""
+    first = 0
+    for end in range(1, rows + 1):
+        if end == rows or end in held or end in rises:
+            yield range(first, end)
+            first = end
 
 
 def completions(nest: Nest, loop: str | None, groups: int = 1) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from itertools import repeat
 from math import ceil
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import simpy
+from numpy.typing import NDArray
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
@@ -16,6 +18,7 @@ from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Infeed, Instruction
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.ring_bursts import Unforeseen
 
 QUEUED_ROWS = 8
 """Rows that may wait at the controller for an infeed beside those in data memory and on their way. Assumption."""
@@ -41,14 +44,43 @@ class HostInfeed:
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles
         self._bytes_per_cycle = topology.host.bytes_per_cycle
+        self._foreseen: deque[tuple[int, Bytes]] | None = None
+
+    @property
+    def foreseen(self) -> bool:
+        """Whether there is a place for every row, so that it is known when each comes."""
+        return self._foreseen is not None
 
     def share(self, parameter_bytes: int) -> None:
         """Leave the first bytes of data memory to parameters, and queue rows in the others."""
         self.rows.depth += (self._memory_bytes - parameter_bytes) // self._row_bytes
 
-    def start(self, rows: list[Bytes], instructions: Iterable[Instruction] = ()) -> None:
-        """Send ``rows`` for the infeeds among ``instructions``."""
-        self._clock.process(self._work(rows, _takers(instructions)))
+    def start(self, rows: list[Bytes], instructions: Iterable[Instruction] = (), foresee: bool = False) -> None:
+        """Send ``rows`` for the infeeds among ``instructions``. With ``foresee``, and a place for all of them, they are
+        to be had from :meth:`take`.
+        """
+        self._foreseen = None
+        if foresee and len(rows) <= self.rows.depth:
+            self._foreseen = deque(self._foresee(rows, _takers(instructions)))
+        else:
+            self._clock.process(self._work(rows, _takers(instructions)))
+
+    def take(self, count: int) -> tuple[NDArray[np.int64], Bytes]:
+        """When each of the next rows is at the controller, and the rows, (samples, rows, row bytes)."""
+        assert self._foreseen is not None
+        if count > len(self._foreseen):
+            raise Unforeseen
+        taken = [self._foreseen.popleft() for _ in range(count)]
+        return np.array([cycle for cycle, _ in taken]), np.stack([row for _, row in taken], axis=1)
+
+    def _foresee(self, rows: list[Bytes], labels: Iterator[str]) -> Iterator[tuple[int, Bytes]]:
+        sent = self._clock.cycle
+        for row in rows:
+            self.unit.instruction = next(labels, "")
+            cycles = ceil(row.shape[1] / self._bytes_per_cycle)
+            self.unit.add(BUSY, cycles, row.shape[1])
+            sent += cycles
+            yield sent + self._latency_cycles, row
 
     def _work(self, rows: list[Bytes], labels: Iterator[str]) -> Work:
         for row in rows:

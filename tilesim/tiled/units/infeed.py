@@ -18,6 +18,7 @@ from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host import HostInfeed
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_bursts import BurstStop
 from tilesim.tiled.units.ring_monitor import Transfer
 
 Work = Generator[simpy.Event, Any, None]
@@ -39,7 +40,13 @@ class InfeedEngine:
     """
 
     def __init__(
-        self, clock: Clock, unit: Unit, topology: Topology, data_memory: Memory, host: HostInfeed, stop: RingStop
+        self,
+        clock: Clock,
+        unit: Unit,
+        topology: Topology,
+        data_memory: Memory,
+        host: HostInfeed,
+        stop: RingStop | BurstStop,
     ) -> None:
         self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.forwarded: Fifo[Bytes] = Fifo(clock, FORWARDED_ROWS)
@@ -66,6 +73,9 @@ class InfeedEngine:
             if op.turn:
                 turn = self._passed.reached(TAILS, op.turn)
                 yield from self.unit.wait(turn, Reason.FLAG, partial(self._describe, op))
+            if isinstance(self._stop, BurstStop):
+                yield from self._send(op, self._stop)
+                continue
             transfers = [Transfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
             for row in range(op.total_rows):
                 data = yield from self._row(op, row)
@@ -74,6 +84,29 @@ class InfeedEngine:
                 yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
                 yield self._clock.timeout(1)
                 self.unit.spend(BUSY, moved_bytes=self._row_bytes)
+
+    def _send(self, op: Infeed, stop: BurstStop) -> Work:
+        """Send one transfer after the other, as many of its rows at a time as are foreseen."""
+        for k in range(op.transfers):
+            if op.source == "data":
+                journey = stop.send(op.label, op.to << k, op.rows, self._read_cycles)
+                yield from stop.transmit(self.unit, journey, self._stored(op, k))
+                continue
+            journey = stop.send(op.label, op.to << k, op.rows)
+            if op.source == "host" and self._host.foreseen:
+                come, data = self._host.take(op.rows)
+                yield from stop.transmit(self.unit, journey, data, come)
+            else:
+                for row in range(op.rows):
+                    data = yield from self._row(op, row)
+                    yield from stop.transmit(self.unit, journey, data[:, None])
+
+    def _stored(self, op: Infeed, transfer: int) -> Bytes:
+        """The rows of a transfer from data memory, (1, rows, row bytes)."""
+        start = op.address + transfer * op.rows * self._row_bytes
+        self._data_memory.check(start, start + op.rows * self._row_bytes)
+        found = self._data_memory.bytes[:, start : start + op.rows * self._row_bytes]
+        return found.reshape(len(found), op.rows, self._row_bytes)
 
     def _describe(self, op: Infeed) -> str:
         passed = self._passed.count(TAILS)

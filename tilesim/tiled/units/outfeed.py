@@ -15,6 +15,7 @@ from tilesim.tiled.isa.instructions import Infeed, Outfeed
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host import HostOutfeed
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_bursts import BurstStop, Taken
 
 Work = Generator[simpy.Event, Any, None]
 
@@ -32,7 +33,7 @@ class OutfeedEngine:
         unit: Unit,
         topology: Topology,
         host: HostOutfeed,
-        stop: RingStop,
+        stop: RingStop | BurstStop,
         forwarded: Fifo[Bytes],
         through: Callable[[], None],
     ) -> None:
@@ -44,7 +45,8 @@ class OutfeedEngine:
         self._forwarded = forwarded
         self._through = through
         self._row: simpy.Event | None = None
-        stop.receiver = self
+        if isinstance(stop, RingStop):
+            stop.receiver = self
         clock.process(self._work())
 
     def _work(self) -> Work:
@@ -53,16 +55,25 @@ class OutfeedEngine:
             op: Outfeed | Infeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
             yield from self.unit.begin(op.label)
             for _ in range(op.rows if isinstance(op, Outfeed) else op.total_rows):
-                self._row = self._clock.event()
-                self._stop.poke()
-                packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a result row from the ring")
-                yield self._clock.timeout(1)
+                row = yield from self._take()
                 if isinstance(op, Outfeed):
-                    yield from self._host.receive(op.output, packet.row, op.label)
+                    yield from self._host.receive(op.output, row, op.label)
                 else:
-                    yield from self._forward(packet.row)
-                self.unit.spend(BUSY, moved_bytes=packet.row.shape[1])
+                    yield from self._forward(row)
+                self.unit.spend(BUSY, moved_bytes=row.shape[1])
             self._through()
+
+    def _take(self) -> Generator[simpy.Event, Any, Bytes]:
+        """The next row, in the cycle after it has been taken."""
+        if isinstance(self._stop, BurstStop):
+            taken: Taken = yield from self.unit.wait_on(self._stop.post(1), Reason.FIFO, "a result row from the ring")
+            self.unit.spend(Reason.FIFO.kind, int(taken.cycles[-1]))
+            return taken.rows[:, 0]
+        self._row = self._clock.event()
+        self._stop.poke()
+        packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a result row from the ring")
+        yield self._clock.timeout(1)
+        return packet.row
 
     def _forward(self, row: Bytes) -> Work:
         room = self._forwarded.room()

@@ -210,9 +210,9 @@ class RingStop:
 
     def _transmit(self, packet: Packet) -> None:
         assert self._next is not None
+        self.link.instruction = packet.sender
         self.link.spend(Reason.CREDIT.kind if self.link.waiting else "idle")
         self.link.waiting = None
-        self.link.instruction = packet.sender
         self.link.add(BUSY, 1, packet.row.shape[1])
         self._places -= 1
         self._next.arrive(packet, self.hop_cycles)

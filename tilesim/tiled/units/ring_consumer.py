@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import count
 
+import numpy as np
 import simpy
+from numpy.typing import NDArray
 
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import ByteFilter, Flag
 from tilesim.tiled.isa.instructions import RingConsume
-from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
+from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates_by_round, stretches
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.packer import Packer, steps
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_bursts import Announcement, BurstStop, Taken
 
 
 class RingConsumer(Engine[RingConsume]):
@@ -28,13 +32,18 @@ class RingConsumer(Engine[RingConsume]):
     timing is an assumption.
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop, buffer: Fifo[RingConsume] | None = None) -> None:
+    def __init__(
+        self, tile: Surroundings, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingConsume] | None = None
+    ) -> None:
         self._stop = stop
         self._packer: Packer | None = None
         self._address: int | None = None
         self._taken: simpy.Event | None = None
         super().__init__(tile, unit, Flag.RING_READ_A, buffer)
-        stop.receiver = self
+        if isinstance(stop, RingStop):
+            stop.receiver = self
+        else:
+            stop.commits = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_COMMIT), tile.clock)
 
     def execute(self, op: RingConsume) -> Work:
         yield from self.watch(op.wait)
@@ -43,6 +52,9 @@ class RingConsumer(Engine[RingConsume]):
         held = gates_by_round(nest, op.wait)
         addresses = self.tile.ttu.addresses(nest, op.write.reference).tolist()
         kept = op.filter or ByteFilter(rows=len(addresses), first=0, keep=memories.row_bytes, gap=0)
+        if isinstance(self._stop, BurstStop) and op.filter is None:
+            yield from self._take(self._stop, np.array(addresses), held, rises)
+            return
         self._packer = Packer(kept, len(addresses), len(memories.wide.bytes), memories.row_bytes)
         received = count()
         for step in steps(kept, len(addresses), memories.row_bytes):
@@ -50,16 +62,44 @@ class RingConsumer(Engine[RingConsume]):
             for gate in () if row is None else held.get(row, ()):
                 yield from self.await_flag(gate)
             self._address = None if row is None else addresses[row]
-            if step.takes:
-                yield from self._receive(next(received))
-            else:
+            moved_bytes = 0 if row is None else memories.row_bytes
+            if not step.takes:
                 self._commit()
-            yield self.tile.clock.timeout(1)
-            self.unit.spend(BUSY, moved_bytes=0 if row is None else memories.row_bytes)
+            elif isinstance(self._stop, BurstStop):
+                yield from self._pack(self._stop, moved_bytes)
+            else:
+                yield from self._receive(next(received))
+            if not step.takes or isinstance(self._stop, RingStop):
+                yield self.tile.clock.timeout(1)
+                self.unit.spend(BUSY, moved_bytes=moved_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
+
+    def _take(
+        self, stop: BurstStop, addresses: NDArray[np.int64], held: Mapping[int, list[Gate]], rises: Mapping[int, int]
+    ) -> Work:
+        """Take rows as far as no flag comes in between, and so on."""
+        for rows in stretches(len(addresses), held, rises):
+            for gate in held.get(rows.start, ()):
+                yield from self.await_flag(gate)
+            posted = stop.post(len(rows), commits=True)
+            taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "rows from the ring")
+            self.tile.memories.wide.write_words(addresses[rows.start : rows.stop], taken.rows)
+            self.unit.add_each(Reason.FIFO.kind, taken.cycles, self.tile.memories.row_bytes)
+            self.raise_flag(rises.get(rows.stop, 0))
+
+    def _pack(self, stop: BurstStop, moved_bytes: int) -> Work:
+        """Take a row, and write the one that is complete then, if there is one."""
+        assert self._packer is not None
+        posted = stop.post(1, self._address is not None)
+        taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "a row from the ring")
+        self._packer.take(taken.rows[:, 0])
+        if self._address is not None:
+            self.tile.memories.wide.write_row(self._address, self._packer.packed())
+        self.unit.add_each(Reason.FIFO.kind, taken.cycles, moved_bytes)
 
     def _receive(self, row: int) -> Work:
         """Let the stop hand over the next row."""
+        assert isinstance(self._stop, RingStop)
         self._taken = self.tile.clock.event()
         self._stop.poke()
         yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.sim.clock import Phase
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import RingProduce
-from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates_by_round
+from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates_by_round, stretches
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring import Packet, RingStop
+from tilesim.tiled.units.ring_bursts import Announcement, BurstStop
 from tilesim.tiled.units.ring_monitor import Transfer
 
 ORDINAL = Flag.RING_PRODUCER_A
 """Counts the transfers that have passed a tile's ring stop: who is to be the k-th master there waits for k of them."""
+FETCH_CYCLES = 1
+"""Cycles that it takes to read a row."""
 PASSING = "transfers that pass the tile's ring stop"
 
 
@@ -29,9 +36,12 @@ class RingProducer(Engine[RingProduce]):
     and one row at a time are assumptions.
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, stop: RingStop, buffer: Fifo[RingProduce] | None = None) -> None:
+    def __init__(
+        self, tile: Surroundings, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingProduce] | None = None
+    ) -> None:
         super().__init__(tile, unit, Flag.RING_WRITE, buffer)
         self._stop = stop
+        self._reads = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_PRODUCER), tile.clock)
         stop.on_tail = partial(tile.flags.raise_by, ORDINAL)
 
     def raising(self, flag: Flag) -> list[str]:
@@ -43,6 +53,9 @@ class RingProducer(Engine[RingProduce]):
         rises = Counter(completions(nest, op.produce))
         held = gates_by_round(nest, op.wait)
         addresses = self.tile.ttu.addresses(nest, op.read.reference)
+        if isinstance(self._stop, BurstStop):
+            yield from self._send(op, self._stop, addresses, held, rises)
+            return
         transfer = Transfer(op.label, 0, self._stop.node, op.to)
         for row in range(len(addresses)):
             for gate in held.get(row, ()):
@@ -54,6 +67,23 @@ class RingProducer(Engine[RingProduce]):
             yield self.tile.clock.timeout(1)
             self.unit.spend(BUSY, moved_bytes=self.tile.memories.row_bytes)
             self.raise_flag(rises[row + 1])
+
+    def _send(
+        self,
+        op: RingProduce,
+        stop: BurstStop,
+        addresses: NDArray[np.int64],
+        held: Mapping[int, list[Gate]],
+        rises: Mapping[int, int],
+    ) -> Work:
+        """Send the rows as far as no flag comes in between, and so on."""
+        journey = stop.send(op.label, op.to, len(addresses), FETCH_CYCLES, self._reads)
+        for rows in stretches(len(addresses), held, rises):
+            for gate in held.get(rows.start, ()):
+                yield from self.await_flag(gate)
+            data = self.tile.memories.wide.words(addresses[rows.start : rows.stop], self.tile.memories.row_bytes)
+            yield from stop.transmit(self.unit, journey, data)
+            self.raise_flag(rises.get(rows.stop, 0))
 
     def _claim_port(self) -> Work:
         """Take the wide port for one cycle, the first one that no ring commit has."""

@@ -23,6 +23,7 @@ from tilesim.tiled.units.mesh_in import MeshInEngine
 from tilesim.tiled.units.mesh_out import MeshOutEngine
 from tilesim.tiled.units.narrow_to_wide import NarrowToWideEngine
 from tilesim.tiled.units.ring import RingStop
+from tilesim.tiled.units.ring_bursts import BurstStop
 from tilesim.tiled.units.ring_consumer import RingConsumer
 from tilesim.tiled.units.ring_producer import RingProducer
 from tilesim.tiled.units.ring_queue import RingQueue
@@ -42,7 +43,7 @@ class Tile:
         clock: Clock,
         arbiter: Arbiter,
         topology: Topology,
-        stop: RingStop,
+        stop: RingStop | BurstStop,
         unit: Callable[[str], Unit],
         samples: int,
         raise_fence: Callable[[int], None],
