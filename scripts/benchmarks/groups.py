@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from scripts.benchmarks.instructions import KINDS
 from scripts.benchmarks.material import MaterialError, Say, resnet50, scalesim_python
-from scripts.benchmarks.processes import Subject
+from scripts.benchmarks.processes import ROOT, Subject
 
 HERE = Path(__file__).resolve().parent
+CHIP = "edge-4x4"
 NUMBA = ("numba",)
 LITERT = ("ai_edge_litert",)
 ONNX_RUNTIME = ("onnxruntime",)
@@ -61,15 +63,25 @@ def _model(settings: Settings, name: str) -> str:
     return str(path)
 
 
-def _simulate(label: str, model: str, topology: str = "edge-4x4", **extra: Any) -> dict[str, Any]:
-    return {"label": label, "arguments": {"model": model, "topology": topology, **extra}, "answer": "exact"}
+def _simulate(
+    label: str,
+    model: str,
+    topology: str = CHIP,
+    *,
+    needs: tuple[str, ...] = (),
+    environment: Mapping[str, str] = MappingProxyType({}),
+    **extra: Any,
+) -> Subject:
+    """A run whose outputs are those of the others; of the first layers alone there are no others."""
+    given = {"model": model, "topology": topology, **extra}
+    return Subject(label, "simulate", given, environment, needs, answer="" if "layers" in extra else "exact")
 
 
 def _keywords(settings: Settings) -> list[Subject]:
     model = _model(settings, "mlperf_kws_dscnn")
     return [
-        Subject(**_simulate("keyword spotting on 16 tiles", model)),
-        Subject(**_simulate("keyword spotting on 16 tiles, with a trace", model, trace=True)),
+        _simulate("keyword spotting on 16 tiles", model),
+        _simulate("keyword spotting on 16 tiles, with a trace", model, trace=True),
         *_litert(model),
     ]
 
@@ -83,8 +95,8 @@ def _litert(model: str) -> list[Subject]:
 
 
 def _digits(_settings: Settings) -> list[Subject]:
-    model = str(HERE.parents[1] / "workloads" / "digits.onnx")
-    return [Subject(**_simulate("digits on 1 tile", model, "edge-1x1")), _onnx_runtime(model)]
+    model = str(ROOT / "workloads" / "digits.onnx")
+    return [_simulate("digits on 1 tile", model, "edge-1x1"), _onnx_runtime(model)]
 
 
 def _onnx_runtime(model: str) -> Subject:
@@ -101,7 +113,7 @@ def _mobilenet(settings: Settings) -> list[Subject]:
     model = _model(settings, "coral_tf2_mnv2_ptq")
     return [
         *_both_ways("MobileNetV2 on 16 tiles", model),
-        Subject(**_simulate("MobileNetV2 on 16 tiles, with a trace", model, trace=True)),
+        _simulate("MobileNetV2 on 16 tiles, with a trace", model, trace=True),
         *_litert(model),
     ]
 
@@ -109,8 +121,8 @@ def _mobilenet(settings: Settings) -> list[Subject]:
 def _both_ways(label: str, model: str) -> list[Subject]:
     """With the extra ``fast``, and without."""
     return [
-        Subject(**_simulate(label, model), needs=NUMBA),
-        Subject(**_simulate(f"{label}, without Numba", model), environment=WITHOUT_NUMBA),
+        _simulate(label, model, needs=NUMBA),
+        _simulate(f"{label}, without Numba", model, environment=WITHOUT_NUMBA),
     ]
 
 
@@ -120,10 +132,11 @@ def _resnet(settings: Settings) -> list[Subject]:
 
 
 def _convolution(settings: Settings) -> list[Subject]:
-    python = str(scalesim_python(settings.folder, settings.say))
-    command = (python, str(HERE / "scalesim_subject.py"))
-    ours = _simulate("a convolution on 1 tile", str(HERE / "convolution.yaml"), "edge-1x1", changes=ROOMY)
-    return [Subject(**ours), Subject("SCALE-Sim", arguments={**CONVOLUTION, **SYSTOLIC}, python=command)]
+    command = (str(scalesim_python(settings.folder, settings.say)), str(HERE / "scalesim_subject.py"))
+    return [
+        _simulate("a convolution on 1 tile", str(HERE / "convolution.yaml"), "edge-1x1", changes=ROOMY),
+        Subject("SCALE-Sim", arguments={**CONVOLUTION, **SYSTOLIC}, python=command),
+    ]
 
 
 def _mobilenet_sizes(settings: Settings) -> list[Subject]:
@@ -136,11 +149,8 @@ def _resnet_sizes(settings: Settings) -> list[Subject]:
 
 def _sizes(name: str, model: str, depths: tuple[int, ...]) -> list[Subject]:
     """One network on 1 to 256 tiles, and its first layers on 16."""
-    on_tiles = [Subject(**_simulate(_on(name, tiles), model, changes={"grid": grid})) for tiles, grid in TILES.items()]
-    cut = [
-        {**_simulate(_on(f"first {depth} layers of {name}", 16), model, layers=depth), "answer": ""} for depth in depths
-    ]
-    return [*on_tiles, *(Subject(**each) for each in cut)]
+    whole = [_simulate(_on(name, tiles), model, changes={"grid": grid}) for tiles, grid in TILES.items()]
+    return whole + [_simulate(_on(f"first {depth} layers of {name}", 16), model, layers=depth) for depth in depths]
 
 
 def _on(name: str, tiles: int) -> str:

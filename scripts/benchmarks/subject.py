@@ -61,29 +61,40 @@ def instructions(kind: str, count: int) -> Record:
 
 def litert(model: str, kernels: str) -> Record:
     """LiteRT in one thread, with the ``reference`` kernels or those that it takes by ``default``."""
-    from ai_edge_litert.interpreter import Interpreter, OpResolverType
-
-    resolver = {"reference": OpResolverType.BUILTIN_REF, "default": OpResolverType.AUTO}[kernels]
-    interpreter = Interpreter(model, num_threads=1, experimental_op_resolver_type=resolver)
-    interpreter.allocate_tensors()
-    for details, array in zip(interpreter.get_input_details(), inputs(tilesim.load_network(model)), strict=True):
-        interpreter.set_tensor(details["index"], array)
+    interpreter = litert_interpreter(model, kernels, inputs(tilesim.load_network(model)))
     times = warm(interpreter.invoke)
     outputs = [interpreter.get_tensor(details["index"]) for details in interpreter.get_output_details()]
     return {**times, "answer": hashed(outputs)}
 
 
+def litert_interpreter(model: str, kernels: str, arrays: Sequence[Array]) -> Any:
+    """One that needs only be invoked."""
+    from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+    resolver = {"reference": OpResolverType.BUILTIN_REF, "default": OpResolverType.AUTO}[kernels]
+    interpreter = Interpreter(model, num_threads=1, experimental_op_resolver_type=resolver)
+    interpreter.allocate_tensors()
+    for details, array in zip(interpreter.get_input_details(), arrays, strict=True):
+        interpreter.set_tensor(details["index"], array)
+    return interpreter
+
+
 def onnxruntime(model: str) -> Record:
     """ONNX Runtime in one thread, in its integer form."""
+    infer = onnx_runtime(model, inputs(tilesim.load_network(model)))
+    return {**warm(infer), "answer": hashed(infer())}
+
+
+def onnx_runtime(model: str, arrays: Sequence[Array]) -> Callable[[], list[Array]]:
+    """What computes the outputs of these inputs."""
     import onnxruntime as runtime
 
     options = runtime.SessionOptions()
     options.add_session_config_entry("session.qdqisint8allowed", "1")
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    names = [each.name for each in session.get_inputs()]
-    feed = dict(zip(names, inputs(tilesim.load_network(model)), strict=True))
-    return {**warm(lambda: session.run(None, feed)), "answer": hashed(session.run(None, feed))}
+    feed = dict(zip([each.name for each in session.get_inputs()], arrays, strict=True))
+    return lambda: list(session.run(None, feed))
 
 
 def timed(call: Callable[[], T]) -> tuple[T, Record]:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from scripts.benchmarks import __main__ as bench
+from scripts.benchmarks import groups
 from scripts.benchmarks.groups import GROUPS, Group, Ratio, Settings
 from scripts.benchmarks.material import MaterialError, scalesim_python
 from scripts.benchmarks.measured import agree, measured, median, quotient
@@ -78,6 +79,19 @@ def test_outputs_that_must_be_the_same_are_compared() -> None:
     rounds = {"a": [{"answer": "x"}, {"answer": "x"}], "b": [{"error": "no"}], "c": [{"answer": "z"}]}
     assert agree(subjects, rounds)
     assert not agree(subjects, {**rounds, "b": [{"answer": "y"}]})
+
+
+@pytest.mark.parametrize("group", GROUPS.values(), ids=GROUPS)
+def test_ratios_are_of_subjects_that_there_are(group: Group, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mlperf_kws_dscnn", "coral_tf2_mnv2_ptq"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.tflite").touch()
+    monkeypatch.setattr(groups, "resnet50", lambda *_: Path("resnet50.onnx"))
+    monkeypatch.setattr(groups, "scalesim_python", lambda *_: Path("python"))
+    labels = [subject.label for subject in group.subjects(Settings(tmp_path, tmp_path, silent))]
+    assert len(set(labels)) == len(labels)
+    assert {label for ratio in group.ratios for label in (ratio.over, ratio.under)} <= set(labels)
+    assert group.ratios
 
 
 def test_a_group_without_its_material_is_left_out(tmp_path: Path) -> None:

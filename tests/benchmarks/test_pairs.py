@@ -14,10 +14,10 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import tilesim
-from scripts.benchmarks.groups import COUNTS, HERE, ROOMY
+from scripts.benchmarks.groups import CHIP, COUNTS, HERE, ROOMY
 from scripts.benchmarks.instructions import KINDS, repeated
 from scripts.benchmarks.material import MaterialError, resnet50
-from scripts.benchmarks.subject import inputs
+from scripts.benchmarks.subject import inputs, litert_interpreter, onnx_runtime
 from tests.test_digits import MODEL as DIGITS
 from tilesim.network.evaluate import evaluate
 from tilesim.tiled.isa.program import Program
@@ -25,8 +25,7 @@ from tilesim.tiled.isa.program import Program
 pytestmark = pytest.mark.benchmark
 SMALL = ("mlperf_kws_dscnn", "mlperf_resnet8")
 BIG = "coral_tf2_mnv2_ptq"
-CHIP = "edge-4x4"
-KERNELS = {"BUILTIN_REF": "ref", "AUTO": "xnn"}
+KERNELS = {"reference": "ref", "default": "xnn"}
 """LiteRT's kernels, and whose recorded outputs are theirs."""
 NEAR = 2
 """Steps of the last bit by which the default kernels may differ from one processor to another."""
@@ -59,19 +58,13 @@ def test_simulate(benchmark: BenchmarkFixture, models: Path, name: str, trace: b
 @pytest.mark.parametrize("kernels", KERNELS)
 @pytest.mark.parametrize("name", [*SMALL, BIG])
 def test_litert(benchmark: BenchmarkFixture, models: Path, name: str, kernels: str) -> None:
-    litert = pytest.importorskip("ai_edge_litert.interpreter", reason="the extra bench is not installed")
+    pytest.importorskip("ai_edge_litert", reason="the extra bench is not installed")
     io = np.load(models / name / "io.npz")
-    interpreter = litert.Interpreter(
-        str(models / name / "model.tflite"),
-        num_threads=1,
-        experimental_op_resolver_type=getattr(litert.OpResolverType, kernels),
-    )
-    interpreter.allocate_tensors()
-    interpreter.set_tensor(interpreter.get_input_details()[0]["index"], io["s0_in0"])
+    interpreter = litert_interpreter(str(models / name / "model.tflite"), kernels, [io["s0_in0"]])
     measured(benchmark, name, interpreter.invoke)
     output = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])
     difference = np.abs(output.astype(int) - io[f"s0_out0_{KERNELS[kernels]}"].astype(int))
-    assert difference.max() <= (0 if kernels == "BUILTIN_REF" else NEAR)
+    assert difference.max() <= (0 if kernels == "reference" else NEAR)
 
 
 @pytest.mark.parametrize("runtime", ["tilesim", "ONNX Runtime"])
@@ -102,13 +95,8 @@ def outputs_of(runtime: str, model: Path, data: Any, chip: str) -> Callable[[], 
     if runtime == "tilesim":
         program = compiled(model, chip)
         return lambda: tilesim.simulate(program, [data]).outputs[0]
-    ort = pytest.importorskip("onnxruntime")
-    options = ort.SessionOptions()
-    options.add_session_config_entry("session.qdqisint8allowed", "1")
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    feed = {session.get_inputs()[0].name: data}
-    return lambda: session.run(None, feed)[0]
+    infer = onnx_runtime(str(model), [data])
+    return lambda: infer()[0]
 
 
 def test_a_convolution(benchmark: BenchmarkFixture) -> None:
