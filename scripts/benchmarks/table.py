@@ -71,10 +71,10 @@ def _goal(each: Found) -> str:
 
 
 def seconds(value: float) -> str:
-    """Three digits of a time, in seconds or milliseconds."""
+    """Three digits of a time, in seconds, ms or us."""
     if value >= 1:
         return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
-    return f"{value * 1e3:.3g} ms"
+    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
 
 
 def _times(ratio: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from scripts.benchmarks import __main__ as bench
-from scripts.benchmarks import groups
+from scripts.benchmarks import groups, material
 from scripts.benchmarks.groups import GROUPS, Group, Ratio, Settings
 from scripts.benchmarks.material import MaterialError, scalesim_python
 from scripts.benchmarks.measured import agree, measured, median, quotient
@@ -108,6 +109,19 @@ def test_an_environment_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         scalesim_python(tmp_path, silent)
 
 
+def test_resnet50_is_made_once_and_again_when_its_maker_is_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    maker, said = tmp_path / "maker.py", list[str]()
+    maker.write_text("import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('made')")
+    monkeypatch.setattr(material, "MAKER", maker)
+    for _ in range(2):
+        assert material.resnet50(tmp_path, said.append).read_text() == "made"
+    assert said == ["making ResNet-50"]
+    os.utime(tmp_path / "resnet50.onnx", (0, 0))
+    maker.write_text("import sys; sys.exit('no luck')")
+    with pytest.raises(MaterialError, match="^can't make ResNet-50: no luck$"):
+        material.resnet50(tmp_path, said.append)
+
+
 def test_the_table() -> None:
     size = {"instructions": 1500, "compile_seconds": 1.25, "peak_bytes": 98_765_432}
     group = Group(
@@ -134,7 +148,7 @@ def test_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.00012345, "0.123 ms"), (0.1234, "123 ms"), (12.345, "12.3 s"), (12345.6, "12,346 s")]
+    ("value", "shown"), [(0.00012345, "123 us"), (0.1234, "123 ms"), (12.345, "12.3 s"), (12345.6, "12,346 s")]
 )
 def test_three_digits(value: float, shown: str) -> None:
     assert seconds(value) == shown

@@ -5,6 +5,7 @@ Without it each runs once, to see that what is timed is right; the big ones only
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from tests.test_digits import MODEL as DIGITS
 from tilesim.network.evaluate import evaluate
 from tilesim.tiled.isa.program import Program
 
-pytestmark = pytest.mark.benchmark
+pytestmark = pytest.mark.benchmark(timer=time.process_time)  # as scripts/bench does
 SMALL = ("mlperf_kws_dscnn", "mlperf_resnet8")
 BIG = "coral_tf2_mnv2_ptq"
 KERNELS = {"reference": "ref", "default": "xnn"}
