@@ -118,7 +118,7 @@ def test_resnet50_is_made_once_and_again_when_its_maker_is_new(tmp_path: Path, m
     assert said == ["making ResNet-50"]
     os.utime(tmp_path / "resnet50.onnx", (0, 0))
     maker.write_text("import sys; sys.exit('no luck')")
-    with pytest.raises(MaterialError, match="^can't make ResNet-50: no luck$"):
+    with pytest.raises(MaterialError, match=r"^can't make ResNet-50: no luck$"):
         material.resnet50(tmp_path, said.append)
 
 
