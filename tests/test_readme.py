@@ -44,7 +44,7 @@ def test_it_lists_every_directive_and_instruction() -> None:
 def test_no_command_is_left_out() -> None:
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     commands = [line.split("#")[0].split() for kind, body in blocks if kind == "sh" for line in body.splitlines()]
-    assert commands == [["./scripts/run"], ["./scripts/test"]]
+    assert commands == [["./scripts/run"], ["./scripts/test"], ["./scripts/bench", "--quick"]]
     assert {kind for kind, _ in blocks} == {"text", "sh", "console", "yaml", "python"}
 
 

@@ -1,0 +1,97 @@
+"""Subjects in fresh processes, one after the other: first of one, then of the next, and round again."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Something that is timed: what :mod:`~scripts.benchmarks.subject` calls it, with what arguments.
+
+    ``needs`` are packages without which it is left out; those of ``answer`` that are one word must give the same
+    outputs to the last bit. ``python`` is another interpreter with a script that prints the record.
+    """
+
+    label: str
+    kind: str = "simulate"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    answer: str = ""
+    python: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> list[str]:
+        """What starts its process."""
+        if self.python:
+            return [*self.python, json.dumps(dict(self.arguments))]
+        return [sys.executable, "-m", "scripts.benchmarks.subject", self.kind, json.dumps(dict(self.arguments))]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How often each subject is run, after how many seconds a group has no further round, when a process is ended."""
+
+    rounds: int
+    budget_seconds: float
+    limit_seconds: float
+
+
+def one_core() -> None:
+    """Keep this process and its children on one core, with one thread each."""
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    if sys.platform == "linux":
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def interleaved(subjects: Sequence[Subject], patience: Patience, say: Callable[[str], None]) -> dict[str, list[Record]]:
+    """The records of all subjects by their labels, round by round; one that fails is not tried again."""
+    records: dict[str, list[Record]] = {subject.label: [] for subject in subjects}
+    start = time.monotonic()
+    for turn in range(patience.rounds):
+        for subject in subjects:
+            if not any("error" in record for record in records[subject.label]):
+                record = ran(subject, patience.limit_seconds)
+                records[subject.label].append(record)
+                say(f"{subject.label}, round {turn + 1}: {record.get('error') or '{seconds:.3f} s'.format(**record)}")
+        if time.monotonic() - start > patience.budget_seconds:
+            break
+    return records
+
+
+def ran(subject: Subject, limit_seconds: float) -> Record:
+    """The record of a subject in a fresh process; with ``error`` in it if there is none."""
+    if missing := [name for name in subject.needs if importlib.util.find_spec(name) is None]:
+        return {"error": f"{' and '.join(missing)} is not installed"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **subject.environment}
+    try:
+        done = subprocess.run(  # noqa: S603  (our own subjects)
+            subject.command,
+            env=environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=limit_seconds,
+            check=True,
+        )
+        record: Record = json.loads(done.stdout.splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        return {"error": f"took more than {limit_seconds:g} s"}
+    except subprocess.CalledProcessError as error:
+        return {"error": (error.stderr.strip().splitlines() or [f"exit status {error.returncode}"])[-1]}
+    return record

@@ -1,0 +1,88 @@
+"""Measurements as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Found = Mapping[str, Any]
+
+
+def markdown(document: Found) -> str:
+    """The whole document: ratios, what an instruction costs, sizes, where it was measured, and what could not be."""
+    groups = document["groups"]
+    parts = [
+        _table(("what", "takes", "compared with", "takes", "ratio", "goal"), _ratios(groups)),
+        _table(("one instruction more", "takes", "goal"), _instructions(groups)),
+        _table(("network", "instructions", "compile", "simulate", "peak memory", "cycles"), _sizes(groups)),
+        f"Measured on {document['date']} on one core of {document['processor']}, with {_versions(document)}.\n",
+        "".join(f"- {line}\n" for line in _missing(groups)),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _ratios(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
+    for group in groups:
+        for each in group["ratios"]:
+            if "ratio" in each:
+                over, under = group["subjects"][each["over"]], group["subjects"][each["under"]]
+                took = [_took(one, "cycles" in over and "cycles" in under) for one in (over, under)]
+                yield each["over"], took[0], each["under"], took[1], _times(each["ratio"]), _goal(each)
+
+
+def _took(subject: Found, cycles: bool) -> str:
+    return seconds(subject["seconds"]) + (f" for {subject['cycles']:,} cycles" if cycles else "")
+
+
+def _instructions(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
+    for group in groups:
+        for each in group["ratios"]:
+            if "seconds_each" in each:
+                yield each["over"].split()[1], f"{each['seconds_each'] * 1e6:.0f} us", _goal(each)
+
+
+def _sizes(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
+    for group in groups:
+        for label, each in group["subjects"].items() if group["sizes"] else ():
+            if "error" not in each:
+                yield (
+                    label, f"{each['instructions']:,}", seconds(each["compile_seconds"]), seconds(each["seconds"]),
+                    f"{each['peak_bytes'] / 1e6:,.0f} MB", f"{each['cycles']:,}",
+                )  # fmt: skip
+
+
+def _missing(groups: Sequence[Found]) -> Iterator[str]:
+    for group in groups:
+        if "skipped" in group:
+            yield f"{group['name']} was left out: {group['skipped']}"
+        if not group["exact"]:
+            yield f"{group['name']}: outputs differ that must be the same"
+        for label, each in group["subjects"].items():
+            if "error" in each:
+                yield f"{label}: {each['error']}"
+
+
+def _versions(document: Found) -> str:
+    return ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+
+
+def _goal(each: Found) -> str:
+    return f"≤ {each['goal']}" if each["goal"] else ""
+
+
+def seconds(value: float) -> str:
+    """Three digits of a time, in seconds, ms or us."""
+    if value >= 1:
+        return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
+    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.3g}" if ratio < 1000 else f"{ratio:,.0f}"
+
+
+def _table(header: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> str:
+    """A table, the words of its first column on the left and all else on the right; none if it has no rows."""
+    lines = list(rows)
+    rule = ("---", *("---:" for _ in header[1:]))
+    return "".join(f"| {' | '.join(line)} |\n" for line in (header, rule, *lines)) if lines else ""
