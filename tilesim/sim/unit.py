@@ -101,7 +101,7 @@ class Unit:
             self.moved[self.instruction] += moved_bytes
 
     def add_each(self, wait: str, cycles: NDArray[np.int64], moved_bytes: int = 0) -> None:
-        """Book a cycle of work, in which ``moved_bytes`` were moved, in each of the ``cycles``, and the ``wait`` before."""
+        """Book each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
         if self._recorder is not None:
             for cycle in cycles.tolist():
                 self.spend(wait, cycle)

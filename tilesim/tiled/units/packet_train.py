@@ -16,7 +16,7 @@ UNKNOWN = NEVER >> 1
 
 
 class PacketTrain:
-    """The ``rows`` packets that ``label`` sends from ``node`` to the stops in the bitmap ``to``, on a ring of ``nodes``.
+    """The ``rows`` packets that ``label`` sends from ``node``, one of ``nodes``, to the stops in the bitmap ``to``.
 
     ``times[p, k]``: when packet k is handled p stops after ``node``: sent, forwarded or taken. A packet is ready to be
     sent ``gap_cycles`` after the one before has left, and not before ``ready[k]``; at the position of a destination it
