@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 
 NEVER = 1 << 62
 """A cycle after every run."""
 
 
 class Intervals:
-    """Cycles in which a client has the port: sorted, disjoint [start, end)."""
+    """Cycles in which a client has the port: sorted, disjoint [start, end).
+
+    The other cycles are free slots, numbered through from a cycle on that is the same for all questions: with
+    ``before`` cycles taken before an interval, the slots before it are those up to ``start - before``.
+    """
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self._forgotten = 0
+        self._before: list[int] = []
+        self._slots: list[int] = []
 
     def append(self, start: int, end: int) -> None:
         if self.ends and self.ends[-1] == start:
@@ -21,6 +29,11 @@ class Intervals:
         else:
             self.starts.append(start)
             self.ends.append(end)
+
+    def extend(self, cycles: Iterable[int]) -> None:
+        """Append single cycles, in order."""
+        for cycle in cycles:
+            self.append(cycle, cycle + 1)
 
     def repeat(self, pattern: Intervals, start: int, period: int, times: int) -> None:
         """Append ``pattern``, which lasts ``period`` cycles, ``times`` times from ``start`` on."""
@@ -36,13 +49,24 @@ class Intervals:
         k = bisect_right(self.ends, cycle)
         return [max(start, cycle) for start in self.starts[k : k + 1]] + self.starts[k + 1 :], self.ends[k:]
 
+    def between(self, cycle: int, end: int) -> Iterator[tuple[int, int]]:
+        """What lies in [cycle, end), cut to it."""
+        first, last = bisect_right(self.ends, cycle), bisect_left(self.starts, end)
+        for k in range(first, last):
+            yield max(self.starts[k], cycle), min(self.ends[k], end)
+
     def cut(self, cycle: int) -> None:
         """Forget everything from ``cycle`` on."""
-        while self.starts and self.starts[-1] >= cycle:
-            self.starts.pop()
-            self.ends.pop()
-        if self.ends and self.ends[-1] > cycle:
+        kept = bisect_left(self.starts, cycle)
+        del self.starts[kept:], self.ends[kept:], self._before[kept:], self._slots[kept:]
+        if kept and self.ends[-1] > cycle:
             self.ends[-1] = cycle
+
+    def prune(self, cycle: int) -> None:
+        """Forget what ended before ``cycle``; nobody asks for it again."""
+        past = bisect_left(self.ends, cycle)
+        self._forgotten += sum(self.ends[:past]) - sum(self.starts[:past])
+        del self.starts[:past], self.ends[:past], self._before[:past], self._slots[:past]
 
     def at(self, cycle: int) -> tuple[bool, int]:
         """Whether the port is taken in ``cycle``, and the next cycle in which that changes."""
@@ -50,6 +74,31 @@ class Intervals:
         if k >= 0 and cycle < self.ends[k]:
             return True, self.ends[k]
         return False, self.starts[k + 1] if k + 1 < len(self.starts) else NEVER
+
+    def slots_before(self, cycle: int) -> int:
+        """The number of the first free slot from ``cycle`` on."""
+        k = bisect_right(self.starts, cycle) - 1
+        if k < 0:
+            return cycle - self._forgotten
+        self._count()
+        return cycle - self._before[k] - min(cycle, self.ends[k]) + self.starts[k]
+
+    def slot(self, number: int) -> int:
+        """The cycle of a free slot."""
+        self._count()
+        k = bisect_right(self._slots, number) - 1
+        return number + (self._before[k] + self.ends[k] - self.starts[k] if k >= 0 else self._forgotten)
+
+    def _count(self) -> None:
+        """Bring the counts of free slots up to date with what has been appended."""
+        before, starts, ends, k = self._before, self.starts, self.ends, len(self._before)
+        if k == len(starts):
+            return
+        total = before[-1] + ends[k - 1] - starts[k - 1] if k else self._forgotten
+        for start, end in zip(starts[k:], ends[k:], strict=True):
+            before.append(total)
+            self._slots.append(start - total)
+            total += end - start
 
 
 class Port:
@@ -64,6 +113,10 @@ class Port:
         self.capacity = capacity
         self.taken = [Intervals() for _ in range(ranks)]
 
+    def above(self, rank: int, cycle: int) -> list[Intervals]:
+        """What those above ``rank`` take that have any access at or after ``cycle``."""
+        return [taken for taken in self.taken[:rank] if taken.ends and taken.ends[-1] > cycle]
+
     def free(self, rank: int, cycle: int) -> tuple[int, int]:
         """How many accesses those above ``rank`` leave in ``cycle``, and until when that stays so.
 
@@ -71,8 +124,13 @@ class Port:
         """
         free, until = self.capacity, NEVER
         for higher in self.taken[:rank]:
-            if higher.starts:
+            if higher.ends and higher.ends[-1] > cycle:
                 taken, change = higher.at(cycle)
                 free -= taken
                 until = min(until, change)
         return max(free, 0), until
+
+    def prune(self, cycle: int) -> None:
+        """Forget all accesses before ``cycle``."""
+        for taken in self.taken:
+            taken.prune(cycle)
