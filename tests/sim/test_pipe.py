@@ -136,6 +136,7 @@ def test_a_pipe_is_the_toy_in_jumps(rig: Rig, changes: list[tuple[int, int | Non
     check_advance(rig, now, rig.toy_ends(now)[-1])
     assert rig.pipe.written == rig.pipe.groups
     assert rig.toy.done
+    rig.pipe.deliver()
     assert rig.moved == list(range(len(rig.groups)))
 
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.backlog import Backlog, backlog
 from tilesim.sim.leap import Leap, Place, Totals, leap
-from tilesim.sim.port import NEVER, Intervals, Port
+from tilesim.sim.port import NEVER, Change, Intervals, Port
 
 Counts = NDArray[np.int64]
 
@@ -140,8 +140,8 @@ class Pipe:
     ``issue`` names the ports of an issue read (all or none), ``extra`` that of an extra read, ``write`` that of a
     write. Of ``read_every`` groups the first needs the ports of its issue reads, of ``write_every`` the last that of
     its writes; both are powers of two. Flags may hold both stages: groups from ``limit`` on are not read, those from
-    ``write_limit`` on not written. ``move(first, end)`` is called in order as groups get written; it carries their
-    data. ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``.
+    ``write_limit`` on not written. ``move(first, end)`` carries the data of groups that have been written, in order.
+    ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``.
     """
 
     def __init__(
@@ -181,6 +181,8 @@ class Pipe:
         self._totals = Totals(costs.extras, costs.issues, costs.writes, costs.apart, depth) if leaps else None
         self._state = self._loaded(_State(cycle))
         self._planned: tuple[_State, _Log] | None = None
+        self._delivered = 0
+        self.retold: list[tuple[Slot, Change]] = []
 
     @property
     def shares_port(self) -> bool:
@@ -190,6 +192,11 @@ class Pipe:
     @property
     def written(self) -> int:
         return self._state.written
+
+    @property
+    def cycle(self) -> int:
+        """Up to when everything has happened: it won't ask for what others did before."""
+        return self._state.cycle
 
     def hold(self, cycle: int, limit: int) -> None:
         """From ``cycle`` on, groups from ``limit`` on are not read; what came before stays as it was."""
@@ -202,19 +209,25 @@ class Pipe:
         self.write_limit = limit
 
     def advance(self, cycle: int) -> None:
-        """Let everything happen that happens before ``cycle``."""
+        """Let everything happen that happens before ``cycle``; data follow in :meth:`deliver`."""
+        if self._state.cycle == cycle:
+            return
         if self._planned is not None and self._planned[0].cycle == cycle:
             state, log = self._planned
         else:
             state, log = self._state.copy(), []
             self._run(state, cycle, self.groups, log, self._totals)
         self._planned = None
-        before, self._state = self._state.written, state
+        self._state = state
         for activity, cycles in self._spans(log):
             if cycles:
                 self._book(activity, cycles)
-        if state.written > before:
-            self._move(before, state.written)
+
+    def deliver(self) -> None:
+        """Carry the data of what has been written. Nobody may look at them before somebody hears of it."""
+        if self._state.written > self._delivered:
+            self._move(self._delivered, self._state.written)
+            self._delivered = self._state.written
 
     def forget_plan(self) -> None:
         """What was planned won't happen like that: somebody has taken an access."""
@@ -223,8 +236,9 @@ class Pipe:
     def plan(self, publish: Sequence[Slot] = ()) -> int | None:
         """When ``target`` groups will have been written, if nothing changes; None: never.
 
-        The ports in ``publish`` are told all accesses to come, for the clients below. Extra reads are not among them: a
-        pipe that has some, or that writes where it reads, must be the lowest client of that port.
+        The ports in ``publish`` are told all accesses to come, for the clients below; ``retold`` says where that is
+        something new. Extra reads are not among them: a pipe that has some, or that writes where it reads, must be the
+        lowest client of that port.
         """
         state = self._state.copy()
         log: _Log = []
@@ -234,8 +248,8 @@ class Pipe:
         if publish:
             rest: _Log = []
             self._run(state.copy(), NEVER, self.groups, rest)
-            for slot in publish:
-                self._publish(slot, log + rest)
+            changes = [(slot, self._publish(slot, log + rest)) for slot in publish]
+            self.retold = [(slot, change) for slot, change in changes if change is not Change.NONE]
         return state.cycle if reached else None
 
     def _run(self, state: _State, until: int, target: int, log: _Log, totals: Totals | None = None) -> None:
@@ -447,9 +461,8 @@ class Pipe:
             else:
                 yield from ((activity, cycles * times) for activity, cycles in steps)
 
-    def _publish(self, slot: Slot, log: _Log) -> None:
-        taken, start = slot.port.taken[slot.rank], self._state.cycle
-        taken.cut(start)
+    def _publish(self, slot: Slot, log: _Log) -> Change:
+        taken, start = Intervals(), self._state.cycle
         for stretch in log:
             assert isinstance(stretch, _Stretch)
             steps, times = stretch
@@ -461,6 +474,7 @@ class Pipe:
                 at += cycles
             taken.repeat(pattern, start, at, times)
             start += at * times
+        return slot.port.taken[slot.rank].replace(self._state.cycle, taken)
 
     def _loaded(self, state: _State) -> _State:
         state.extras, state.issues, state.writes = (column[0] for column in self._costs)

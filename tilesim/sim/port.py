@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from itertools import accumulate, islice
+from operator import sub
 
 NEVER = 1 << 62
 """A cycle after every run."""
+
+CROWD = 256
+"""Intervals that a client may keep of its past without a look whether anybody needs them."""
+
+_Spans = tuple[list[int], list[int]]
+
+
+class Change(Enum):
+    """What is new in what a client tells of its accesses: nothing, more of them, later, or anything else."""
+
+    NONE = auto()
+    MORE = auto()
+    OTHER = auto()
 
 
 class Intervals:
@@ -22,6 +38,12 @@ class Intervals:
         self._forgotten = 0
         self._before: list[int] = []
         self._slots: list[int] = []
+        self._most = CROWD
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it is time to forget some of the past."""
+        return len(self.starts) > self._most
 
     def append(self, start: int, end: int) -> None:
         if self.ends and self.ends[-1] == start:
@@ -34,6 +56,16 @@ class Intervals:
         """Append single cycles, in order."""
         for cycle in cycles:
             self.append(cycle, cycle + 1)
+
+    def replace(self, cycle: int, others: Intervals) -> Change:
+        """From ``cycle`` on, take what ``others`` do instead."""
+        before, after = self.since(cycle), (others.starts, others.ends)
+        if before == after:
+            return Change.NONE
+        self.cut(cycle)
+        for start, end in zip(*after, strict=True):
+            self.append(start, end)
+        return Change.MORE if _goes_on(before, after) else Change.OTHER
 
     def repeat(self, pattern: Intervals, start: int, period: int, times: int) -> None:
         """Append ``pattern``, which lasts ``period`` cycles, ``times`` times from ``start`` on."""
@@ -67,6 +99,7 @@ class Intervals:
         past = bisect_left(self.ends, cycle)
         self._forgotten += sum(self.ends[:past]) - sum(self.starts[:past])
         del self.starts[:past], self.ends[:past], self._before[:past], self._slots[:past]
+        self._most = max(CROWD, 2 * len(self.starts))
 
     def at(self, cycle: int) -> tuple[bool, int]:
         """Whether the port is taken in ``cycle``, and the next cycle in which that changes."""
@@ -95,10 +128,14 @@ class Intervals:
         if k == len(starts):
             return
         total = before[-1] + ends[k - 1] - starts[k - 1] if k else self._forgotten
-        for start, end in zip(starts[k:], ends[k:], strict=True):
-            before.append(total)
-            self._slots.append(start - total)
-            total += end - start
+        before.extend(islice(accumulate(map(sub, ends[k:], starts[k:]), initial=total), len(starts) - k))
+        self._slots.extend(map(sub, starts[k:], before[k:]))
+
+
+def _goes_on(before: _Spans, after: _Spans) -> bool:
+    """Whether what was taken ``before`` still is, and at most more, later."""
+    (starts, ends), (new_starts, new_ends), n = before, after, len(before[0])
+    return not n or (starts == new_starts[:n] and ends[:-1] == new_ends[: n - 1] and new_ends[n - 1] >= ends[-1])
 
 
 class Port:
@@ -129,8 +166,3 @@ class Port:
                 free -= taken
                 until = min(until, change)
         return max(free, 0), until
-
-    def prune(self, cycle: int) -> None:
-        """Forget all accesses before ``cycle``."""
-        for taken in self.taken:
-            taken.prune(cycle)
