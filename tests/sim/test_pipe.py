@@ -98,7 +98,10 @@ RUNS = st.lists(st.tuples(COSTS, st.integers(1, 12)), min_size=1, max_size=3)
 MOST_GROUPS = 36
 APART = st.lists(st.integers(1, 4), min_size=MOST_GROUPS, max_size=MOST_GROUPS)
 LIMIT = st.none() | st.integers(0, 20)
-BUSY = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 6)), max_size=4).map(spans)
+TRAINS = st.tuples(st.integers(0, 20), st.integers(1, 3), st.integers(1, 3), st.integers(0, 30)).map(
+    lambda train: spans([(train[0] + train[1], train[2])] + [train[1:3]] * train[3])
+)
+BUSY = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 6)), max_size=4).map(spans) | TRAINS
 RIGS = st.builds(
     Rig,
     groups=RUNS.map(lambda runs: [cost for cost, times in runs for _ in range(times)]),
@@ -136,6 +139,7 @@ def test_a_pipe_is_the_toy_in_jumps(rig: Rig, changes: list[tuple[int, int | Non
     check_advance(rig, now, rig.toy_ends(now)[-1])
     assert rig.pipe.written == rig.pipe.groups
     assert rig.toy.done
+    rig.pipe.deliver()
     assert rig.moved == list(range(len(rig.groups)))
 
 
@@ -208,6 +212,25 @@ def test_skipping_periods_takes_few_steps(apart: list[int], every: tuple[int, in
     assert rig.pipe.plan() == end
     rig.pipe.advance(end)
     assert len(rig.booked) < 500
+
+
+@pytest.mark.parametrize(
+    ("costs", "end"),
+    [
+        ((0, 9, 4), 9000 + 1000 + 4),  # reads never wait for the queue, and lose every access of the others
+        ((2, 9, 4), 11_000 + 1000 + 4),
+        ((0, 4, 9), 4 + 9000),  # writes never wait for a group: the others cost nothing
+        ((3, 1, 9), 4 + 9000),
+    ],
+)
+def test_a_train_of_accesses_is_crossed_in_few_steps(costs: Group, end: int) -> None:
+    rig = Rig([costs] * 1000, depth=2, taken={"wide": [(at, at + 1) for at in range(100, 5100, 5)]})
+    assert rig.pipe.plan() == end
+    rig.pipe.advance(end // 2)
+    rig.pipe.advance(end)
+    assert rig.pipe.written == rig.pipe.groups
+    assert sum(cycles for _, cycles in rig.booked) == end
+    assert len(rig.booked) < 60
 
 
 @pytest.mark.parametrize(

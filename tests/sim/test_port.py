@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.sim.port import NEVER, Intervals, Port
+from tilesim.sim.port import CROWD, NEVER, Change, Intervals, Port
 
 SPANS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
 
@@ -63,3 +63,77 @@ def test_a_repeated_pattern_is_the_pattern_again_and_again() -> None:
     assert found.since(14) == ([14, 17, 21], [15, 19, 22])
     assert found.since(15) == ([17, 21], [19, 22])
     assert found.since(22) == ([], [])
+
+
+@given(SPANS, st.integers(0, 30), st.integers(0, 12), SPANS)
+def test_free_slots_are_numbered_through(
+    spans: list[tuple[int, int]], cut: int, pruned: int, more: list[tuple[int, int]]
+) -> None:
+    """Whatever is cut, appended and forgotten between two questions."""
+    intervals, cycles = taken(spans)
+    check_slots(intervals, cycles, 0)
+    intervals.cut(cut)
+    cycles = {cycle for cycle in cycles if cycle < cut}
+    check_slots(intervals, cycles, 0)
+    for start, end in zip(*(_shifted(taken(more)[0], 60)), strict=True):
+        intervals.append(start, end)
+        cycles |= set(range(start, end))
+    intervals.prune(pruned)
+    check_slots(intervals, cycles, pruned)
+
+
+def check_slots(intervals: Intervals, cycles: set[int], since: int) -> None:
+    free = [cycle for cycle in range(120) if cycle not in cycles]
+    for cycle in range(since, 110):
+        number = sum(each < cycle for each in free)
+        assert intervals.slots_before(cycle) == number
+        assert cycle in cycles or intervals.slot(number) == cycle
+
+
+def _shifted(intervals: Intervals, by: int) -> tuple[list[int], list[int]]:
+    return [start + by for start in intervals.starts], [end + by for end in intervals.ends]
+
+
+@given(SPANS, SPANS, st.integers(0, 30))
+def test_what_is_told_anew_replaces_what_was_told(
+    old: list[tuple[int, int]], new: list[tuple[int, int]], cycle: int
+) -> None:
+    told, cycles = taken(old)
+    (starts, ends), (_, later) = _shifted(taken(new)[0], cycle), taken(new)
+    others = Intervals()
+    for start, end in zip(starts, ends, strict=True):
+        others.append(start, end)
+    later = {each + cycle for each in later}
+    past, before = {each for each in cycles if each < cycle}, {each for each in cycles if each >= cycle}
+    change = told.replace(cycle, others)
+    assert {
+        each for start, end in zip(told.starts, told.ends, strict=True) for each in range(start, end)
+    } == past | later
+    assert (change is Change.NONE) == (before == later)
+    if change is Change.MORE:
+        assert before < later
+        assert not before or min(later - before) > max(before)
+
+
+def test_more_of_the_same_is_not_another_thing() -> None:
+    told, others = Intervals(), Intervals()
+    others.extend([3, 4, 7])
+    assert told.replace(2, others) is Change.MORE
+    others.extend([8, 11])
+    assert told.replace(2, others) is Change.MORE
+    assert told.replace(2, others) is Change.NONE
+    assert list(told.between(4, 8)) == [(4, 5), (7, 8)]
+    others.cut(8)
+    assert told.replace(2, others) is Change.OTHER
+
+
+def test_a_crowd_is_rare() -> None:
+    """Forgetting is not asked for again before as much has come again."""
+    told = Intervals()
+    told.extend(range(0, 2 * CROWD, 2))
+    assert not told.crowded
+    told.extend([2 * CROWD])
+    assert told.crowded
+    told.prune(1)
+    assert not told.crowded
+    assert len(told.starts) == CROWD + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tilesim.sim.alarm import Alarm
 from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.pipe import Pipe, Slot
-from tilesim.sim.port import Port
+from tilesim.sim.port import Change, Port
 
 
 @dataclass(eq=False)
@@ -70,10 +70,21 @@ class Arbiter:
         now = self._clock.cycle
         if not slot.port.free(slot.rank, now)[0]:
             raise AssertionError(f"{slot.port.name} has no access left in cycle {now} for rank {slot.rank}")
-        slot.port.taken[slot.rank].append(now, now + 1)
-        for rank, client in self._at[slot.port].items():
-            if rank > slot.rank:
-                self._delay(client)
+        self.announce(slot, (now,))
+
+    def announce(self, slot: Slot, cycles: Iterable[int]) -> None:
+        """Make single accesses in ``cycles``, in order, none of them past; all above ``slot`` will leave them to it."""
+        taken = slot.port.taken[slot.rank]
+        taken.extend(cycles)
+        self._tidy(slot)
+        self._outdate_below(slot, Change.MORE)
+
+    def revoke(self, slot: Slot, cycle: int) -> None:
+        """Of the accesses that ``slot`` has announced, those from ``cycle`` on, which is not past, won't be made."""
+        taken = slot.port.taken[slot.rank]
+        if taken.ends and taken.ends[-1] > cycle:
+            taken.cut(cycle)
+            self._outdate_below(slot, Change.OTHER)
 
     def announce(self, slot: Slot, cycles: NDArray[np.int64]) -> None:
         """From now on single accesses will be made in ``cycles``, which all above ``slot`` leave to it."""
@@ -100,6 +111,7 @@ class Arbiter:
         if pipe.written < pipe.target:
             self._outdate(client)
             return
+        pipe.deliver()
         if pipe.written == pipe.groups:
             del self._clients[pipe]
             for slot in client.slots:
@@ -109,14 +121,17 @@ class Arbiter:
                 event.succeed()
         client.awaited = [each for each in client.awaited if each[0] > pipe.written]
 
-    def _outdate_below(self, slot: Slot) -> None:
+    def _outdate_below(self, slot: Slot, change: Change) -> None:
         for rank, client in self._at[slot.port].items():
             if rank > slot.rank:
-                self._outdate(client)
+                if change is Change.MORE:
+                    self._delay(client)
+                else:
+                    self._outdate(client)
 
     def _delay(self, client: _Client) -> None:
-        """A single access takes a cycle from a pipe. If nobody depends on what that one does, it is enough to see how
-        far it has come when it could have been through: it can't be earlier.
+        """More accesses of others take cycles from a pipe. If nobody depends on what that one does, it is enough to see
+        how far it has come when it could have been through: it can't be earlier.
         """
         if client.published or client.pipe.shares_port:
             self._outdate(client)
@@ -146,18 +161,23 @@ class Arbiter:
         pipe, now = client.pipe, self._clock.cycle
         pipe.advance(now)
         pipe.target = min((written for written, _ in client.awaited), default=pipe.groups)
-        before = [_told(slot, now) for slot in client.slots]
-        for slot in client.published:
-            slot.port.taken[slot.rank].cut(now)
+        before = client.published
         client.published = [slot for slot in client.slots if self._has_others_below(slot, client)]
         client.alarm.set(pipe.plan(client.published))
-        for slot, told in zip(client.slots, before, strict=True):
-            if _told(slot, now) != told:
-                self._outdate_below(slot)
+        for slot in before:
+            if slot not in client.published:
+                self.revoke(slot, now)
+        if client.published:
+            for slot, change in pipe.retold:
+                self._tidy(slot)
+                self._outdate_below(slot, change)
+
+    def _tidy(self, slot: Slot) -> None:
+        """Forget accesses in the past that no client looks at again."""
+        taken = slot.port.taken[slot.rank]
+        if taken.crowded:
+            seen = [client.pipe.cycle for client in self._at[slot.port].values()]
+            taken.prune(min(seen, default=self._clock.cycle))
 
     def _has_others_below(self, slot: Slot, client: _Client) -> bool:
         return any(rank > slot.rank and other is not client for rank, other in self._at[slot.port].items())
-
-
-def _told(slot: Slot, cycle: int) -> tuple[list[int], list[int]]:
-    return slot.port.taken[slot.rank].since(cycle)

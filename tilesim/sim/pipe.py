@@ -25,14 +25,20 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.port import NEVER, Intervals, Port
+from tilesim.sim.backlog import Backlog, backlog
+from tilesim.sim.leap import Leap, Place, Totals, leap
+from tilesim.sim.port import NEVER, Change, Intervals, Port
 
 Counts = NDArray[np.int64]
+
+WORTH_A_LEAP = 8
+"""Reads of a group on its own that are leapt over, if others may take some of its slots."""
 
 
 class Activity(NamedTuple):
@@ -89,7 +95,7 @@ class _Stretch(NamedTuple):
     times: int
 
 
-_Log = list[_Stretch]
+_Log = list[_Stretch | Leap | Backlog]
 
 
 @dataclass
@@ -134,8 +140,8 @@ class Pipe:
     ``issue`` names the ports of an issue read (all or none), ``extra`` that of an extra read, ``write`` that of a
     write. Of ``read_every`` groups the first needs the ports of its issue reads, of ``write_every`` the last that of
     its writes; both are powers of two. Flags may hold both stages: groups from ``limit`` on are not read, those from
-    ``write_limit`` on not written. ``move(first, end)`` is called in order as groups get written; it carries their
-    data. ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``.
+    ``write_limit`` on not written. ``move(first, end)`` carries the data of groups that have been written, in order.
+    ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``.
     """
 
     def __init__(
@@ -169,8 +175,14 @@ class Pipe:
         self._writes_issue_port = tuple(slot.port is write.port for slot in issue)
         self._move, self._book = move, book
         self._every_span = every_span
+        ports = {slot.port for slot in self.slots if slot is not write}
+        alone = delay == 0 and read_every == write_every == 1 and depth > 1 and write.port not in ports
+        leaps = alone and not every_span and all(port.capacity == 1 for port in ports)
+        self._totals = Totals(costs.extras, costs.issues, costs.writes, costs.apart, depth) if leaps else None
         self._state = self._loaded(_State(cycle))
         self._planned: tuple[_State, _Log] | None = None
+        self._delivered = 0
+        self.retold: list[tuple[Slot, Change]] = []
 
     @property
     def shares_port(self) -> bool:
@@ -180,6 +192,11 @@ class Pipe:
     @property
     def written(self) -> int:
         return self._state.written
+
+    @property
+    def cycle(self) -> int:
+        """Up to when everything has happened: it won't ask for what others did before."""
+        return self._state.cycle
 
     def hold(self, cycle: int, limit: int) -> None:
         """From ``cycle`` on, groups from ``limit`` on are not read; what came before stays as it was."""
@@ -192,18 +209,25 @@ class Pipe:
         self.write_limit = limit
 
     def advance(self, cycle: int) -> None:
-        """Let everything happen that happens before ``cycle``."""
+        """Let everything happen that happens before ``cycle``; data follow in :meth:`deliver`."""
+        if self._state.cycle == cycle:
+            return
         if self._planned is not None and self._planned[0].cycle == cycle:
             state, log = self._planned
         else:
             state, log = self._state.copy(), []
-            self._run(state, cycle, self.groups, log)
+            self._run(state, cycle, self.groups, log, self._totals)
         self._planned = None
-        before, self._state = self._state.written, state
+        self._state = state
         for activity, cycles in self._spans(log):
-            self._book(activity, cycles)
-        if state.written > before:
-            self._move(before, state.written)
+            if cycles:
+                self._book(activity, cycles)
+
+    def deliver(self) -> None:
+        """Carry the data of what has been written. Nobody may look at them before somebody hears of it."""
+        if self._state.written > self._delivered:
+            self._move(self._delivered, self._state.written)
+            self._delivered = self._state.written
 
     def forget_plan(self) -> None:
         """What was planned won't happen like that: somebody has taken an access."""
@@ -212,26 +236,32 @@ class Pipe:
     def plan(self, publish: Sequence[Slot] = ()) -> int | None:
         """When ``target`` groups will have been written, if nothing changes; None: never.
 
-        The ports in ``publish`` are told all accesses to come, for the clients below. Extra reads are not among them: a
-        pipe that has some, or that writes where it reads, must be the lowest client of that port.
+        The ports in ``publish`` are told all accesses to come, for the clients below; ``retold`` says where that is
+        something new. Extra reads are not among them: a pipe that has some, or that writes where it reads, must be the
+        lowest client of that port.
         """
         state = self._state.copy()
         log: _Log = []
-        self._run(state, NEVER, self.target, log)
+        self._run(state, NEVER, self.target, log, None if publish else self._totals)
         self._planned = (state, log)
         reached = state.written >= self.target
         if publish:
             rest: _Log = []
             self._run(state.copy(), NEVER, self.groups, rest)
-            for slot in publish:
-                self._publish(slot, log + rest)
+            changes = [(slot, self._publish(slot, log + rest)) for slot in publish]
+            self.retold = [(slot, change) for slot, change in changes if change is not Change.NONE]
         return state.cycle if reached else None
 
-    def _run(self, state: _State, until: int, target: int, log: _Log) -> None:
-        """Go on to cycle ``until`` or to ``target`` written groups, whichever comes first, or to a standstill."""
+    def _run(self, state: _State, until: int, target: int, log: _Log, totals: Totals | None = None) -> None:
+        """Go on to cycle ``until`` or to ``target`` written groups, whichever comes first, or to a standstill; leap if
+        there are ``totals`` to do it with.
+        """
         mark: _Mark | None = None
         change = state.cycle
         while state.cycle < until and state.written < target:
+            if totals and self._leap(state, until, target, totals, log):
+                change = state.cycle
+                continue
             if state.cycle >= change:
                 mark = None
                 free = self._free(state.cycle)
@@ -243,6 +273,66 @@ class Pipe:
             log.append(_Stretch(((activity, cycles),), 1))
             if self._step(state, activity, cycles, free.extra):
                 mark = self._skip(state, mark, min(change, until), target, log)
+
+    def _leap(self, state: _State, until: int, target: int, totals: Totals, log: _Log) -> bool:
+        """Go far in one step, past all accesses of one client, if either stage keeps the other from ever waiting."""
+        unwritten, left = state.read - state.written, state.extras + state.issues
+        full = unwritten >= self._depth
+        last = self._backlog_end(state, target) if full else self._leap_end(state, target, totals)
+        if last < state.read + (2 if full or left < WORTH_A_LEAP else 1):
+            return False
+        alone = self._alone(state.cycle, totals.extras_left(state.read, state.extras))
+        if alone is None:
+            return False
+        others, change = alone
+        if others is None and last == state.read + 1:
+            return False
+        place = Place(state.read, state.written, state.extras, state.issues, state.writes)
+        far = backlog if full else leap
+        found = far(totals, place, state.cycle, min(until, change), last, others)
+        if found is None:
+            return False
+        log.append(found)
+        state.cycle = found.until
+        state.read, state.written, state.extras, state.issues, state.writes = found.end
+        return True
+
+    def _leap_end(self, state: _State, target: int, totals: Totals) -> int:
+        """Up to which group reads needn't look at the queue; 0 if they have to now."""
+        unwritten = state.read - state.written
+        if unwritten > 1 or (unwritten and state.writes > state.extras + state.issues):
+            return 0
+        if state.read == self.groups or (self._apart is not None and unwritten >= self._apart[state.read]):
+            return 0
+        return min(totals.end(state.read), self.limit, self.write_limit, target)
+
+    def _backlog_end(self, state: _State, target: int) -> int:
+        """Up to which group a queue that is full now may be filled again, if the writes that are asked for allow it."""
+        written = min(self.write_limit, target) - 1
+        return min(state.read + written - state.written, self.limit)
+
+    def _alone(self, cycle: int, extras: bool) -> tuple[Intervals | None, int] | None:
+        """Who is the first to take or to leave the read ports, and until when nobody else does or wants to write.
+
+        None if somebody else does now. If there are ``extras`` to come, others must keep them and issues from their
+        ports alike.
+        """
+        write, until = self._write.port.free(self._write.rank, cycle)
+        if not write:
+            return None
+        slots = {slot.port: slot for slot in (*self._issue, *([self._extra] if extras and self._extra else []))}
+        above = [(port, taken) for port, slot in slots.items() for taken in port.above(slot.rank, cycle)]
+        found = sorted(((*taken.at(cycle), k) for k, (_, taken) in enumerate(above)), key=itemgetter(1))
+        first = None
+        if found:
+            port, taken = above[found[0][2]]
+            issues = [slot.port for slot in self._issue]
+            if port in issues and (not extras or (self._extra is not None and port is self._extra.port)):
+                first = taken
+                found = found[1:]
+        if any(is_taken for is_taken, _, _ in found):
+            return None
+        return first, min(until, found[0][1]) if found else until
 
     def _free(self, cycle: int) -> _Free:
         until = NEVER
@@ -341,7 +431,9 @@ class Pipe:
         if mark is not None and mark.shape == shape and state.written < self.groups:
             groups, period = (
                 state.read - mark.read,
-                tuple(step for stretch in log[mark.logged :] for step in stretch[0]),
+                tuple(
+                    step for stretch in log[mark.logged :] if isinstance(stretch, _Stretch) for step in stretch.steps
+                ),
             )
             cycles = sum(length for _, length in period)
             run = bisect_right(self._run_ends, state.written)
@@ -359,16 +451,21 @@ class Pipe:
 
     def _spans(self, log: _Log) -> Iterator[tuple[Activity, int]]:
         """How long each activity lasted; cycles of one that comes back are joined if their order doesn't matter."""
-        for steps, times in log:
+        for stretch in log:
+            if not isinstance(stretch, _Stretch):
+                yield from ((Activity(*what), cycles) for what, cycles in stretch.spans())
+                continue
+            steps, times = stretch
             if self._every_span and len(steps) > 1:
                 yield from steps * times
             else:
                 yield from ((activity, cycles * times) for activity, cycles in steps)
 
-    def _publish(self, slot: Slot, log: _Log) -> None:
-        taken, start = slot.port.taken[slot.rank], self._state.cycle
-        taken.cut(start)
-        for steps, times in log:
+    def _publish(self, slot: Slot, log: _Log) -> Change:
+        taken, start = Intervals(), self._state.cycle
+        for stretch in log:
+            assert isinstance(stretch, _Stretch)
+            steps, times = stretch
             pattern, at = Intervals(), 0
             for activity, cycles in steps:
                 used = activity.writing and activity.write_access, activity.issuing and activity.read_access
@@ -377,6 +474,7 @@ class Pipe:
                 at += cycles
             taken.repeat(pattern, start, at, times)
             start += at * times
+        return slot.port.taken[slot.rank].replace(self._state.cycle, taken)
 
     def _loaded(self, state: _State) -> _State:
         state.extras, state.issues, state.writes = (column[0] for column in self._costs)

@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from itertools import accumulate, islice
+from operator import sub
 
 NEVER = 1 << 62
 """A cycle after every run."""
 
+CROWD = 256
+"""Intervals that a client may keep of its past without a look whether anybody needs them."""
+
+_Spans = tuple[list[int], list[int]]
+
+
+class Change(Enum):
+    """What is new in what a client tells of its accesses: nothing, more of them, later, or anything else."""
+
+    NONE = auto()
+    MORE = auto()
+    OTHER = auto()
+
 
 class Intervals:
-    """Cycles in which a client has the port: sorted, disjoint [start, end)."""
+    """Cycles in which a client has the port: sorted, disjoint [start, end).
+
+    The other cycles are free slots, numbered through from a cycle on that is the same for all questions: with
+    ``before`` cycles taken before an interval, the slots before it are those up to ``start - before``.
+    """
 
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self._forgotten = 0
+        self._before: list[int] = []
+        self._slots: list[int] = []
+        self._most = CROWD
+
+    @property
+    def crowded(self) -> bool:
+        """Whether it is time to forget some of the past."""
+        return len(self.starts) > self._most
 
     def append(self, start: int, end: int) -> None:
         if self.ends and self.ends[-1] == start:
@@ -21,6 +51,21 @@ class Intervals:
         else:
             self.starts.append(start)
             self.ends.append(end)
+
+    def extend(self, cycles: Iterable[int]) -> None:
+        """Append single cycles, in order."""
+        for cycle in cycles:
+            self.append(cycle, cycle + 1)
+
+    def replace(self, cycle: int, others: Intervals) -> Change:
+        """From ``cycle`` on, take what ``others`` do instead."""
+        before, after = self.since(cycle), (others.starts, others.ends)
+        if before == after:
+            return Change.NONE
+        self.cut(cycle)
+        for start, end in zip(*after, strict=True):
+            self.append(start, end)
+        return Change.MORE if _goes_on(before, after) else Change.OTHER
 
     def repeat(self, pattern: Intervals, start: int, period: int, times: int) -> None:
         """Append ``pattern``, which lasts ``period`` cycles, ``times`` times from ``start`` on."""
@@ -36,13 +81,25 @@ class Intervals:
         k = bisect_right(self.ends, cycle)
         return [max(start, cycle) for start in self.starts[k : k + 1]] + self.starts[k + 1 :], self.ends[k:]
 
+    def between(self, cycle: int, end: int) -> Iterator[tuple[int, int]]:
+        """What lies in [cycle, end), cut to it."""
+        first, last = bisect_right(self.ends, cycle), bisect_left(self.starts, end)
+        for k in range(first, last):
+            yield max(self.starts[k], cycle), min(self.ends[k], end)
+
     def cut(self, cycle: int) -> None:
         """Forget everything from ``cycle`` on."""
-        while self.starts and self.starts[-1] >= cycle:
-            self.starts.pop()
-            self.ends.pop()
-        if self.ends and self.ends[-1] > cycle:
+        kept = bisect_left(self.starts, cycle)
+        del self.starts[kept:], self.ends[kept:], self._before[kept:], self._slots[kept:]
+        if kept and self.ends[-1] > cycle:
             self.ends[-1] = cycle
+
+    def prune(self, cycle: int) -> None:
+        """Forget what ended before ``cycle``; nobody asks for it again."""
+        past = bisect_left(self.ends, cycle)
+        self._forgotten += sum(self.ends[:past]) - sum(self.starts[:past])
+        del self.starts[:past], self.ends[:past], self._before[:past], self._slots[:past]
+        self._most = max(CROWD, 2 * len(self.starts))
 
     def at(self, cycle: int) -> tuple[bool, int]:
         """Whether the port is taken in ``cycle``, and the next cycle in which that changes."""
@@ -50,6 +107,35 @@ class Intervals:
         if k >= 0 and cycle < self.ends[k]:
             return True, self.ends[k]
         return False, self.starts[k + 1] if k + 1 < len(self.starts) else NEVER
+
+    def slots_before(self, cycle: int) -> int:
+        """The number of the first free slot from ``cycle`` on."""
+        k = bisect_right(self.starts, cycle) - 1
+        if k < 0:
+            return cycle - self._forgotten
+        self._count()
+        return cycle - self._before[k] - min(cycle, self.ends[k]) + self.starts[k]
+
+    def slot(self, number: int) -> int:
+        """The cycle of a free slot."""
+        self._count()
+        k = bisect_right(self._slots, number) - 1
+        return number + (self._before[k] + self.ends[k] - self.starts[k] if k >= 0 else self._forgotten)
+
+    def _count(self) -> None:
+        """Bring the counts of free slots up to date with what has been appended."""
+        before, starts, ends, k = self._before, self.starts, self.ends, len(self._before)
+        if k == len(starts):
+            return
+        total = before[-1] + ends[k - 1] - starts[k - 1] if k else self._forgotten
+        before.extend(islice(accumulate(map(sub, ends[k:], starts[k:]), initial=total), len(starts) - k))
+        self._slots.extend(map(sub, starts[k:], before[k:]))
+
+
+def _goes_on(before: _Spans, after: _Spans) -> bool:
+    """Whether what was taken ``before`` still is, and at most more, later."""
+    (starts, ends), (new_starts, new_ends), n = before, after, len(before[0])
+    return not n or (starts == new_starts[:n] and ends[:-1] == new_ends[: n - 1] and new_ends[n - 1] >= ends[-1])
 
 
 class Port:
@@ -64,6 +150,10 @@ class Port:
         self.capacity = capacity
         self.taken = [Intervals() for _ in range(ranks)]
 
+    def above(self, rank: int, cycle: int) -> list[Intervals]:
+        """What those above ``rank`` take that have any access at or after ``cycle``."""
+        return [taken for taken in self.taken[:rank] if taken.ends and taken.ends[-1] > cycle]
+
     def free(self, rank: int, cycle: int) -> tuple[int, int]:
         """How many accesses those above ``rank`` leave in ``cycle``, and until when that stays so.
 
@@ -71,7 +161,7 @@ class Port:
         """
         free, until = self.capacity, NEVER
         for higher in self.taken[:rank]:
-            if higher.starts:
+            if higher.ends and higher.ends[-1] > cycle:
                 taken, change = higher.at(cycle)
                 free -= taken
                 until = min(until, change)
