@@ -7,9 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from tilesim.sim.alarm import Alarm
 from tilesim.sim.clock import Clock, Phase
@@ -85,17 +83,6 @@ class Arbiter:
         if taken.ends and taken.ends[-1] > cycle:
             taken.cut(cycle)
             self._outdate_below(slot, Change.OTHER)
-
-    def announce(self, slot: Slot, cycles: NDArray[np.int64]) -> None:
-        """From now on single accesses will be made in ``cycles``, which all above ``slot`` leave to it."""
-        for cycle in cycles.tolist():
-            slot.port.taken[slot.rank].append(cycle, cycle + 1)
-        self._outdate_below(slot)
-
-    def revoke(self, slot: Slot, cycle: int) -> None:
-        """What was announced from ``cycle`` on won't be."""
-        slot.port.taken[slot.rank].cut(cycle)
-        self._outdate_below(slot)
 
     def reach(self, pipe: Pipe, written: int) -> simpy.Event:
         """When ``pipe`` has written ``written`` groups."""

@@ -185,7 +185,8 @@ class Announcement:
         if len(told):
             self._arbiter.revoke(self._slot, now)
         self._told = cycles
-        self._arbiter.announce(self._slot, cycles)
+        if len(cycles):
+            self._arbiter.announce(self._slot, cycles.tolist())
 
 
 @dataclass
