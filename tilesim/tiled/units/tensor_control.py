@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
+from tilesim.sim.pipe import Activity, Pipe, Slot
 from tilesim.sim.port import NEVER
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.activation_unit import ActivationUnit
+from tilesim.tiled.units.decoder import Decoded
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates
-from tilesim.tiled.units.interlock import chunks, last_writers
-from tilesim.tiled.units.mac_array import MacArray, cycles_per_step
+from tilesim.tiled.units.mac_array import MacArray
 from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
-from tilesim.tiled.units.operands import Indices, Operands
+from tilesim.tiled.units.operands import Operands
 
 
 @dataclass
@@ -78,22 +77,22 @@ class TensorControl(Engine[TensorOp]):
         yield from self.watch(op.wait)
         start = self.tile.clock.cycle
         self._share.start = min(self._share.start, start)
-        operands = Operands(op, self.tile.ttu.addresses)
-        last = last_writers(operands, self.tile.memories)
         memories = self.tile.memories
-        reads_wide = operands.weights is not None
-        self.flag = Flag.PARTIAL_SUMS if operands.sums_out is not None else Flag.AVDATA
+        decoded = self.tile.decoder.tensorop(op, memories)
+        reads_wide = op.weights is not None
+        self.flag = Flag.PARTIAL_SUMS if op.sums_out is not None else Flag.AVDATA
         pipe = Pipe(
             start,
-            self._costs(op, operands, last),
+            decoded.costs,
             self._shape.output_fifo_groups,
             issue=_issue_ports(memories, reads_wide),
             extra=memories.wide_access(WideRank.SUM_READ),
             write=_write_port(memories, op),
-            move=lambda first, end: self._move(op, operands, chunks(last, first, end)),
+            move=lambda first, end: self._move(decoded, first, end),
             book=self._book_both,
             every_span=self.unit.recording,
         )
+        operands = decoded.operands
         nest = operands.group_nest
         every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
@@ -108,23 +107,10 @@ class TensorControl(Engine[TensorOp]):
         yield from super().await_flag(gate)
         self._book_wait(Reason.FLAG, gate.flag)
 
-    def _costs(self, op: TensorOp, operands: Operands, last: Indices) -> Costs:
-        issues = np.full(operands.count, operands.steps * cycles_per_step(op), np.int64)
-        extras = np.zeros(operands.count, np.int64)
-        if operands.parameters is not None:
-            rows = self._activation.row(operands.parameters.groups)
-            extras += self._activation.rows(op) * np.r_[True, rows[1:] != rows[:-1]]
-        if operands.sums_in is not None:
-            extras += 1
-        word_bytes = self.tile.memories.word_bytes
-        writes = np.ones_like(issues) if op.sums_out is not None else -(-operands.lanes // word_bytes)
-        depth = self._shape.output_fifo_groups
-        apart = np.where(last < 0, depth, np.minimum(depth, np.arange(operands.count) - last))
-        return Costs(extras, issues, writes, apart if (apart < depth).any() else None)
-
-    def _move(self, op: TensorOp, operands: Operands, groups: Iterator[tuple[int, int]]) -> None:
-        for first, end in groups:
-            self._finish(op, operands, first, end)
+    def _move(self, decoded: Decoded, first: int, end: int) -> None:
+        for low, high, box in decoded.pieces(first, end):
+            if box is None or decoded.regular is None or not decoded.regular.move(self.tile.memories, box):
+                self._finish(decoded.op, decoded.operands, low, high)
 
     def _finish(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
         sums = self._mac_array.sums(op, operands, first, end)

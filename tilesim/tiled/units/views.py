@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.memory import Bytes
-from tilesim.tiled.isa.fields import Loop, Reference
+from tilesim.sim.memory import Memory
+from tilesim.tiled.isa.fields import Alternate, Loop, Reference
 
 Range: TypeAlias = tuple[int, int]
 """First and end of the iterations of a loop."""
@@ -40,12 +40,6 @@ def boxes(bounds: Sequence[int], first: int, end: int) -> Iterator[Box]:
         yield ((low, high), *((0, bound) for bound in bounds[1:]))
     if behind:
         yield from (((high, high + 1), *box) for box in boxes(bounds[1:], 0, behind))
-
-
-def strides_of(reference: Reference, loops: Sequence[Loop]) -> tuple[int, ...]:
-    """How far each of the loops moves the address."""
-    strides = dict(reference.strides)
-    return tuple(strides.get(loop.name, 0) for loop in loops)
 
 
 def extent(bounds: Sequence[int], strides: Sequence[int], width: int) -> Range:
@@ -82,12 +76,109 @@ class Window:
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
 
-    def view(self, memory: Bytes) -> NDArray[Any]:
-        """The bytes of each sample, (samples, *shape), in place; the samples' rows of ``memory`` are contiguous."""
-        samples, size = memory.shape
-        return np.ndarray((samples, *self.shape), self.dtype, memory, self.base, (size, *self.strides))
+    def view(self, memory: NDArray[Any]) -> NDArray[Any]:
+        """What ``memory``, contiguous (samples, elements), has there: (samples, *shape), in place."""
+        strides = (memory.strides[0], *self.strides)
+        return np.ndarray((len(memory), *self.shape), self.dtype, memory, self.base, strides)
 
-    def fits(self, size_bytes: int) -> bool:
-        """Whether a memory of that size has all its bytes."""
-        low, end = extent(self.shape, self.strides, self.dtype.itemsize)
-        return self.base + low >= 0 and self.base + end <= size_bytes
+
+@dataclass(frozen=True)
+class Moved:
+    """An operand's base and how far each loop moves it: those of the groups, and those of the reduction inside."""
+
+    base: int
+    groups: tuple[int, ...]
+    steps: tuple[int, ...]
+
+    @classmethod
+    def of(cls, reference: Reference, groups: Sequence[Loop], steps: Sequence[Loop]) -> Moved:
+        strides = dict(reference.strides)
+        by_loop = (tuple(strides.get(loop.name, 0) for loop in loops) for loops in (groups, steps))
+        return cls(reference.base, *by_loop)
+
+    def first(self, box: Box) -> int:
+        """The address of the first step of the first group of a box."""
+        return self.base + sum(start * stride for (start, _), stride in zip(box, self.groups, strict=True))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The groups of a tensorop as rows times columns: which of their loops, and lanes, count the one or the other.
+
+    In a box of consecutive groups the columns are consecutive, too: its outer loops stand still, its inner ones are
+    whole.
+    """
+
+    groups: tuple[Loop, ...]
+    steps: tuple[Loop, ...]
+    lanes: int
+    row_places: tuple[int, ...]
+    column_places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, groups: Sequence[Loop], steps: Sequence[Loop], lanes: int, moving: Sequence[Moved]) -> Grid:
+        """Loops that move one of ``moving`` count columns."""
+        by_column = [any(moved.groups[k] for moved in moving) for k in range(len(groups))]
+        rows = tuple(k for k, column in enumerate(by_column) if not column)
+        columns = tuple(k for k, column in enumerate(by_column) if column)
+        return cls(tuple(groups), tuple(steps), lanes, rows, columns)
+
+    @property
+    def step_bounds(self) -> tuple[int, ...]:
+        return tuple(loop.bound for loop in self.steps)
+
+    @property
+    def column_loops(self) -> tuple[Loop, ...]:
+        return tuple(self.groups[k] for k in self.column_places)
+
+    @property
+    def column_bounds(self) -> tuple[int, ...]:
+        return tuple(loop.bound for loop in self.column_loops)
+
+    @property
+    def row_bounds(self) -> tuple[int, ...]:
+        return tuple(self.groups[k].bound for k in self.row_places)
+
+    @property
+    def columns(self) -> int:
+        """How many there are, with lanes that an alternate limit leaves out."""
+        return prod(self.column_bounds) * self.lanes
+
+    def columns_within(self, alternate: Alternate | None) -> int | None:
+        """How many columns the alternate limit lets be; None if it does not just leave out the last ones."""
+        if alternate is None:
+            return self.columns
+        several = [loop.name for loop in self.column_loops if loop.bound > 1]
+        [loop] = (loop for loop in self.groups if loop.name == alternate.loop)
+        if several not in ([], [loop.name]) or (loop.bound > 1 and loop.name not in several):
+            return None
+        return self.columns - self.lanes + alternate.limit
+
+    def of_rows(self, strides: Sequence[int]) -> tuple[int, ...]:
+        return tuple(strides[k] for k in self.row_places)
+
+    def of_columns(self, strides: Sequence[int]) -> tuple[int, ...]:
+        return tuple(strides[k] for k in self.column_places)
+
+    def rows_in(self, box: Box) -> tuple[int, ...]:
+        """How many iterations of each of the rows' loops there are in a box."""
+        return tuple(box[k][1] - box[k][0] for k in self.row_places)
+
+    def blocks_in(self, box: Box) -> tuple[int, ...]:
+        """Likewise of the columns' loops."""
+        return tuple(box[k][1] - box[k][0] for k in self.column_places)
+
+    def columns_in(self, box: Box) -> Range:
+        """The columns in a box, with lanes that an alternate limit leaves out."""
+        first = 0
+        for k in self.column_places:
+            first = first * self.groups[k].bound + box[k][0]
+        return first * self.lanes, (first + prod(self.blocks_in(box))) * self.lanes
+
+    def exists(self, moved: Moved, by_step: bool, width: int, memory: Memory) -> bool:
+        """Whether a memory has all the bytes that accesses of ``width`` of them need."""
+        bounds, strides = [loop.bound for loop in self.groups], moved.groups
+        if by_step:
+            bounds, strides = [*bounds, *self.step_bounds], (*strides, *moved.steps)
+        low, end = extent(bounds, strides, width)
+        return moved.base + low >= 0 and moved.base + end <= memory.size_bytes
