@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from tilesim.sim.memory import Bytes
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.units.views import Range
 
+NEAR_BYTES = 512
 KEPT_BYTES = 48 << 20
 """What is kept in all; what was used longest ago goes first."""
 
@@ -67,45 +67,62 @@ def products_at_once(weights: NDArray[np.float32], input_bound: int) -> tuple[in
     return int(FLOAT32_EXACT // (input_bound * max(1.0, float(magnitudes.max())))), bound
 
 
+@dataclass(eq=False)
+class Slot:
+    """Columns, and the bytes in ``ranges`` that they were made of."""
+
+    ranges: tuple[Range, ...]
+    found: list[NDArray[np.uint64]] = field(default_factory=list)
+    columns: Columns | None = None
+
+    def matches(self, blocks: list[NDArray[np.uint64]]) -> bool:
+        return bool(self.found) and all((a == b).all() for a, b in zip(self.found, blocks, strict=True))
+
+
 class Kept:
     """Columns made of bytes of wide memory, by what tells how they were made."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, tuple[list[Bytes], Columns]] = OrderedDict()
+        self._slots: dict[Hashable, Slot] = {}
+        self._used: OrderedDict[Slot, None] = OrderedDict()
         self._size_bytes = 0
 
-    def columns(
-        self, key: Hashable, ranges: Sequence[Range], wide: Bytes, make: Callable[[Bytes], Columns]
-    ) -> Columns | None:
-        """What ``make`` makes of the bytes of ``wide`` in ``ranges``; None if the samples' bytes differ.
+    def slot(self, key: Hashable, ranges: tuple[Range, ...]) -> Slot:
+        """The place for columns that are made of the bytes in ``ranges``, in multiples of 8, in the way ``key`` tells."""
+        return self._slots.setdefault((key, ranges), Slot(ranges))
 
-        Args:
-            key: equal for calls whose ``ranges`` are the same and whose ``make`` makes the same of the same bytes.
-            ranges: all bytes that ``make`` looks at, in multiples of 8.
-            wide: wide memory, (samples, bytes).
-            make: gets one sample's bytes, (1, bytes).
-        """
-        found = [wide[:, low:end].view(np.uint64) for low, end in ranges]
-        if len(wide) > 1 and not all((each[1:] == each[0]).all() for each in found):
+    def columns(self, slot: Slot, wide: Bytes, make: Callable[[Bytes], Columns]) -> Columns | None:
+        """What ``make`` makes of one sample's bytes, (1, bytes), of ``wide``; None if the samples' bytes differ."""
+        blocks = [wide[0, low:end].view(np.uint64) for low, end in slot.ranges]
+        if len(wide) > 1 and not all((wide[1:, low:end] == wide[0, low:end]).all() for low, end in slot.ranges):
             return None
-        kept = self._kept.get(key)
-        if kept is not None and all((a[0] == b).all() for a, b in zip(found, kept[0], strict=True)):
-            self._kept.move_to_end(key)
-            return kept[1]
-        columns = make(wide[:1])
-        self._keep(key, [each[0].copy() for each in found], columns)
+        if slot.columns is not None and slot.matches(blocks):
+            self._used.move_to_end(slot)
+            return slot.columns
+        self._drop(slot)
+        columns = slot.columns = make(wide[:1])
+        slot.found = [block.copy() for block in blocks]
+        self._used[slot] = None
+        self._size_bytes += columns.size_bytes
+        while self._size_bytes > KEPT_BYTES and len(self._used) > 1:
+            self._drop(next(iter(self._used)))
         return columns
 
-    def _keep(self, key: Hashable, found: list[NDArray[Any]], columns: Columns) -> None:
-        if key in self._kept:
-            self._size_bytes -= self._kept.pop(key)[1].size_bytes
-        self._kept[key] = found, columns
-        self._size_bytes += columns.size_bytes
-        while self._size_bytes > KEPT_BYTES and len(self._kept) > 1:
-            _, (_, oldest) = self._kept.popitem(last=False)
-            self._size_bytes -= oldest.size_bytes
+    def _drop(self, slot: Slot) -> None:
+        if slot.columns is not None:
+            self._size_bytes -= slot.columns.size_bytes
+            del self._used[slot]
+            slot.columns, slot.found = None, []
+
+
+def joined(spans: Sequence[Range], size_bytes: int) -> tuple[Range, ...]:
+    """The spans in multiples of 8 bytes, as one if they hardly lie apart."""
+    low, end = min(low for low, _ in spans), max(end for _, end in spans)
+    if end - low <= sum(end - low for low, end in spans) + NEAR_BYTES:
+        return (in_eights((low, end), size_bytes),)
+    return tuple(in_eights(span, size_bytes) for span in spans)
 
 
 def in_eights(span: Range, size_bytes: int) -> Range:
     """The span, widened to multiples of 8 bytes."""
-    return span[0] & ~7, min(-(-span[1] // 8) * 8, size_bytes)
+    return span[0] & ~7, min(-(-span[1] // 8) * 8, size_bytes & ~7)

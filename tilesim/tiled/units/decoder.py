@@ -6,9 +6,9 @@ the same result, for instructions are multicast.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 import numpy as np
@@ -27,8 +27,8 @@ from tilesim.tiled.units.products import Products, products
 from tilesim.tiled.units.ttu import TraversalForm
 from tilesim.tiled.units.views import Box, boxes
 
-INSTRUCTIONS = 256
-"""How many are kept: more than are on their way at any time."""
+INSTRUCTIONS = 1024
+"""How many are kept, and then all forgotten: many more than are on their way at any time."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ class Decoded:
         """The groups ``first`` to ``end`` in pieces, none of which reads what it writes itself: first, end, and, where
         groups can be computed at once, the box that they are.
         """
+        if self.last is None and self.regular is not None and (first, end) == (0, self.operands.count):
+            yield first, end, self._whole
+            return
         for low, high in [(first, end)] if self.last is None else chunks(self.last, first, end):
             if self.regular is None:
                 yield low, high, None
@@ -58,9 +61,13 @@ class Decoded:
                 yield start, start + count, box
                 start += count
 
-    @property
-    def _bounds(self) -> list[int]:
-        return [loop.bound for loop in self.operands.group_nest.loops]
+    @cached_property
+    def _bounds(self) -> tuple[int, ...]:
+        return tuple(loop.bound for loop in self.operands.group_nest.loops)
+
+    @cached_property
+    def _whole(self) -> Box:
+        return tuple((0, bound) for bound in self._bounds)
 
 
 class Decoder:
@@ -69,41 +76,60 @@ class Decoder:
     def __init__(self, tile: Tile) -> None:
         self._tile = tile
         self._traversal = TraversalForm(tile)
-        self._decoded: OrderedDict[int, Decoded] = OrderedDict()
+        self._by_op: dict[int, tuple[TensorOp, Decoded]] = {}
+        self._by_work: dict[Hashable, Decoded] = {}
         self._kept = Kept()
 
     def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
-        """``op`` for a tile with such ``memories``, like those of all others."""
-        found = self._decoded.get(id(op))  # whose op lives as long as the entry does
-        if found is None:
-            found = self._decoded[id(op)] = self._decode(op, memories)
-            if len(self._decoded) > INSTRUCTIONS:
-                self._decoded.popitem(last=False)
-        return found
+        """``op`` for a tile with such ``memories``, like those of all others; the same for all that do the same work."""
+        found = self._by_op.get(id(op))
+        if found is not None:  # with its op, so that no other one has its id
+            return found[1]
+        if len(self._by_op) >= INSTRUCTIONS:
+            self._by_op.clear()
+            self._by_work.clear()
+        work = _work(op)
+        decoded = self._by_work.get(work)
+        if decoded is None:
+            decoded = self._by_work[work] = self._decode(op, memories)
+        self._by_op[id(op)] = op, decoded
+        return decoded
 
     def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
         operands = Operands(op, self._traversal.addresses)
         last = last_writers(operands, memories)
-        costs = self._costs(op, operands, last, memories)
         regular = products(op, operands, memories, self._tile.inputs_per_cycle, self._kept) or bytewise(
             op, operands, memories
         )
-        return Decoded(op, operands, costs, last, regular)
+        return Decoded(op, operands, self._costs(op, operands, last, memories), last, regular)
 
     def _costs(self, op: TensorOp, operands: Operands, last: Indices | None, memories: TileMemories) -> Costs:
-        issues = np.full(operands.count, operands.steps * cycles_per_step(op), np.int64)
-        extras = np.zeros(operands.count, np.int64)
+        count = operands.count
+        extras = np.zeros(count, np.int64)
         if operands.parameters is not None:
             activation = ActivationUnit(memories)
             rows = activation.row(operands.parameters.groups)
-            extras[0] = activation.rows(op)
-            extras[1:] += activation.rows(op) * (rows[1:] != rows[:-1])
-        if operands.sums_in is not None:
+            extras[0] = 1
+            np.not_equal(rows[1:], rows[:-1], out=extras[1:], casting="unsafe")
+            extras *= activation.rows(op)
+        if op.sums_in is not None:
             extras += 1
-        writes = np.ones_like(issues) if op.sums_out is not None else -(-operands.lanes // memories.word_bytes)
-        return Costs(extras, issues, writes, None if last is None else self._apart(last))
+        lanes = operands.lane_bound if op.nest.alternate is None else operands.lanes
+        writes = 1 if op.sums_out is not None else -(-lanes // memories.word_bytes)
+        issues = operands.steps * cycles_per_step(op)
+        apart = None if last is None else self._apart(last)
+        return Costs(extras, np.full(count, issues, np.int64), np.full(count, writes, np.int64), apart)
 
     def _apart(self, last: Indices) -> Indices | None:
         depth = self._tile.output_fifo_groups
         apart = np.where(last < 0, depth, np.minimum(depth, np.arange(len(last)) - last))
         return apart if (apart < depth).any() else None
+
+
+def _work(op: TensorOp) -> Hashable:
+    """All that tells what an instruction computes, but not where, when, and for whom."""
+    return (
+        op.operation, op.nest, op.reduce, op.input, op.input_b, op.weights, op.parameters, op.sums_in, op.sums_out,
+        op.output, op.input_type, op.weight_type, op.output_type, op.input_zero_point, op.weight_zero_point,
+        op.output_zero_point, op.widths, op.rule, op.scaling, op.clamp,
+    )  # fmt: skip

@@ -25,7 +25,7 @@ READ_AND_WRITTEN: Mapping[str, tuple[str, ...]] = {"output": ("input", "input_b"
 
 def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
     """For each group, the last one before it that writes a word or row that it reads; -1: none does; None: for none."""
-    last = np.full(operands.count, -1, np.int64)
+    last: Indices | None = None
     for written, read in READ_AND_WRITTEN.items():
         unit_bytes = memories.word_bytes if written == "output" else memories.row_bytes
         for name in read:
@@ -33,8 +33,9 @@ def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
                 continue
             stream, write = getattr(operands, name), getattr(operands, written)
             widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
-            np.maximum(last, _last_writers(stream, write, widths, unit_bytes), out=last)
-    return last if last.max() >= 0 else None
+            found = _last_writers(stream, write, widths, unit_bytes)
+            last = found if last is None else np.maximum(last, found)
+    return last if last is not None and last.max() >= 0 else None
 
 
 def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:

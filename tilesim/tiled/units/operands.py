@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,22 @@ from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.units import ttu
 
 Indices = NDArray[np.int64]
+Addresses: TypeAlias = Callable[[Nest, Reference], Indices]
 
 
-@dataclass(frozen=True)
 class Stream:
     """Addresses of one operand: ``groups[g] + steps[k]`` in reduction step k of group g."""
 
-    groups: Indices
-    steps: Indices
+    def __init__(self, reference: Reference, nests: tuple[Nest, Nest], addresses: Addresses) -> None:
+        self._reference, self._nests, self._addresses = reference, nests, addresses
+
+    @cached_property
+    def groups(self) -> Indices:
+        return self._addresses(self._nests[0], self._reference)
+
+    @cached_property
+    def steps(self) -> Indices:
+        return self._addresses(self._nests[1], Reference(0, self._reference.strides))
 
     def at(self, first: int, end: int) -> Indices:
         """Addresses of groups ``first`` to ``end``: (groups, steps)."""
@@ -35,7 +43,7 @@ class Operands:
     nest and a reference.
     """
 
-    def __init__(self, op: TensorOp, addresses: Callable[[Nest, Reference], Indices] = ttu.addresses) -> None:
+    def __init__(self, op: TensorOp, addresses: Addresses = ttu.addresses) -> None:
         self._op = op
         self._addresses = addresses
         self.group_nest = ttu.without(op.nest, (*op.reduce, op.nest.loops[-1].name))
@@ -96,8 +104,7 @@ class Operands:
         return low // unit_bytes <= (last + width - 1) // unit_bytes and high // unit_bytes >= first // unit_bytes
 
     def _stream(self, reference: Reference) -> Stream:
-        steps = Reference(0, reference.strides)
-        return Stream(self._addresses(self.group_nest, reference), self._addresses(self.step_nest, steps))
+        return Stream(reference, (self.group_nest, self.step_nest), self._addresses)
 
     def _optional(self, reference: Reference | None) -> Stream | None:
         return None if reference is None else self._stream(reference)

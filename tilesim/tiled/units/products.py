@@ -8,7 +8,6 @@ one before. Whatever is not so goes address by address, with the same results: :
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from math import prod
@@ -23,7 +22,7 @@ from tilesim.arithmetic.requantise import requantise, saturate
 from tilesim.sim.memory import Bytes
 from tilesim.tiled.isa.instructions import Operation, TensorOp
 from tilesim.tiled.units.activation_unit import PARAMETER_ROWS
-from tilesim.tiled.units.columns import Columns, Kept, in_eights, products_at_once
+from tilesim.tiled.units.columns import Columns, Kept, Slot, joined, products_at_once
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.operands import Operands
@@ -70,8 +69,7 @@ class Products:
     run: int
     memories: TileMemories
     moved: dict[str, Moved]
-    ranges: tuple[Range, ...]
-    key: Hashable
+    slot: Slot
     kept: Kept
     places: dict[Box, Place] = field(default_factory=dict)
 
@@ -81,7 +79,7 @@ class Products:
 
     def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own."""
-        columns = self.kept.columns(self.key, self.ranges, memories.wide.bytes, self._columns)
+        columns = self.kept.columns(self.slot, memories.wide.bytes, self._columns)
         if columns is None:
             return False
         place = self.places.get(box)
@@ -234,11 +232,10 @@ def products(
     ranges = _ranges(grid, moved, inputs, memories)
     run = _run(op, grid, moved["input"], columns)
     key = (
-        op.operation, op.weights, op.parameters, grid.column_loops, grid.steps, grid.lanes, columns, run, ranges,
-        op.input_type, op.weight_type, op.input_zero_point, op.weight_zero_point, op.output_zero_point, op.rule,
-        op.clamp,
+        op.operation, op.weights, op.parameters, grid.column_loops, grid.steps, grid.lanes, columns, run, op.rule,
+        op.input_type, op.weight_type, op.input_zero_point, op.weight_zero_point, op.output_zero_point, op.clamp,
     )  # fmt: skip
-    return Products(op, grid, columns, inputs, run, memories, moved, ranges, key, kept)
+    return Products(op, grid, columns, inputs, run, memories, moved, kept.slot(key, ranges), kept)
 
 
 def _run(op: TensorOp, grid: Grid, moved: Moved, columns: int) -> int:
@@ -250,7 +247,7 @@ def _run(op: TensorOp, grid: Grid, moved: Moved, columns: int) -> int:
 
 def _ranges(grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> tuple[Range, ...]:
     """The bytes of wide memory that columns are made of."""
-    size, bounds = memories.wide.size_bytes, grid.column_bounds
+    bounds = grid.column_bounds
     weights = moved["weights"]
     strides = (*grid.of_columns(weights.groups), *weights.steps)
     spans = [(weights.base, extent((*bounds, *grid.step_bounds), strides, grid.lanes * inputs))]
@@ -258,7 +255,7 @@ def _ranges(grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemo
         parameters = moved["parameters"]
         last_row = (PARAMETER_ROWS - 1) * memories.row_bytes
         spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), last_row + 4 * grid.lanes)))
-    return tuple(in_eights((base + low, base + end), size) for base, (low, end) in spans)
+    return joined([(base + low, base + end) for base, (low, end) in spans], memories.wide.size_bytes)
 
 
 def _is_regular(op: TensorOp, grid: Grid, moved: dict[str, Moved], columns: int, memories: TileMemories) -> bool:
@@ -298,11 +295,12 @@ def _is_sparse(grid: Grid, moved: Moved) -> bool:
 
 
 def _output_is_regular(grid: Grid, moved: Moved, columns: int, word_bytes: int) -> bool:
-    """Lanes fill their words, but for the last ones, and what is left out is at the end."""
-    several = prod(grid.column_bounds) > 1
-    if several and grid.lanes % word_bytes:
+    """Lanes fill their words, but for the last ones, what is left out is at the end, and none meet."""
+    if prod(grid.column_bounds) > 1 and grid.lanes % word_bytes:
         return False
-    if columns != grid.columns and not contiguous(grid.column_bounds, grid.of_columns(moved.groups), grid.lanes):
+    if contiguous(grid.column_bounds, grid.of_columns(moved.groups), grid.lanes):
+        return apart(grid.row_bounds, grid.of_rows(moved.groups), -(-columns // word_bytes) * word_bytes)
+    if columns != grid.columns:
         return False
     return apart([loop.bound for loop in grid.groups], moved.groups, -(-grid.lanes // word_bytes) * word_bytes)
 

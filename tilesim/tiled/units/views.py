@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Any, TypeAlias
 
@@ -123,23 +124,23 @@ class Grid:
         columns = tuple(k for k, column in enumerate(by_column) if column)
         return cls(tuple(groups), tuple(steps), lanes, rows, columns)
 
-    @property
+    @cached_property
     def step_bounds(self) -> tuple[int, ...]:
         return tuple(loop.bound for loop in self.steps)
 
-    @property
+    @cached_property
     def column_loops(self) -> tuple[Loop, ...]:
         return tuple(self.groups[k] for k in self.column_places)
 
-    @property
+    @cached_property
     def column_bounds(self) -> tuple[int, ...]:
         return tuple(loop.bound for loop in self.column_loops)
 
-    @property
+    @cached_property
     def row_bounds(self) -> tuple[int, ...]:
         return tuple(self.groups[k].bound for k in self.row_places)
 
-    @property
+    @cached_property
     def columns(self) -> int:
         """How many there are, with lanes that an alternate limit leaves out."""
         return prod(self.column_bounds) * self.lanes
