@@ -13,7 +13,9 @@ from math import prod
 
 import numpy as np
 
+from tilesim.sim.memory import Places
 from tilesim.sim.pipe import Costs
+from tilesim.tiled.isa.fields import Traversal
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.activation_unit import ActivationUnit
@@ -78,6 +80,7 @@ class Decoder:
         self._traversal = TraversalForm(tile)
         self._by_op: dict[int, tuple[TensorOp, Decoded]] = {}
         self._by_work: dict[Hashable, Decoded] = {}
+        self._by_traversal: dict[tuple[int, int, int], tuple[Traversal, Places]] = {}
         self._kept = Kept()
 
     def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
@@ -94,6 +97,21 @@ class Decoder:
             decoded = self._by_work[work] = self._decode(op, memories)
         self._by_op[id(op)] = op, decoded
         return decoded
+
+    def places(self, traversal: Traversal, access_bytes: int, parts: int = 1) -> Places:
+        """Where a DMA's accesses go, each taken as so many equal ``parts``."""
+        key = id(traversal), access_bytes, parts
+        found = self._by_traversal.get(key)
+        if found is not None:
+            return found[1]
+        if len(self._by_traversal) >= INSTRUCTIONS:
+            self._by_traversal.clear()
+        addresses = self._traversal.addresses(traversal.nest, traversal.reference)
+        if parts > 1:
+            addresses = (addresses[:, None] + np.arange(parts) * (access_bytes // parts)).reshape(-1)
+        places = Places(addresses, access_bytes // parts)
+        self._by_traversal[key] = traversal, places
+        return places
 
     def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
         operands = Operands(op, self._traversal.addresses)
