@@ -62,7 +62,7 @@ def _double(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArr
 
 def _common(x: NDArray[Any], zero_point: int, multiplier: int, shift: int) -> NDArray[np.int32]:
     if x.dtype.itemsize == 1:
-        return _common_table(x.dtype, zero_point, multiplier, shift)[np.ascontiguousarray(x).view(np.uint8)]
+        return _common_table(x.dtype, zero_point, multiplier, shift).take(np.ascontiguousarray(x).view(np.uint8))
     return _scaled((x.astype(np.int32) - np.int32(zero_point)) << HEADROOM_BITS, multiplier, shift)
 
 

@@ -113,7 +113,8 @@ def _double(
         return _floor(factor, start + away, lowest, highest, zero)
 
     def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-        steps = np.multiply(sums, factor, dtype=np.float64)
+        steps = sums.astype(np.float64)
+        np.multiply(steps, factor, out=steps)
         np.add(steps, start, out=steps)
         np.add(steps, np.copysign(away, steps), out=steps)
         steps.clip(lowest, highest, out=steps)
@@ -137,7 +138,8 @@ def _floor(
     """The steps below, of what the clamp leaves at 0 or more."""
 
     def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-        steps = np.multiply(sums, factor, dtype=np.float64)
+        steps = sums.astype(np.float64)
+        np.multiply(steps, factor, out=steps)
         np.add(steps, start, out=steps)
         steps.clip(lowest, highest, out=steps)
         np.copyto(out, steps, casting="unsafe")

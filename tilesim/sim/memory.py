@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,33 +39,63 @@ class Places:
         return part
 
 
+class Late(Protocol):
+    """Something that a unit has done and that is not in its memories yet; the unit says so with ``Memory.late``."""
+
+    def concerns(self, memory: Memory, first: int, end: int) -> bool:
+        """Whether it reads or writes bytes of ``memory`` from ``first`` up to ``end``."""
+
+    def settle(self) -> None:
+        """Read and write them now, and be late no more."""
+
+
 class Memory:
     """``size_bytes`` of storage for each sample of a run, zero at first.
 
     Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
     uint8.
+
+    What a unit does to the memory piece by piece may be done in one go, ``late``, as nobody can tell: whoever touches
+    bytes that it is about has it settled first.
     """
 
     def __init__(self, name: str, size_bytes: int, samples: int = 1) -> None:
         self.name = name
         self.size_bytes = size_bytes
-        self.bytes: Bytes = np.zeros((samples, size_bytes), np.uint8)
+        self.late: Late | None = None
+        self._bytes: Bytes = np.zeros((samples, size_bytes), np.uint8)
+
+    @property
+    def bytes(self) -> Bytes:
+        """All bytes, to be read and written."""
+        if self.late is not None:
+            self.late.settle()
+        return self._bytes
+
+    @property
+    def samples(self) -> int:
+        return len(self._bytes)
 
     def check(self, first: int, end: int) -> None:
         """Refuse addresses from ``first`` up to ``end`` that the memory does not have."""
         if first < 0 or end > self.size_bytes:
             raise AccessError(f"{self.name} has bytes 0 to {self.size_bytes - 1}, not {first} to {end - 1}")
 
+    def _touch(self, first: int, end: int) -> Bytes:
+        """All bytes, those from ``first`` up to ``end`` as they now must be."""
+        self.check(first, end)
+        if self.late is not None and self.late.concerns(self, first, end):
+            self.late.settle()
+        return self._bytes
+
     def row(self, address: int, width_bytes: int) -> Bytes:
         """Read at one address: (samples, width_bytes), a copy."""
-        self.check(address, address + width_bytes)
-        return self.bytes[:, address : address + width_bytes].copy()
+        return self._touch(address, address + width_bytes)[:, address : address + width_bytes].copy()
 
     def write_row(self, address: int, row: Bytes) -> None:
         """Write (samples, width_bytes) at one address."""
         end = address + row.shape[1]
-        self.check(address, end)
-        self.bytes[:, address:end] = row
+        self._touch(address, end)[:, address:end] = row
 
     def read(self, places: Places) -> Bytes:
         """What is at each of the places: (samples, *their shape, their width)."""
@@ -101,9 +132,9 @@ class Memory:
 
     def _packed(self, places: Places) -> NDArray[np.generic]:
         """All bytes, in the units of the places."""
-        self.check(places.lowest, places.end)
+        data = self._touch(places.lowest, places.end)
         whole = self.size_bytes - self.size_bytes % places.unit_bytes
-        data = self.bytes if whole == self.size_bytes else self.bytes[:, :whole]
+        data = data if whole == self.size_bytes else data[:, :whole]
         return data.view(_word_type(places.unit_bytes))
 
 

@@ -26,7 +26,7 @@ from tilesim.tiled.units.activation_unit import ROUNDED
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.operands import Operands
-from tilesim.tiled.units.views import Box, Grid, Moved, Window, apart
+from tilesim.tiled.units.views import Box, Grid, Moved, Spans, Window, apart
 
 Array: TypeAlias = NDArray[Any]
 BYTE = np.dtype(np.uint8)
@@ -51,6 +51,7 @@ class Bytewise:
     order: tuple[int, ...]
     word_bytes: int
     moved: dict[str, Moved]
+    spans: Spans
     scaler: Scaler | None
     places: dict[Box, Place] = field(default_factory=dict)
 
@@ -138,12 +139,13 @@ def bytewise(op: TensorOp, operands: Operands, memories: TileMemories) -> Bytewi
     moved = {name: Moved.of(getattr(op, name), groups, steps) for name in names if getattr(op, name) is not None}
     grid = Grid.of(groups, steps, operands.lane_bound, [])
     width = -(-grid.lanes // memories.word_bytes) * memories.word_bytes
-    if not _exists(grid, moved, width, memories) or not apart(grid.row_bounds, moved["output"].groups, width):
+    spans = _spans(grid, moved, width)
+    if not spans.exist(memories) or not apart(grid.row_bounds, moved["output"].groups, width):
         return None
     if "parameters" in moved and any(moved["parameters"].groups):
         return None
     order = tuple(sorted(range(len(groups)), key=lambda k: -abs(moved["output"].groups[k])))
-    return Bytewise(op, grid, order, memories.word_bytes, moved, _scaler(op, operands.steps))
+    return Bytewise(op, grid, order, memories.word_bytes, moved, spans, _scaler(op, operands.steps))
 
 
 def _is_regular(op: TensorOp) -> bool:
@@ -157,13 +159,12 @@ def _is_regular(op: TensorOp) -> bool:
     return op.operation in _OPERATIONS and op.input_b is not None and op.parameters is None
 
 
-def _exists(grid: Grid, moved: dict[str, Moved], width: int, memories: TileMemories) -> bool:
-    """Whether the memories have all bytes that are addressed."""
+def _spans(grid: Grid, moved: dict[str, Moved], width: int) -> Spans:
+    """All bytes that are addressed."""
     sizes = {"input": grid.lanes, "input_b": grid.lanes, "parameters": TABLE_BYTES, "output": width}
-    return all(
-        grid.exists(each, name.startswith("input"), sizes[name], memories.wide if name == "parameters" else memories.narrow)
-        for name, each in moved.items()
-    )
+    spans = {name: grid.span(each, name.startswith("input"), sizes[name]) for name, each in moved.items()}
+    wide = tuple(spans.pop(name) for name in ("parameters",) if name in spans)
+    return Spans(tuple(spans.values()), wide)
 
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:

@@ -76,7 +76,7 @@ class Transfer:
         self._reading, self._writing = reading, link.writing
         self._from = words
         self._to: Places | None = None
-        self._gathered: Bytes = np.zeros((len(reading.memory.bytes), 0, reading.word_bytes), np.uint8)
+        self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
         ones = np.ones(len(self._from), np.int64)
         self.pipe = Pipe(
             link.unit.clock.cycle,

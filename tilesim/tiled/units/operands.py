@@ -113,5 +113,8 @@ class Operands:
 def _ends(reference: Reference, loops: tuple[Loop, ...]) -> tuple[int, int]:
     """The lowest and the highest address."""
     strides = dict(reference.strides)
-    reach = [(loop.bound - 1) * strides.get(loop.name, 0) for loop in loops]
-    return reference.base + sum(min(0, each) for each in reach), reference.base + sum(max(0, each) for each in reach)
+    low = high = reference.base
+    for loop in loops:
+        reach = (loop.bound - 1) * strides.get(loop.name, 0)
+        low, high = low + min(0, reach), high + max(0, reach)
+    return low, high

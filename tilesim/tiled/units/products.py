@@ -26,7 +26,7 @@ from tilesim.tiled.units.columns import Columns, Kept, Slot, joined, products_at
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.operands import Operands
-from tilesim.tiled.units.views import Box, Grid, Moved, Range, Window, apart, contiguous, extent
+from tilesim.tiled.units.views import Box, Grid, Moved, Range, Spans, Window, apart, contiguous, extent
 
 Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
@@ -69,6 +69,7 @@ class Products:
     run: int
     memories: TileMemories
     moved: dict[str, Moved]
+    spans: Spans
     slot: Slot
     kept: Kept
     places: dict[Box, Place] = field(default_factory=dict)
@@ -227,7 +228,8 @@ def products(
     grid = Grid.of(groups, steps, operands.lane_bound, moving)
     columns = grid.columns_within(op.nest.alternate)
     inputs = inputs_per_cycle if op.operation is Operation.CONVOLUTION else 1
-    if columns is None or not _exists(op, grid, moved, inputs, memories) or not _is_regular(op, grid, moved, columns, memories):
+    spans = _spans(op, grid, moved, inputs, memories)
+    if columns is None or not spans.exist(memories) or not _is_regular(op, grid, moved, columns, memories):
         return None
     ranges = _ranges(grid, moved, inputs, memories)
     run = _run(op, grid, moved["input"], columns)
@@ -235,7 +237,7 @@ def products(
         op.operation, op.weights, op.parameters, grid.column_loops, grid.steps, grid.lanes, columns, run, op.rule,
         op.input_type, op.weight_type, op.input_zero_point, op.weight_zero_point, op.output_zero_point, op.clamp,
     )  # fmt: skip
-    return Products(op, grid, columns, inputs, run, memories, moved, kept.slot(key, ranges), kept)
+    return Products(op, grid, columns, inputs, run, memories, moved, spans, kept.slot(key, ranges), kept)
 
 
 def _run(op: TensorOp, grid: Grid, moved: Moved, columns: int) -> int:
@@ -266,26 +268,24 @@ def _is_regular(op: TensorOp, grid: Grid, moved: dict[str, Moved], columns: int,
             return False
     elif not contiguous(grid.column_bounds, blocks, grid.lanes) or _is_sparse(grid, moved["input"]):
         return False
-    bounds = tuple(loop.bound for loop in grid.groups)
-    if "sums_out" in moved and not apart(bounds, moved["sums_out"].groups, 4 * grid.lanes):
+    if "sums_out" in moved and not apart(grid.bounds, moved["sums_out"].groups, 4 * grid.lanes):
         return False
     if {"sums_in", "sums_out"} & moved.keys() and columns != grid.columns:
         return False
     return "output" not in moved or _output_is_regular(grid, moved["output"], columns, memories.word_bytes)
 
 
-def _exists(op: TensorOp, grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> bool:
-    """Whether the memories have all bytes that are addressed."""
+def _spans(op: TensorOp, grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> Spans:
+    """All bytes that are addressed."""
     lanes, word = grid.lanes, memories.word_bytes
     widths = {
         "input": inputs if op.operation is Operation.CONVOLUTION else lanes, "weights": lanes * inputs,
         "parameters": (PARAMETER_ROWS - 1) * memories.row_bytes + 4 * lanes, "sums_in": 4 * lanes,
         "sums_out": 4 * lanes, "output": -(-lanes // word) * word,
     }  # fmt: skip
-    return all(
-        grid.exists(each, name in ("input", "weights"), widths[name], memories.narrow if name in ("input", "output") else memories.wide)
-        for name, each in moved.items()
-    )
+    spans = {name: grid.span(each, name in ("input", "weights"), widths[name]) for name, each in moved.items()}
+    narrow = tuple(spans.pop(name) for name in ("input", "output") if name in spans)
+    return Spans(narrow, tuple(spans.values()))
 
 
 def _is_sparse(grid: Grid, moved: Moved) -> bool:
@@ -302,7 +302,7 @@ def _output_is_regular(grid: Grid, moved: Moved, columns: int, word_bytes: int) 
         return apart(grid.row_bounds, grid.of_rows(moved.groups), -(-columns // word_bytes) * word_bytes)
     if columns != grid.columns:
         return False
-    return apart([loop.bound for loop in grid.groups], moved.groups, -(-grid.lanes // word_bytes) * word_bytes)
+    return apart(grid.bounds, moved.groups, -(-grid.lanes // word_bytes) * word_bytes)
 
 
 @cache

@@ -43,7 +43,7 @@ class RingConsumer(Engine[RingConsume]):
         held = gates_by_round(nest, op.wait)
         addresses = self.tile.ttu.addresses(nest, op.write.reference).tolist()
         kept = op.filter or ByteFilter(rows=len(addresses), first=0, keep=memories.row_bytes, gap=0)
-        self._packer = Packer(kept, len(addresses), len(memories.wide.bytes), memories.row_bytes)
+        self._packer = Packer(kept, len(addresses), memories.wide.samples, memories.row_bytes)
         received = count()
         for step in steps(kept, len(addresses), memories.row_bytes):
             row = step.completes

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.memory import Memory
 from tilesim.tiled.isa.fields import Alternate, Loop, Reference
+from tilesim.tiled.units.memories import TileMemories
 
 Range: TypeAlias = tuple[int, int]
 """First and end of the iterations of a loop."""
@@ -45,8 +45,13 @@ def boxes(bounds: Sequence[int], first: int, end: int) -> Iterator[Box]:
 
 def extent(bounds: Sequence[int], strides: Sequence[int], width: int) -> Range:
     """The bytes, counted from the base, that accesses of ``width`` bytes lie in."""
-    reach = [(bound - 1) * stride for bound, stride in zip(bounds, strides, strict=True)]
-    return sum(each for each in reach if each < 0), sum(each for each in reach if each > 0) + width
+    low = high = 0
+    for bound, stride in zip(bounds, strides, strict=True):
+        if stride < 0:
+            low += (bound - 1) * stride
+        else:
+            high += (bound - 1) * stride
+    return low, high + width
 
 
 def apart(bounds: Sequence[int], strides: Sequence[int], width: int) -> bool:
@@ -94,8 +99,8 @@ class Moved:
     @classmethod
     def of(cls, reference: Reference, groups: Sequence[Loop], steps: Sequence[Loop]) -> Moved:
         strides = dict(reference.strides)
-        by_loop = (tuple(strides.get(loop.name, 0) for loop in loops) for loops in (groups, steps))
-        return cls(reference.base, *by_loop)
+        by_group = [strides.get(loop.name, 0) for loop in groups]
+        return cls(reference.base, tuple(by_group), tuple([strides.get(loop.name, 0) for loop in steps]))
 
     def first(self, box: Box) -> int:
         """The address of the first step of the first group of a box."""
@@ -119,26 +124,29 @@ class Grid:
     @classmethod
     def of(cls, groups: Sequence[Loop], steps: Sequence[Loop], lanes: int, moving: Sequence[Moved]) -> Grid:
         """Loops that move one of ``moving`` count columns."""
-        by_column = [any(moved.groups[k] for moved in moving) for k in range(len(groups))]
-        rows = tuple(k for k, column in enumerate(by_column) if not column)
-        columns = tuple(k for k, column in enumerate(by_column) if column)
-        return cls(tuple(groups), tuple(steps), lanes, rows, columns)
+        columns = {k for moved in moving for k, stride in enumerate(moved.groups) if stride}
+        rows = tuple([k for k in range(len(groups)) if k not in columns])
+        return cls(tuple(groups), tuple(steps), lanes, rows, tuple(sorted(columns)))
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        return tuple([loop.bound for loop in self.groups])
 
     @cached_property
     def step_bounds(self) -> tuple[int, ...]:
-        return tuple(loop.bound for loop in self.steps)
+        return tuple([loop.bound for loop in self.steps])
 
     @cached_property
     def column_loops(self) -> tuple[Loop, ...]:
-        return tuple(self.groups[k] for k in self.column_places)
+        return tuple([self.groups[k] for k in self.column_places])
 
     @cached_property
     def column_bounds(self) -> tuple[int, ...]:
-        return tuple(loop.bound for loop in self.column_loops)
+        return tuple([loop.bound for loop in self.column_loops])
 
     @cached_property
     def row_bounds(self) -> tuple[int, ...]:
-        return tuple(self.groups[k].bound for k in self.row_places)
+        return tuple([self.groups[k].bound for k in self.row_places])
 
     @cached_property
     def columns(self) -> int:
@@ -156,18 +164,18 @@ class Grid:
         return self.columns - self.lanes + alternate.limit
 
     def of_rows(self, strides: Sequence[int]) -> tuple[int, ...]:
-        return tuple(strides[k] for k in self.row_places)
+        return tuple([strides[k] for k in self.row_places])
 
     def of_columns(self, strides: Sequence[int]) -> tuple[int, ...]:
-        return tuple(strides[k] for k in self.column_places)
+        return tuple([strides[k] for k in self.column_places])
 
     def rows_in(self, box: Box) -> tuple[int, ...]:
         """How many iterations of each of the rows' loops there are in a box."""
-        return tuple(box[k][1] - box[k][0] for k in self.row_places)
+        return tuple([box[k][1] - box[k][0] for k in self.row_places])
 
     def blocks_in(self, box: Box) -> tuple[int, ...]:
         """Likewise of the columns' loops."""
-        return tuple(box[k][1] - box[k][0] for k in self.column_places)
+        return tuple([box[k][1] - box[k][0] for k in self.column_places])
 
     def columns_in(self, box: Box) -> Range:
         """The columns in a box, with lanes that an alternate limit leaves out."""
@@ -176,10 +184,26 @@ class Grid:
             first = first * self.groups[k].bound + box[k][0]
         return first * self.lanes, (first + prod(self.blocks_in(box))) * self.lanes
 
-    def exists(self, moved: Moved, by_step: bool, width: int, memory: Memory) -> bool:
-        """Whether a memory has all the bytes that accesses of ``width`` of them need."""
-        bounds, strides = [loop.bound for loop in self.groups], moved.groups
-        if by_step:
-            bounds, strides = [*bounds, *self.step_bounds], (*strides, *moved.steps)
-        low, end = extent(bounds, strides, width)
-        return moved.base + low >= 0 and moved.base + end <= memory.size_bytes
+    def span(self, moved: Moved, by_step: bool, width: int) -> Range:
+        """The bytes that accesses of ``width`` of them lie in, moved by the steps of the reduction or not."""
+        low, end = extent(self.bounds, moved.groups, width)
+        first, last = extent(self.step_bounds, moved.steps, 0) if by_step else (0, 0)
+        return moved.base + low + first, moved.base + end + last
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The bytes that a tensorop reads and writes, as spans of narrow and of wide memory."""
+
+    narrow: tuple[Range, ...]
+    wide: tuple[Range, ...]
+
+    def exist(self, memories: TileMemories) -> bool:
+        """Whether the memories have them all."""
+        both = ((self.narrow, memories.narrow.size_bytes), (self.wide, memories.wide.size_bytes))
+        return all(first >= 0 and end <= size for spans, size in both for first, end in spans)
+
+
+def meet(spans: Sequence[Range], first: int, end: int) -> bool:
+    """Whether one of the spans has bytes from ``first`` up to ``end``."""
+    return any(low < end and first < high for low, high in spans)
