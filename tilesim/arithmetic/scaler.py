@@ -132,9 +132,7 @@ def _single(
     return _floor(factor, start + (0.5 - lift), 0.0, float(high - low), np.uint8(low % 256))
 
 
-def _floor(
-    factor: NDArray[Any], start: NDArray[Any], lowest: float, highest: float, zero: np.uint8
-) -> Scaler:
+def _floor(factor: NDArray[Any], start: NDArray[Any], lowest: float, highest: float, zero: np.uint8) -> Scaler:
     """The steps below, of what the clamp leaves at 0 or more."""
 
     def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
@@ -155,12 +153,12 @@ def _real(
     largest = sums_bound + int(np.abs(offsets).max())
     if largest >= 1 << 31 or not np.isfinite(factor).all():
         return None
-    start = offsets.astype(np.float32 if largest <= FLOAT32_EXACT else np.float64)
+    start: NDArray[Any] = offsets.astype(np.float32 if largest <= FLOAT32_EXACT else np.float64)
     lowest, highest = np.float32(low - zero_point), np.float32(high - zero_point)
     zero = np.uint8(zero_point % 256)
 
     def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-        steps = np.asarray(sums + start, np.float32)
+        steps = np.add(sums, start).astype(np.float32, copy=False)
         with np.errstate(over="ignore"):
             np.multiply(steps, factor, out=steps)
         steps.clip(lowest, highest, out=steps)

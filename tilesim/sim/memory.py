@@ -27,7 +27,7 @@ class Places:
         self.in_one_run = bool((self.units[1:] - self.units[:-1] == 1).all())
 
     def __len__(self) -> int:
-        return self.shape[0]
+        return int(self.shape[0])
 
     def part(self, first: int, end: int) -> Places:
         """The accesses ``first`` to ``end`` of a list of them."""

@@ -70,32 +70,11 @@ class Bytewise:
         view[..., self.grid.lanes :] = 0  # a word that lanes don't fill
         return True
 
-    def _sum(self, x: Array) -> Array:
-        if self.scaler is not None:
-            return self.scaler(np.add.reduce(x, axis=self.step_axes, dtype=np.float32))
-        zeros = np.int32(self.op.input_zero_point * prod(self.grid.step_bounds))
-        whole = np.add.reduce(x, axis=self.step_axes, dtype=np.int32) - zeros
-        multiplier, shift = (np.array([value], np.int32) for value in self.op.scaling)
-        return self._saturated(requantise(self.op.rule, whole, multiplier, shift))
-
-    def _largest(self, x: Array) -> Array:
-        return self._saturated(np.maximum.reduce(x, axis=self.step_axes).astype(np.int32))
-
-    def _average(self, x: Array) -> Array:
-        steps = (x[(slice(None), *step)] for step in np.ndindex(*self.grid.step_bounds))
-        return self._saturated(average(steps, self.op.scaling))
-
-    def _add(self, a: Array, b: Array) -> Array:
-        return self._saturated(add(self.op.rule, a, b, self.op.scaling))
-
-    def _multiply(self, a: Array, b: Array) -> Array:
-        return self._saturated(multiply(self.op.rule, a, b, self.op.scaling))
-
     @property
     def step_axes(self) -> tuple[int, ...]:
         return tuple(range(1, 1 + len(self.grid.steps)))
 
-    def _saturated(self, values: NDArray[np.int32]) -> Array:
+    def saturated(self, values: NDArray[np.int32]) -> Array:
         op = self.op
         low, high = op.clamp
         zero_point = 0 if op.operation in ROUNDED else op.output_zero_point
@@ -111,7 +90,9 @@ class Bytewise:
         output = self.moved["output"]
         width = -(-self.grid.lanes // self.word_bytes) * self.word_bytes
         strides = [output.groups[k] for k in self.order]
-        inputs = tuple(self._input(self.moved[name], box, bounds) for name in ("input", "input_b") if name in self.moved)
+        inputs = tuple(
+            self._input(self.moved[name], box, bounds) for name in ("input", "input_b") if name in self.moved
+        )
         return Place(inputs, Window(output.first(box), (*bounds, width), (*strides, 1), BYTE))
 
     def _input(self, moved: Moved, box: Box, bounds: list[int]) -> Window:
@@ -120,12 +101,38 @@ class Bytewise:
         return Window(moved.first(box), shape, strides, ELEMENT_DTYPES[self.op.input_type])
 
 
+def _sum(work: Bytewise, x: Array) -> Array:
+    if work.scaler is not None:
+        return work.scaler(np.add.reduce(x, axis=work.step_axes, dtype=np.float32))
+    zeros = np.int32(work.op.input_zero_point * prod(work.grid.step_bounds))
+    whole = np.add.reduce(x, axis=work.step_axes, dtype=np.int32) - zeros
+    multiplier, shift = (np.array([value], np.int32) for value in work.op.scaling)
+    return work.saturated(requantise(work.op.rule, whole, multiplier, shift))
+
+
+def _largest(work: Bytewise, x: Array) -> Array:
+    return work.saturated(np.maximum.reduce(x, axis=work.step_axes).astype(np.int32))
+
+
+def _average(work: Bytewise, x: Array) -> Array:
+    steps = (x[(slice(None), *step)] for step in np.ndindex(*work.grid.step_bounds))
+    return work.saturated(average(steps, work.op.scaling))
+
+
+def _add(work: Bytewise, a: Array, b: Array) -> Array:
+    return work.saturated(add(work.op.rule, a, b, work.op.scaling))
+
+
+def _multiply(work: Bytewise, a: Array, b: Array) -> Array:
+    return work.saturated(multiply(work.op.rule, a, b, work.op.scaling))
+
+
 _OPERATIONS: Mapping[Operation, Callable[..., Array]] = {
-    Operation.SUM: Bytewise._sum,
-    Operation.MAXIMUM: Bytewise._largest,
-    Operation.AVERAGE: Bytewise._average,
-    Operation.ADD: Bytewise._add,
-    Operation.MULTIPLY: Bytewise._multiply,
+    Operation.SUM: _sum,
+    Operation.MAXIMUM: _largest,
+    Operation.AVERAGE: _average,
+    Operation.ADD: _add,
+    Operation.MULTIPLY: _multiply,
 }
 _OF_A_REDUCTION = (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
 

@@ -1,7 +1,7 @@
 """What lanes multiply by and add: weights and parameters in wide memory as the operands of a matrix product.
 
-Working them out takes longer than to use them once. Many instructions, and all tiles that an instruction goes to, mostly
-find the same bytes at the same addresses; what was made of bytes may serve again where the same bytes are found.
+Working them out takes longer than to use them once. Many instructions, and all tiles that an instruction goes to,
+mostly find the same bytes at the same addresses; what was made of bytes may serve again where the same bytes are found.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Kept:
         self._size_bytes = 0
 
     def slot(self, key: Hashable, ranges: tuple[Range, ...]) -> Slot:
-        """The place for columns that are made of the bytes in ``ranges``, in multiples of 8, in the way ``key`` tells."""
+        """The place for columns made of the bytes in ``ranges``, in multiples of 8, in the way ``key`` tells."""
         return self._slots.setdefault((key, ranges), Slot(ranges))
 
     def columns(self, slot: Slot, wide: Bytes, make: Callable[[Bytes], Columns]) -> Columns | None:

@@ -84,7 +84,7 @@ class Decoder:
         self._kept = Kept()
 
     def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
-        """``op`` for a tile with such ``memories``, like those of all others; the same for all that do the same work."""
+        """``op`` for a tile with such ``memories``, like those of all others; one for all that do the same work."""
         found = self._by_op.get(id(op))
         if found is not None:  # with its op, so that no other one has its id
             return found[1]

@@ -11,9 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilesim.sim.memory import Memory
 from tilesim.sim.pipe import Slot
 from tilesim.sim.port import Port

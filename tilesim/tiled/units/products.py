@@ -38,7 +38,7 @@ BYTE = np.dtype(np.uint8)
 SHORT_RUN = 512
 """Columns of a depthwise operation below which it pays to multiply several pixels in one run."""
 SPARSE = 8
-"""Bytes from the first to the last input of a depthwise operation for each of its results, at most."""
+"""Bytes from the first to the last input of a depthwise operation for each of its products, at most."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,8 @@ class Products:
         view = Window(moved.base, shape, strides, ELEMENT_DTYPES[op.weight_type]).view(wide)[0]
         blocks, steps = len(bounds), len(self.step_bounds)
         order = (*range(blocks, blocks + steps), view.ndim - 1, *range(blocks), view.ndim - 2)
-        weights = view.transpose(order).astype(FLOAT32).reshape(prod(self.step_bounds) * self.inputs, -1)[:, : self.columns]
+        products = prod(self.step_bounds) * self.inputs
+        weights = view.transpose(order).astype(FLOAT32).reshape(products, -1)[:, : self.columns]
         if op.weight_zero_point:
             weights = weights - FLOAT32.type(op.weight_zero_point)
         at_once, bound = products_at_once(weights, magnitude(ELEMENT_DTYPES[op.input_type]))
@@ -170,7 +171,8 @@ class Products:
             return None
         shape = (PARAMETER_ROWS, *self.grid.column_bounds, self.grid.lanes)
         strides = (self.memories.row_bytes, *self.grid.of_columns(moved.groups), 4)
-        return Window(moved.base, shape, strides, INT32).view(wide)[0].reshape(PARAMETER_ROWS, -1)[:, : self.columns]
+        rows: NDArray[np.int32] = Window(moved.base, shape, strides, INT32).view(wide)[0].reshape(PARAMETER_ROWS, -1)
+        return rows[:, : self.columns]
 
     def _place(self, box: Box) -> Place:
         grid = self.grid
@@ -291,7 +293,7 @@ def _spans(op: TensorOp, grid: Grid, moved: dict[str, Moved], inputs: int, memor
 def _is_sparse(grid: Grid, moved: Moved) -> bool:
     bounds, strides = (*grid.step_bounds, *grid.row_bounds), (*moved.steps, *grid.of_rows(moved.groups))
     low, end = extent(bounds, strides, grid.columns)
-    return end - low > SPARSE * prod(grid.row_bounds) * grid.columns
+    return end - low > SPARSE * prod(bounds) * grid.columns
 
 
 def _output_is_regular(grid: Grid, moved: Moved, columns: int, word_bytes: int) -> bool:
