@@ -9,12 +9,14 @@ Source: TensorFlow Lite reference kernel ADD (``double``); ONNX Runtime QLinearA
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.requantise import float_bits, quantise_multiplier, requantise
+from tilesim.arithmetic.table import inputs
 
 HEADROOM_BITS = 20
 """Left shift of the operands in fixed point before they are scaled down to the common scale."""
@@ -59,7 +61,15 @@ def _double(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArr
 
 
 def _common(x: NDArray[Any], zero_point: int, multiplier: int, shift: int) -> NDArray[np.int32]:
+    if x.dtype.itemsize == 1:
+        return _common_table(x.dtype, zero_point, multiplier, shift).take(np.ascontiguousarray(x).view(np.uint8))
     return _scaled((x.astype(np.int32) - np.int32(zero_point)) << HEADROOM_BITS, multiplier, shift)
+
+
+@lru_cache(maxsize=256)
+def _common_table(dtype: np.dtype[Any], zero_point: int, multiplier: int, shift: int) -> NDArray[np.int32]:
+    """What each byte becomes at the common scale."""
+    return _common(inputs(dtype).astype(np.int32), zero_point, multiplier, shift)
 
 
 def _scaled(x: NDArray[np.int32], multiplier: int, shift: int) -> NDArray[np.int32]:

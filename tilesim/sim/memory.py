@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,40 +13,113 @@ from tilesim.errors import AccessError
 Bytes = NDArray[np.uint8]
 
 
+class Places:
+    """Addresses of accesses of ``width_bytes`` each, in order, in the form in which memories are read and written."""
+
+    def __init__(self, addresses: NDArray[np.int64], width_bytes: int) -> None:
+        self.width_bytes = width_bytes
+        self.lowest, self.end = (int(addresses.min()), int(addresses.max()) + width_bytes) if addresses.size else (0, 0)
+        aligned = int(np.bitwise_or.reduce(addresses, axis=None)) | width_bytes
+        self.unit_bytes = aligned & -aligned
+        self.shape = addresses.shape
+        first, several = addresses.reshape(-1) // self.unit_bytes, width_bytes // self.unit_bytes
+        self.units = first if several == 1 else (first[:, None] + np.arange(several)).reshape(-1)
+        self.in_one_run = bool((self.units[1:] - self.units[:-1] == 1).all())
+
+    def __len__(self) -> int:
+        return int(self.shape[0])
+
+    def part(self, first: int, end: int) -> Places:
+        """The accesses ``first`` to ``end`` of a list of them."""
+        if (first, end) == (0, len(self)):
+            return self
+        each = self.width_bytes // self.unit_bytes
+        part = copy(self)
+        part.units, part.shape = self.units[first * each : end * each], (end - first,)
+        return part
+
+
+class Late(Protocol):
+    """Something that a unit has done and that is not in its memories yet; the unit says so with ``Memory.late``."""
+
+    def concerns(self, memory: Memory, first: int, end: int) -> bool:
+        """Whether it reads or writes bytes of ``memory`` from ``first`` up to ``end``."""
+
+    def settle(self) -> None:
+        """Read and write them now, and be late no more."""
+
+
 class Memory:
     """``size_bytes`` of storage for each sample of a run, zero at first.
 
     Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
     uint8.
+
+    What a unit does to the memory piece by piece may be done in one go, ``late``, as nobody can tell: whoever touches
+    bytes that it is about has it settled first.
     """
 
     def __init__(self, name: str, size_bytes: int, samples: int = 1) -> None:
         self.name = name
-        self.bytes: Bytes = np.zeros((samples, size_bytes), np.uint8)
+        self.size_bytes = size_bytes
+        self.late: Late | None = None
+        self._bytes: Bytes = np.zeros((samples, size_bytes), np.uint8)
 
     @property
-    def size_bytes(self) -> int:
-        return int(self.bytes.shape[1])
+    def bytes(self) -> Bytes:
+        """All bytes, to be read and written."""
+        if self.late is not None:
+            self.late.settle()
+        return self._bytes
+
+    @property
+    def samples(self) -> int:
+        return len(self._bytes)
 
     def check(self, first: int, end: int) -> None:
         """Refuse addresses from ``first`` up to ``end`` that the memory does not have."""
         if first < 0 or end > self.size_bytes:
             raise AccessError(f"{self.name} has bytes 0 to {self.size_bytes - 1}, not {first} to {end - 1}")
 
+    def _touch(self, first: int, end: int) -> Bytes:
+        """All bytes, those from ``first`` up to ``end`` as they now must be."""
+        self.check(first, end)
+        if self.late is not None and self.late.concerns(self, first, end):
+            self.late.settle()
+        return self._bytes
+
     def row(self, address: int, width_bytes: int) -> Bytes:
         """Read at one address: (samples, width_bytes), a copy."""
-        self.check(address, address + width_bytes)
-        return self.bytes[:, address : address + width_bytes].copy()
+        return self._touch(address, address + width_bytes)[:, address : address + width_bytes].copy()
 
     def write_row(self, address: int, row: Bytes) -> None:
         """Write (samples, width_bytes) at one address."""
-        self.check(address, address + row.shape[1])
-        self.bytes[:, address : address + row.shape[1]] = row
+        end = address + row.shape[1]
+        self._touch(address, end)[:, address:end] = row
+
+    def read(self, places: Places) -> Bytes:
+        """What is at each of the places: (samples, *their shape, their width)."""
+        packed = self._packed(places)
+        if places.in_one_run and places.units.size:
+            start = int(places.units[0])
+            found = packed[:, start : start + places.units.size].copy()
+        else:
+            found = packed.take(places.units, axis=1)
+        return found.view(np.uint8).reshape(len(found), *places.shape, places.width_bytes)
+
+    def write(self, places: Places, words: Bytes) -> None:
+        """Write (samples, *shape of the places, their width) bytes; of two words at one address the later stays."""
+        packed = self._packed(places)
+        data = np.ascontiguousarray(words).reshape(len(words), -1).view(packed.dtype)
+        if places.in_one_run and places.units.size:
+            start = int(places.units[0])
+            packed[:, start : start + places.units.size] = data
+        else:
+            packed[:, places.units] = data
 
     def words(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read ``width_bytes`` at each address: (samples, *addresses.shape, width_bytes)."""
-        packed, places = self._places(addresses, width_bytes)
-        return np.take(packed, places, axis=1).view(np.uint8)
+        return self.read(Places(addresses, width_bytes))
 
     def operands(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read like :meth:`words`; one sample stands for all where all samples read the same bytes."""
@@ -52,16 +128,14 @@ class Memory:
 
     def write_words(self, addresses: NDArray[np.int64], words: Bytes) -> None:
         """Write (samples, addresses, width_bytes); of two words at one address the later stays."""
-        packed, places = self._places(addresses, words.shape[-1])
-        packed[:, places] = np.ascontiguousarray(words).view(packed.dtype)
+        self.write(Places(addresses, words.shape[-1]), words)
 
-    def _places(self, addresses: NDArray[np.int64], width_bytes: int) -> tuple[NDArray[np.generic], NDArray[np.int64]]:
-        """All bytes in the largest units that everything is aligned to, and which units each address stands for."""
-        self.check(int(addresses.min()), int(addresses.max()) + width_bytes)
-        aligned = int(np.bitwise_or.reduce(addresses, axis=None)) | width_bytes | self.size_bytes
-        unit = aligned & -aligned
-        places = addresses[..., None] // unit + np.arange(width_bytes // unit)
-        return self.bytes.view(_word_type(unit)), places
+    def _packed(self, places: Places) -> NDArray[np.generic]:
+        """All bytes, in the units of the places."""
+        data = self._touch(places.lowest, places.end)
+        whole = self.size_bytes - self.size_bytes % places.unit_bytes
+        data = data if whole == self.size_bytes else data[:, :whole]
+        return data.view(_word_type(places.unit_bytes))
 
 
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:

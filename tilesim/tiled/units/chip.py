@@ -22,6 +22,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.circulation import Circulation
 from tilesim.tiled.units.classifier import ClassifierTile
 from tilesim.tiled.units.controller import FENCES, OUTFEEDS, Sequencer
+from tilesim.tiled.units.decoder import Decoder
 from tilesim.tiled.units.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.infeed import InfeedEngine
 from tilesim.tiled.units.instruction_bus import BusStop, Station
@@ -108,10 +109,14 @@ class Chip:
             self._raise_outfeed,
         )
         arbiter = Arbiter(self.clock)
+        decoder = Decoder(topology.tile)
         self.tiles = [
-            Tile(k, self.clock, arbiter, topology, self.stops[k + 1], self._unit, samples, self._raise_fence, retired)
+            Tile(
+                k, self.clock, arbiter, topology, self.stops[k + 1], self._unit, samples, self._raise_fence, retired,
+                decoder,
+            )
             for k in range(tiles)
-        ]
+        ]  # fmt: skip
         self.mesh = [self._mesh_link(tile, side) for tile in self.tiles for side in tile.mesh_out]
         self.classifier = ClassifierTile(self.clock, self._unit("chip.classifier"), topology, self.stops[tiles + 1])
         stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]

@@ -19,6 +19,7 @@ from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Nest, Watcher
 from tilesim.tiled.isa.instructions import Work as EngineInstruction
 from tilesim.tiled.units import ttu
+from tilesim.tiled.units.decoder import Decoder
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -41,7 +42,8 @@ class Gate:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all their TTUs are built.
+    """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all their TTUs are built,
+    and so is ``decoder``.
 
     ``retired(label)`` hears of every instruction that has; ``raisers(flag)`` names those here that will still raise it.
     """
@@ -54,6 +56,7 @@ class Surroundings:
     retired: Callable[[str], None]
     raisers: Callable[[Flag], list[str]]
     ttu: TraversalForm
+    decoder: Decoder
 
 
 class Engine(ABC, Generic[Op]):

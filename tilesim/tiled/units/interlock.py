@@ -23,19 +23,19 @@ READ_AND_WRITTEN: Mapping[str, tuple[str, ...]] = {"output": ("input", "input_b"
 """The operands that a tensorop may read where it writes, by the one that it writes."""
 
 
-def last_writers(operands: Operands, memories: TileMemories) -> Indices:
-    """For each group, the last one before it that writes a word or row that it reads; -1: none does."""
-    last = np.full(operands.count, -1, np.int64)
+def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
+    """For each group, the last one before it that writes a word or row that it reads; -1: none does; None: for none."""
+    last: Indices | None = None
     for written, read in READ_AND_WRITTEN.items():
-        write: Stream | None = getattr(operands, written)
-        if write is not None:
-            unit_bytes = memories.word_bytes if written == "output" else memories.row_bytes
+        unit_bytes = memories.word_bytes if written == "output" else memories.row_bytes
+        for name in read:
+            if not operands.may_meet(name, written, unit_bytes):
+                continue
+            stream, write = getattr(operands, name), getattr(operands, written)
             widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
-            for name in read:
-                stream: Stream | None = getattr(operands, name)
-                if stream is not None:
-                    np.maximum(last, _last_writers(stream, write, widths, unit_bytes), out=last)
-    return last
+            found = _last_writers(stream, write, widths, unit_bytes)
+            last = found if last is None else np.maximum(last, found)
+    return last if last is not None and last.max() >= 0 else None
 
 
 def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
@@ -52,12 +52,8 @@ def _last_writers(read: Stream, write: Stream, widths: Indices, unit_bytes: int)
     """``widths``: the bytes that each group writes from its address on."""
     groups = len(write.groups)
     last = np.full(groups, -1, np.int64)
-    lowest, highest = write.groups.min() // unit_bytes, (write.groups + widths - 1).max() // unit_bytes
-    steps = np.unique(read.steps)
-    if (read.groups.min() + steps[0]) // unit_bytes > highest or (read.groups.max() + steps[-1]) // unit_bytes < lowest:
-        return last
     writes = _sorted_writes(write, widths, unit_bytes)
-    for step in steps:
+    for step in np.unique(read.steps):
         units = (read.groups + step) // unit_bytes
         before = np.searchsorted(writes, units * groups + np.arange(groups)) - 1
         found = (before >= 0) & (writes[before] // groups == units)

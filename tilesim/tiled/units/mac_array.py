@@ -116,7 +116,7 @@ class MacArray:
 
     @property
     def _samples(self) -> int:
-        return int(self._memories.narrow.bytes.shape[0])
+        return self._memories.narrow.samples
 
     def _steps(self, op: TensorOp, operands: Operands, first: int, end: int) -> Iterator[NDArray[Any]]:
         """What the lanes get in each reduction step."""

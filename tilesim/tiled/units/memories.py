@@ -11,9 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilesim.sim.memory import Memory
 from tilesim.sim.pipe import Slot
 from tilesim.sim.port import Port
@@ -76,9 +73,9 @@ class WordPort:
     words_per_access: int
     word_bytes: int
 
-    def words(self, accesses: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The address of every word of the ``accesses``."""
-        return (accesses[:, None] + np.arange(self.words_per_access) * self.word_bytes).reshape(-1)
+    @property
+    def access_bytes(self) -> int:
+        return self.words_per_access * self.word_bytes
 
 
 class TileMemories:

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import simpy
 
+from tilesim.sim.memory import Places
 from tilesim.sim.pipe import Costs, Pipe
 from tilesim.sim.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import MeshIn
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates
-from tilesim.tiled.units.mesh_link import Addresses, MeshLink, Transfer
+from tilesim.tiled.units.mesh_link import MeshLink, Transfer
 
 FILL_WORDS = 2
 """Words of a fill that are made or wait to be written: enough for one a cycle."""
@@ -37,7 +38,7 @@ class MeshInEngine(Engine[MeshIn]):
 
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)
-        accesses = self.tile.ttu.addresses(op.write.nest, op.write.reference)
+        accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
         if op.fill is None:
             pipe = yield from self._receive(accesses)
             hold = pipe.hold_writes
@@ -48,7 +49,7 @@ class MeshInEngine(Engine[MeshIn]):
         yield from self.follow(pipe, hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
         self.unit.waiting = None
 
-    def _receive(self, accesses: Addresses) -> Generator[simpy.Event, Any, Pipe]:
+    def _receive(self, accesses: Places) -> Generator[simpy.Event, Any, Pipe]:
         assert self.link is not None
         arrival = self.link.transfer()
         transfer: Transfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
@@ -57,16 +58,13 @@ class MeshInEngine(Engine[MeshIn]):
         self.tile.arbiter.add(transfer.pipe, [self._writing.slot])
         return transfer.pipe
 
-    def _fill(self, accesses: Addresses, fill_byte: int) -> Pipe:
+    def _fill(self, accesses: Places, fill_byte: int) -> Pipe:
         memory, each = self._writing.memory, self._writing.words_per_access
-        access_bytes = each * self._writing.word_bytes
 
         def move(first: int, end: int) -> None:
-            written = accesses[first // each : end // each]
-            if written.size:
-                memory.write_words(
-                    written, np.full((len(memory.bytes), len(written), access_bytes), fill_byte, np.uint8)
-                )
+            written = accesses.part(first // each, end // each)
+            if len(written):
+                memory.write(written, np.full((1, len(written), written.width_bytes), fill_byte, np.uint8))
 
         ones = np.ones(len(accesses) * each, np.int64)
         pipe = Pipe(

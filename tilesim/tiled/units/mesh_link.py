@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, Places
 from tilesim.sim.pipe import Activity, Costs, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Side
@@ -15,8 +14,6 @@ from tilesim.tiled.isa.neighbours import OPPOSITE
 from tilesim.tiled.topology import Mesh
 from tilesim.tiled.units.engine import Engine
 from tilesim.tiled.units.memories import WordPort
-
-Addresses = NDArray[np.int64]
 
 
 class MeshLink:
@@ -43,11 +40,11 @@ class MeshLink:
         self._offered: Transfer | None = None
         self._awaited: simpy.Event | None = None
 
-    def send(self, reading: WordPort, accesses: Addresses) -> Transfer:
-        """The sender begins to send what it reads at ``accesses`` in this cycle."""
+    def send(self, reading: WordPort, words: Places) -> Transfer:
+        """The sender begins to send the ``words`` that it reads in this cycle."""
         self.unit.spend("idle")
         self.unit.instruction = self.sender.unit.instruction
-        transfer = self._offered = Transfer(self, reading, accesses)
+        transfer = self._offered = Transfer(self, reading, words)
         self._meet()
         return transfer
 
@@ -74,12 +71,12 @@ class MeshLink:
 class Transfer:
     """The words of one MeshOut on their way, and the accounts of the link and of its two ends meanwhile."""
 
-    def __init__(self, link: MeshLink, reading: WordPort, accesses: Addresses) -> None:
+    def __init__(self, link: MeshLink, reading: WordPort, words: Places) -> None:
         self._link = link
         self._reading, self._writing = reading, link.writing
-        self._from = reading.words(accesses)
-        self._to: Addresses | None = None
-        self._gathered: Bytes = np.zeros((len(reading.memory.bytes), 0, reading.word_bytes), np.uint8)
+        self._from = words
+        self._to: Places | None = None
+        self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
         ones = np.ones(len(self._from), np.int64)
         self.pipe = Pipe(
             link.unit.clock.cycle,
@@ -97,7 +94,7 @@ class Transfer:
         )
         self.pipe.write_limit = 0  # until somebody takes them
 
-    def receive(self, accesses: Addresses) -> None:
+    def receive(self, accesses: Places) -> None:
         """From this cycle on the receiver takes part; the words go to ``accesses``, which hold as many as are sent."""
         words = len(accesses) * self._writing.words_per_access
         if words != self.pipe.groups:
@@ -108,13 +105,13 @@ class Transfer:
     def _move(self, first: int, end: int) -> None:
         assert self._to is not None
         each = self._writing.words_per_access
-        words = self._reading.memory.words(self._from[first:end], self._reading.word_bytes)
-        words = np.concatenate([self._gathered, words], axis=1)
-        accesses = self._to[first // each : end // each]
-        self._gathered = words[:, len(accesses) * each :]
-        if accesses.size:
-            whole = words[:, : len(accesses) * each]
-            self._writing.memory.write_words(accesses, whole.reshape(len(whole), len(accesses), -1))
+        words = self._reading.memory.read(self._from.part(first, end))
+        accesses = self._to.part(first // each, end // each)
+        if each > 1:
+            words = np.concatenate([self._gathered, words], axis=1)
+            self._gathered = words[:, len(accesses) * each :]
+        if len(accesses):
+            self._writing.memory.write(accesses, words[:, : len(accesses) * each])
 
     def _book(self, activity: Activity, cycles: int) -> None:
         link = self._link

@@ -29,7 +29,7 @@ class MeshOutEngine(Engine[MeshOut]):
         nest = op.read.nest
         reading = self.tile.memories.mesh_out(op.memory, self._side)
         words = reading.words_per_access
-        pipe = self.link.send(reading, self.tile.ttu.addresses(nest, op.read.reference)).pipe
+        pipe = self.link.send(reading, self.tile.decoder.places(op.read, reading.access_bytes, words)).pipe
         self.unit.waiting = Wait(Reason.CREDIT, self.tile.clock.cycle, self.link.describe_receiver)
         self.tile.arbiter.add(pipe, [reading.slot])
         yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))

@@ -23,13 +23,13 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
     def execute(self, op: NarrowToWide) -> Work:
         yield from self.watch(op.wait)
         memories = self.tile.memories
-        words = self.tile.ttu.addresses(op.read.nest, op.read.reference)
-        rows = self.tile.ttu.addresses(op.write.nest, op.write.reference)
+        words = self.tile.decoder.places(op.read, memories.word_bytes)
+        rows = self.tile.decoder.places(op.write, memories.row_bytes)
         words_per_row = memories.row_bytes // memories.word_bytes
 
         def move(first: int, end: int) -> None:
-            data = memories.narrow.words(words[first * words_per_row : end * words_per_row], memories.word_bytes)
-            memories.wide.write_words(rows[first:end], data.reshape(data.shape[0], end - first, -1))
+            data = memories.narrow.read(words.part(first * words_per_row, end * words_per_row))
+            memories.wide.write(rows.part(first, end), data)
 
         ones = np.ones(len(rows), np.int64)
         pipe = Pipe(

@@ -55,7 +55,7 @@ class RingConsumer(Engine[RingConsume]):
         if isinstance(self._stop, BurstStop) and op.filter is None:
             yield from self._take(self._stop, np.array(addresses), held, rises)
             return
-        self._packer = Packer(kept, len(addresses), len(memories.wide.bytes), memories.row_bytes)
+        self._packer = Packer(kept, len(addresses), memories.wide.samples, memories.row_bytes)
         received = count()
         for step in steps(kept, len(addresses), memories.row_bytes):
             row = step.completes

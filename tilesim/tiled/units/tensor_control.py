@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
+from tilesim.sim.memory import Memory
+from tilesim.sim.pipe import Activity, Pipe, Slot
 from tilesim.sim.port import NEVER
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.activation_unit import ActivationUnit
+from tilesim.tiled.units.decoder import Decoded
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates
-from tilesim.tiled.units.interlock import chunks, last_writers
-from tilesim.tiled.units.mac_array import MacArray, cycles_per_step
+from tilesim.tiled.units.mac_array import MacArray
 from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
-from tilesim.tiled.units.operands import Indices, Operands
+from tilesim.tiled.units.operands import Operands
+from tilesim.tiled.units.views import meet
 
 
 @dataclass
@@ -38,6 +39,24 @@ class Share:
     end: int = 0
     spent: Counter[str] = field(default_factory=Counter)
     waits: list[tuple[str, range]] = field(default_factory=list)
+
+
+@dataclass
+class LateGroups:
+    """Result groups ``first`` to ``end`` of a tensorop that are written, but not yet in the memories."""
+
+    control: TensorControl
+    decoded: Decoded
+    first: int
+    end: int
+
+    def concerns(self, memory: Memory, first: int, end: int) -> bool:
+        assert self.decoded.regular is not None
+        spans = self.decoded.regular.spans
+        return meet(spans.narrow if memory is self.control.tile.memories.narrow else spans.wide, first, end)
+
+    def settle(self) -> None:
+        self.control.compute(self.decoded, self.first, self.end)
 
 
 class TensorControl(Engine[TensorOp]):
@@ -58,6 +77,7 @@ class TensorControl(Engine[TensorOp]):
         self._shape = shape
         self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
         self._activation = ActivationUnit(tile.memories)
+        self._late: LateGroups | None = None
         self.shares: dict[int, Share] = {}
         self._share = Share()
 
@@ -78,26 +98,28 @@ class TensorControl(Engine[TensorOp]):
         yield from self.watch(op.wait)
         start = self.tile.clock.cycle
         self._share.start = min(self._share.start, start)
-        operands = Operands(op, self.tile.ttu.addresses)
-        last = last_writers(operands, self.tile.memories)
         memories = self.tile.memories
-        reads_wide = operands.weights is not None
-        self.flag = Flag.PARTIAL_SUMS if operands.sums_out is not None else Flag.AVDATA
+        decoded = self.tile.decoder.tensorop(op, memories)
+        reads_wide = op.weights is not None
+        self.flag = Flag.PARTIAL_SUMS if op.sums_out is not None else Flag.AVDATA
         pipe = Pipe(
             start,
-            self._costs(op, operands, last),
+            decoded.costs,
             self._shape.output_fifo_groups,
             issue=_issue_ports(memories, reads_wide),
             extra=memories.wide_access(WideRank.SUM_READ),
             write=_write_port(memories, op),
-            move=lambda first, end: self._move(op, operands, chunks(last, first, end)),
+            move=lambda first, end: self._move(decoded, first, end),
             book=self._book_both,
             every_span=self.unit.recording,
         )
+        operands = decoded.operands
         nest = operands.group_nest
         every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
         yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
+        if self._late is not None:
+            self._late.settle()
         self._share.end = self.tile.clock.cycle
 
     def await_address(self) -> Work:
@@ -108,23 +130,30 @@ class TensorControl(Engine[TensorOp]):
         yield from super().await_flag(gate)
         self._book_wait(Reason.FLAG, gate.flag)
 
-    def _costs(self, op: TensorOp, operands: Operands, last: Indices) -> Costs:
-        issues = np.full(operands.count, operands.steps * cycles_per_step(op), np.int64)
-        extras = np.zeros(operands.count, np.int64)
-        if operands.parameters is not None:
-            rows = self._activation.row(operands.parameters.groups)
-            extras += self._activation.rows(op) * np.r_[True, rows[1:] != rows[:-1]]
-        if operands.sums_in is not None:
-            extras += 1
-        word_bytes = self.tile.memories.word_bytes
-        writes = np.ones_like(issues) if op.sums_out is not None else -(-operands.lanes // word_bytes)
-        depth = self._shape.output_fifo_groups
-        apart = np.where(last < 0, depth, np.minimum(depth, np.arange(operands.count) - last))
-        return Costs(extras, issues, writes, apart if (apart < depth).any() else None)
+    def _move(self, decoded: Decoded, first: int, end: int) -> None:
+        """The groups ``first`` to ``end`` have been written; if they are regular, as soon as somebody looks."""
+        late = self._late
+        if late is not None and late.decoded is decoded and late.end == first:
+            late.end = end
+            return
+        if late is not None:
+            late.settle()
+        late = LateGroups(self, decoded, first, end)
+        if decoded.regular is None or decoded.last is not None:
+            late.settle()
+        else:
+            self._put_off(late)
 
-    def _move(self, op: TensorOp, operands: Operands, groups: Iterator[tuple[int, int]]) -> None:
-        for first, end in groups:
-            self._finish(op, operands, first, end)
+    def _put_off(self, late: LateGroups | None) -> None:
+        memories = self.tile.memories
+        self._late = memories.narrow.late = memories.wide.late = late
+
+    def compute(self, decoded: Decoded, first: int, end: int) -> None:
+        """From here on the memories hold the results of the groups ``first`` to ``end``."""
+        self._put_off(None)
+        for low, high, box in decoded.pieces(first, end):
+            if box is None or decoded.regular is None or not decoded.regular.move(self.tile.memories, box):
+                self._finish(decoded.op, decoded.operands, low, high)
 
     def _finish(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
         sums = self._mac_array.sums(op, operands, first, end)

@@ -17,6 +17,7 @@ from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import Instruction, TileFence
 from tilesim.tiled.isa.neighbours import neighbour
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.decoder import Decoder
 from tilesim.tiled.units.engine import Engine, Surroundings
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.mesh_in import MeshInEngine
@@ -48,6 +49,7 @@ class Tile:
         samples: int,
         raise_fence: Callable[[int], None],
         retired: Callable[[int, str], None],
+        decoder: Decoder,
     ) -> None:
         self.index = index
         self.memories = TileMemories(f"chip.tile{index}", topology, samples)
@@ -63,6 +65,7 @@ class Tile:
             lambda label: retired(index, label),
             self._raisers,
             TraversalForm(topology.tile),
+            decoder,
         )
 
         def track(name: str) -> Unit:

@@ -23,15 +23,13 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
     def execute(self, op: WideToNarrow) -> Work:
         yield from self.watch(op.wait)
         memories = self.tile.memories
-        rows = self.tile.ttu.addresses(op.read.nest, op.read.reference)
-        words = self.tile.ttu.addresses(op.write.nest, op.write.reference)
+        rows = self.tile.decoder.places(op.read, memories.row_bytes)
+        words = self.tile.decoder.places(op.write, memories.word_bytes)
         words_per_row = memories.row_bytes // memories.word_bytes
 
         def move(first: int, end: int) -> None:
-            data = memories.wide.words(rows[first:end], memories.row_bytes)
-            memories.narrow.write_words(
-                words[first * words_per_row : end * words_per_row], data.reshape(data.shape[0], -1, memories.word_bytes)
-            )
+            data = memories.wide.read(rows.part(first, end))
+            memories.narrow.write(words.part(first * words_per_row, end * words_per_row), data)
 
         ones = np.ones(len(rows), np.int64)
         pipe = Pipe(
