@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from tilesim.tiled.isa.fields import MemoryName, Nest, Reference
 from tilesim.tiled.isa.instructions import (
@@ -101,11 +101,16 @@ OPERANDS: dict[str, Operand] = {
 }
 
 
-def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> dict[str, int]:
+def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> Mapping[str, int]:
     """What the words of the tables above mean in bytes, for an operation on ``lanes`` lanes."""
     tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
     broadcast = operation is Operation.CONVOLUTION
-    operand = tile.inputs_per_cycle if broadcast else tile.vector_bytes
+    return _sizes_bytes(word, row, tile.inputs_per_cycle if broadcast else tile.vector_bytes, operation, lanes)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sizes_bytes(word: int, row: int, operand: int, operation: Operation, lanes: int) -> Mapping[str, int]:
+    broadcast = operation is Operation.CONVOLUTION
     return {
         "byte": 1,
         "word": word,
@@ -170,10 +175,11 @@ def access_faults(access: Access, topology: Topology) -> Iterator[str]:
 def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:
     if access.operation is Operation.TABLE:
         return min(TABLE_BYTES, topology.wide_memory.row_bytes)
-    return LANE_BYTES * lanes if access.field == "parameters" else _size_bytes(access, topology, lanes)
+    return LANE_BYTES * lanes if access.field == "parameters" else size_bytes(access, topology, lanes)
 
 
-def _size_bytes(access: Access, topology: Topology, lanes: int) -> int:
+def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
+    """What one access touches whose innermost loop runs ``lanes`` times."""
     return sizes_bytes(topology, access.operation, lanes)[access.size]
 
 
@@ -190,7 +196,7 @@ def _misaligned(access: Access, multiple: int) -> Iterator[str]:
 def _outside(access: Access, topology: Topology) -> Iterator[str]:
     memory = topology.narrow_memory if access.memory == "narrow" else topology.wide_memory
     found = [
-        (low, high + _size_bytes(access, topology, block.innermost))
+        (low, high + size_bytes(access, topology, block.innermost))
         for block in blocks(access.nest)
         for low, high in [span(block, access.reference, access.moving)]
     ]

@@ -6,80 +6,140 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilesim.tiled.isa.accesses import Access, accesses, sizes_bytes
-from tilesim.tiled.isa.instructions import Instruction, Work, counted_nest
-from tilesim.tiled.isa.nests import Block, blocks
+from tilesim.tiled.isa.accesses import Access, accesses, size_bytes
+from tilesim.tiled.isa.fields import Nest
+from tilesim.tiled.isa.instructions import Instruction
+from tilesim.tiled.isa.nests import Block, blocks, span
 from tilesim.tiled.topology import Topology
 
 WRITTEN = frozenset({"write", "output", "sums_out"})
 """The operands that an instruction writes; it reads the others."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Footprint:
-    """The bytes that one operand touches, and the memory that they are in (``narrow`` or ``wide``)."""
+    """The bytes that one operand touches: the first, the end, and, as soon as somebody asks, which between them."""
 
-    operand: str
-    memory: str
-    touched: int
+    access: Access
+    topology: Topology
+
+    @property
+    def operand(self) -> str:
+        return self.access.field
+
+    @property
+    def memory(self) -> str:
+        """``narrow`` or ``wide``."""
+        return self.access.memory
 
     @property
     def writes(self) -> bool:
-        return self.operand in WRITTEN
+        return self.access.field in WRITTEN
 
     @cached_property
+    def extent(self) -> tuple[int, int]:
+        """The first byte, and the end."""
+        found = [
+            (low, high + size_bytes(self.access, self.topology, block.innermost))
+            for block in blocks(self.access.nest)
+            for low, high in [span(block, self.access.reference, self.access.moving)]
+        ]
+        return min(low for low, _ in found), max(end for _, end in found)
+
+    @property
     def first(self) -> int:
-        return (self.touched & -self.touched).bit_length() - 1
+        return self.extent[0]
 
     @property
     def end(self) -> int:
-        return self.touched.bit_length()
+        return self.extent[1]
+
+    @cached_property
+    def pattern(self) -> int:
+        """The bytes from the first on, as a bitmap."""
+        pattern = 0
+        for block in blocks(self.access.nest):
+            pattern |= _pattern(self.access, block, self.topology, self.first)
+        return pattern
+
+    @property
+    def touched(self) -> int:
+        """The bytes, as a bitmap of the memory."""
+        return self.pattern << self.first
+
+    def meets(self, other: Footprint) -> bool:
+        """Whether both touch some byte of one memory."""
+        if self.access.memory != other.access.memory or not _overlap(self.extent, other.extent):
+            return False
+        return _moved(self.pattern, self.first - other.first) & other.pattern != 0
 
 
 def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
     """The footprint of each operand of a sound instruction."""
-    for access in accesses(op, topology):
-        yield Footprint(access.field, access.memory, _all_touched(access, topology))
+    return (Footprint(access, topology) for access in accesses(op, topology))
 
 
 MOST_ROUNDS = 1 << 12
 """Rounds that are looked at one by one."""
 
 
-def by_round(op: Work, operand: str, topology: Topology) -> list[int] | None:
-    """The bytes that an operand touches in each round of the outermost loop that the instruction counts; None if its
-    addresses don't follow that loop, or if there are too many rounds to look at.
+@dataclass(frozen=True)
+class Rounds:
+    """Which bytes an operand touches in each of ``count`` rounds of a loop: those of ``once``, counted from ``first``
+    on, moved by ``stride`` from each to the next.
     """
-    [access] = [access for access in accesses(op, topology) if access.field == operand]
+
+    once: int
+    first: int
+    stride: int
+    count: int
+
+    def meets(self, k: int, other: Rounds, done: int) -> bool:
+        """Whether in round ``k`` it touches a byte that ``other`` touches in its round ``done`` or a later one."""
+        here = self.first + k * self.stride
+        starts = (other.first + done * other.stride, other.first + (other.count - 1) * other.stride)
+        there = min(starts)
+        if not _overlap((here, here + self.once.bit_length()), (there, max(starts) + other.once.bit_length())):
+            return False
+        left, _ = repeated(other.once, other.stride, other.count - done)
+        return _moved(self.once, here - there) & left != 0
+
+
+def by_round(footprint: Footprint, counted: Nest) -> Rounds | None:
+    """The bytes that an operand touches in each round of the outermost loop of ``counted``, which its instruction
+    counts; None if its addresses don't follow that loop, or if there are too many rounds to look at.
+    """
+    access = footprint.access
     nest = access.nest
-    if nest != counted_nest(op) or (nest.alternate is not None and nest.alternate.loop == nest.loops[0].name):
+    if nest != counted or (nest.alternate is not None and nest.alternate.loop == nest.loops[0].name):
         return None
     outer, *inner = nest.loops
     if outer.bound > MOST_ROUNDS:
         return None
     once = replace(nest, loops=(replace(outer, bound=1), *inner))
+    round_ = Footprint(replace(access, nest=once), footprint.topology)
     stride = dict(access.reference.strides).get(outer.name, 0) if outer.name in access.moving else 0
-    first = _all_touched(replace(access, nest=once), topology)
-    return [first << k * stride if stride >= 0 else first >> k * -stride for k in range(outer.bound)]
+    return Rounds(round_.pattern, round_.first, stride, outer.bound)
 
 
-def _all_touched(access: Access, topology: Topology) -> int:
-    touched = 0
-    for block in blocks(access.nest):
-        touched |= _touched(access, block, topology)
-    return touched
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
-def _touched(access: Access, block: Block, topology: Topology) -> int:
-    size = sizes_bytes(topology, access.operation, block.innermost)[access.size]
-    touched = (1 << size) - 1
+def _moved(bits: int, distance: int) -> int:
+    """``bits`` moved up, or down, where those that fall off count no more."""
+    return bits << distance if distance > 0 else bits >> -distance
+
+
+def _pattern(access: Access, block: Block, topology: Topology, origin: int) -> int:
+    pattern = (1 << size_bytes(access, topology, block.innermost)) - 1
     address = access.reference.base
     for loop, stride in access.reference.strides:
         if loop in access.moving:
             first, last = block.counters[loop]
-            touched, back = repeated(touched, stride, last - first + 1)
+            pattern, back = repeated(pattern, stride, last - first + 1)
             address += first * stride - back
-    return touched << address
+    return pattern << address - origin
 
 
 def repeated(bits: int, stride: int, count: int) -> tuple[int, int]:
