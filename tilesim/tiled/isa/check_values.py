@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import is_dataclass
-from functools import cache
 from typing import Any
 
 from tilesim.tiled.isa.fields import Nest, Traversal
@@ -61,7 +60,7 @@ def _numbers(value: Any) -> list[int]:
     kind = type(value)
     if kind is int:
         return [value]
-    if kind is not tuple and not _is_record(kind):
+    if kind is not tuple and not is_dataclass(kind):
         return []
     found: list[int] = []
     for item in value if kind is tuple else vars(value).values():
@@ -70,11 +69,6 @@ def _numbers(value: Any) -> list[int]:
         elif type(item) is not str:
             found += _numbers(item)
     return found
-
-
-@cache
-def _is_record(kind: type) -> bool:
-    return is_dataclass(kind)
 
 
 def _rule_faults(op: TensorOp) -> Iterator[str]:
