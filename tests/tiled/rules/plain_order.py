@@ -128,7 +128,7 @@ def gated(first: Plain, then: Plain, ahead: list[set[int]], behind: list[set[int
 
 
 def plain_hazards(program: Program) -> set[Found]:
-    """What :func:`~tilesim.tiled.rules.hazards.hazards` finds of pairs; nests have one loop, or one beside the lanes."""
+    """The pairs that ``hazards`` must find; nests have one loop, or one beside the lanes."""
     found: set[Found] = set()
     for tile in range(program.topology.tiles):
         steps = steps_of(program, tile)

@@ -183,24 +183,32 @@ def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
     return sizes_bytes(topology, access.operation, lanes)[access.size]
 
 
-def _misaligned(access: Access, multiple: int) -> Iterator[str]:
-    bounds = {loop.name: loop.bound for loop in access.nest.loops}
-    what = f"a multiple of {multiple} bytes (one {access.multiple})"
-    if access.reference.base % multiple:
-        yield f"{access.field} must begin at {what}, not at {access.reference.base:#x}"
-    for loop, stride in access.reference.strides:
-        if stride % multiple and loop in access.moving and bounds[loop] > 1:
-            yield f"{access.field} must move by {what} in the loop {loop}, not by {stride}"
-
-
-def _outside(access: Access, topology: Topology) -> Iterator[str]:
-    memory = topology.narrow_memory if access.memory == "narrow" else topology.wide_memory
+def extent(access: Access, topology: Topology) -> tuple[int, int]:
+    """The first byte that is touched, and the end."""
     found = [
         (low, high + size_bytes(access, topology, block.innermost))
         for block in blocks(access.nest)
         for low, high in [span(block, access.reference, access.moving)]
     ]
-    lowest, end = min(low for low, _ in found), max(end for _, end in found)
+    return min(low for low, _ in found), max(end for _, end in found)
+
+
+def _misaligned(access: Access, multiple: int) -> Iterator[str]:
+    what = f"a multiple of {multiple} bytes (one {access.multiple})"
+    if access.reference.base % multiple:
+        yield f"{access.field} must begin at {what}, not at {access.reference.base:#x}"
+    for name, stride in access.reference.strides:
+        if stride % multiple and name in access.moving and _bound(access.nest, name) > 1:
+            yield f"{access.field} must move by {what} in the loop {name}, not by {stride}"
+
+
+def _bound(nest: Nest, name: str) -> int:
+    return next(loop.bound for loop in nest.loops if loop.name == name)
+
+
+def _outside(access: Access, topology: Topology) -> Iterator[str]:
+    memory = topology.narrow_memory if access.memory == "narrow" else topology.wide_memory
+    lowest, end = extent(access, topology)
     if lowest < 0 or end > memory.size_bytes:
         yield (
             f"{access.field} must stay inside the {access.memory} memory of {memory.size_bytes} bytes, "

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
+from tilesim.tiled.isa import fields
 from tilesim.tiled.isa.fields import Nest, Traversal
 from tilesim.tiled.isa.instructions import Classify, ElementType, Instruction, Operation, TensorOp
 from tilesim.tiled.isa.nests import iterations
@@ -18,6 +19,9 @@ MOST_ITERATIONS, MOST_WORDS = 1 << 28, 1 << 18
 """How often a tensorop's nest may run and how many words a DMA may move: more is no layer, and would only fill the
 simulator's own memory.
 """
+
+RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind))
+"""What instructions are made of, beside numbers and names."""
 
 RULES: dict[Operation, dict[str, int]] = {
     Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0},
@@ -60,7 +64,7 @@ def _numbers(value: Any) -> list[int]:
     kind = type(value)
     if kind is int:
         return [value]
-    if kind is not tuple and not is_dataclass(kind):
+    if kind is not tuple and kind not in RECORDS:
         return []
     found: list[int] = []
     for item in value if kind is tuple else vars(value).values():

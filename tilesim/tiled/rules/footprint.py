@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilesim.tiled.isa.accesses import Access, accesses, size_bytes
+from tilesim.tiled.isa.accesses import Access, accesses, extent, size_bytes
 from tilesim.tiled.isa.fields import Nest
 from tilesim.tiled.isa.instructions import Instruction
-from tilesim.tiled.isa.nests import Block, blocks, span
+from tilesim.tiled.isa.nests import Block, blocks
 from tilesim.tiled.topology import Topology
 
 WRITTEN = frozenset({"write", "output", "sums_out"})
@@ -27,24 +27,19 @@ class Footprint:
     def operand(self) -> str:
         return self.access.field
 
-    @property
+    @cached_property
     def memory(self) -> str:
         """``narrow`` or ``wide``."""
         return self.access.memory
 
-    @property
+    @cached_property
     def writes(self) -> bool:
         return self.access.field in WRITTEN
 
     @cached_property
     def extent(self) -> tuple[int, int]:
         """The first byte, and the end."""
-        found = [
-            (low, high + size_bytes(self.access, self.topology, block.innermost))
-            for block in blocks(self.access.nest)
-            for low, high in [span(block, self.access.reference, self.access.moving)]
-        ]
-        return min(low for low, _ in found), max(end for _, end in found)
+        return extent(self.access, self.topology)
 
     @property
     def first(self) -> int:
@@ -67,11 +62,14 @@ class Footprint:
         """The bytes, as a bitmap of the memory."""
         return self.pattern << self.first
 
-    def meets(self, other: Footprint) -> bool:
-        """Whether both touch some byte of one memory."""
-        if self.access.memory != other.access.memory or not _overlap(self.extent, other.extent):
+    def clashes(self, other: Footprint) -> bool:
+        """Whether both touch some byte of one memory, and at least one of them writes."""
+        if self.memory != other.memory or not (self.writes or other.writes):
             return False
-        return _moved(self.pattern, self.first - other.first) & other.pattern != 0
+        (first, end), (other_first, other_end) = self.extent, other.extent
+        if first >= other_end or other_first >= end:
+            return False
+        return _moved(self.pattern, first - other_first) & other.pattern != 0
 
 
 def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
@@ -99,7 +97,7 @@ class Rounds:
         here = self.first + k * self.stride
         starts = (other.first + done * other.stride, other.first + (other.count - 1) * other.stride)
         there = min(starts)
-        if not _overlap((here, here + self.once.bit_length()), (there, max(starts) + other.once.bit_length())):
+        if here >= max(starts) + other.once.bit_length() or there >= here + self.once.bit_length():
             return False
         left, _ = repeated(other.once, other.stride, other.count - done)
         return _moved(self.once, here - there) & left != 0
@@ -120,10 +118,6 @@ def by_round(footprint: Footprint, counted: Nest) -> Rounds | None:
     round_ = Footprint(replace(access, nest=once), footprint.topology)
     stride = dict(access.reference.strides).get(outer.name, 0) if outer.name in access.moving else 0
     return Rounds(round_.pattern, round_.first, stride, outer.bound)
-
-
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def _moved(bits: int, distance: int) -> int:

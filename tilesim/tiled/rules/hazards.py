@@ -82,8 +82,8 @@ class _Search:
         """Operands of two instructions that touch some byte both, at least one of them writing."""
         found = self._shared.get((one, other))
         if found is None:
-            pairs = ((a, b) for a, b in product(one.uses, other.uses) if a.footprint.writes or b.footprint.writes)
-            found = self._shared[one, other] = [(a, b) for a, b in pairs if a.footprint.meets(b.footprint)]
+            pairs = product(one.uses, other.uses)
+            found = self._shared[one, other] = [(a, b) for a, b in pairs if a.footprint.clashes(b.footprint)]
         return found
 
     def _gated(self, order: TileOrder, met: _Met) -> bool:

@@ -49,14 +49,15 @@ class Step:
     """What comes directly before it starts."""
     meanwhile: list[Step] = field(default_factory=list)
     """What its loops wait for while it works."""
+    reached: list[Step | None] = field(default_factory=list)
+    """For each of its watchers the instruction that raises the flag to the highest count that it waits for."""
+
+    def __post_init__(self) -> None:
+        self.bit = 1 << self.number
 
     @property
     def op(self) -> Work:
         return self.act.op
-
-    @property
-    def bit(self) -> int:
-        return 1 << self.number
 
     def __str__(self) -> str:
         return f"{self.op.label or 'an unnamed instruction'} ({self.op.mnemonic})"
@@ -114,10 +115,6 @@ class TileOrder:
         flag = first.act.flag
         return first.generations.get(flag, 0) == then.generations.get(flag, 0)
 
-    def reaches(self, step: Step, wait: Wait) -> Step | None:
-        """The instruction that raises a watcher's flag to the highest count that it waits for."""
-        return self._reaches(step, wait.watcher.flag, wait.last)
-
     def _reaches(self, step: Step, flag: Flag, count: int) -> Step | None:
         if count <= 0:
             return None
@@ -169,14 +166,19 @@ class TileOrder:
     def _link(self) -> None:
         for step in self.steps:
             step.direct += step.ahead
-            for wait in step.act.waits:  # in a loop, too, it holds the first round
-                step.direct += self._awaited(step, wait.watcher.flag, wait.first)
-                if wait.watcher.loop is not None:
-                    step.meanwhile += self._awaited(step, wait.watcher.flag, wait.last)
+            for wait in step.act.waits:
+                last = self._reaches(step, wait.watcher.flag, wait.last)
+                step.reached.append(last)
+                if wait.watcher.loop is None:
+                    step.direct += self._over(last, wait.last)
+                else:  # it holds the first round, too
+                    step.direct += self._over(self._reaches(step, wait.watcher.flag, wait.first), wait.first)
+                    step.meanwhile += self._over(last, wait.last)
 
-    def _awaited(self, step: Step, flag: Flag, count: int) -> list[Step]:
-        """What has completed when ``flag`` has counted to ``count``; a count that is never reached orders nothing."""
-        raiser = self._reaches(step, flag, count)
+    def _over(self, raiser: Step | None, count: int) -> list[Step]:
+        """What has completed when ``raiser`` has raised its flag to ``count``; one that is never reached orders
+        nothing.
+        """
         if raiser is None or raiser.raised_to == count:
             return [raiser] if raiser else []
         return [each for each in raiser.ahead if each.act.engine == raiser.act.engine]
@@ -193,10 +195,10 @@ class TileOrder:
             for step in self.steps:
                 before = step.fenced
                 for other in step.direct:
-                    before |= other.through | 1 << other.number
+                    before |= other.through | other.bit
                 through = before
                 for other in step.meanwhile:
-                    through |= other.through | 1 << other.number
+                    through |= other.through | other.bit
                 if step.number in awaited_early and (before, through) != (step.before, step.through):
                     changed = True
                 step.before, step.through = before, through
@@ -227,16 +229,15 @@ class TileOrder:
         ahead, first, last = step.fenced, 0, 0
         for other in step.ahead:
             ahead |= other.bit
-        for wait in step.act.waits:
-            need = self._needed(step, wait)
+        for wait, raiser in zip(step.act.waits, step.reached, strict=True):
+            need = self._needed(wait, raiser)
             last |= need
             if wait.watcher.loop is None:
                 first |= need
         return ahead, first, last
 
-    def _needed(self, step: Step, wait: Wait) -> int:
+    def _needed(self, wait: Wait, raiser: Step | None) -> int:
         """Who must have started for a watcher to be content; what comes from outside may always come."""
         if wait.last <= 0 or wait.watcher.flag in EXTERNAL:
             return 0
-        raiser = self.reaches(step, wait)
         return raiser.bit if raiser else 1 << len(self.steps)

@@ -13,8 +13,7 @@ def vain_waits(order: TileOrder, started: Sequence[Step]) -> Iterator[str]:
     such a wait orders nothing, and hangs as soon as the later one is held up behind it.
     """
     for step in started:
-        for wait in step.act.waits:
-            later = order.reaches(step, wait)
+        for wait, later in zip(step.act.waits, step.reached, strict=True):
             if later is None or later.number <= step.number or not order.starts(later):
                 continue
             if not _concern(step.act, later.act):
@@ -25,8 +24,4 @@ def vain_waits(order: TileOrder, started: Sequence[Step]) -> Iterator[str]:
 
 
 def _concern(one: Act, other: Act) -> bool:
-    return any(
-        (a.footprint.writes or b.footprint.writes) and a.footprint.meets(b.footprint)
-        for a in one.uses
-        for b in other.uses
-    )
+    return any(a.footprint.clashes(b.footprint) for a in one.uses for b in other.uses)
