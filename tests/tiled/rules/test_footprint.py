@@ -34,7 +34,8 @@ def test_rounds_meet_where_their_bytes_do(
 ) -> None:
     """Of patterns whose first byte is one that they touch."""
     one, left = Rounds(once | 1, 20, stride, 5), Rounds(other | 1, 10 + apart, moving, 6)
-    k, done = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 5))
-    here = one.once << one.first + k * stride
-    there = [left.once << left.first + each * moving for each in range(done, 6)]
-    assert one.meets(k, left, done) is any(here & each for each in there)
+    done = data.draw(st.lists(st.integers(0, 7), min_size=5, max_size=5))
+    here = [one.once << one.first + k * stride for k in range(5)]
+    there = [left.once << left.first + k * moving for k in range(6)]
+    expected = any(touched & each for touched, start in zip(here, done, strict=True) for each in there[start:])
+    assert one.meets(left, np.array(done)) is expected

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilesim.tiled.isa.accesses import Access, accesses, extent, size_bytes
 from tilesim.tiled.isa.fields import Nest
 from tilesim.tiled.isa.instructions import Instruction
@@ -92,15 +95,20 @@ class Rounds:
     stride: int
     count: int
 
-    def meets(self, k: int, other: Rounds, done: int) -> bool:
-        """Whether in round ``k`` it touches a byte that ``other`` touches in its round ``done`` or a later one."""
-        here = self.first + k * self.stride
-        starts = (other.first + done * other.stride, other.first + (other.count - 1) * other.stride)
-        there = min(starts)
-        if here >= max(starts) + other.once.bit_length() or there >= here + self.once.bit_length():
-            return False
-        left, _ = repeated(other.once, other.stride, other.count - done)
-        return _moved(self.once, here - there) & left != 0
+    def meets(self, other: Rounds, done: NDArray[np.int64]) -> bool:
+        """Whether in any round k it touches a byte that ``other`` touches in its round ``done[k]`` or a later one."""
+        here = self.first + np.arange(self.count) * self.stride
+        starts, last = other.first + done * other.stride, other.first + (other.count - 1) * other.stride
+        there, end = np.minimum(starts, last), np.maximum(starts, last) + other.once.bit_length()
+        near = (done < other.count) & (here < end) & (there < here + self.once.bit_length())
+        return any(
+            self._touches(other, int(here[k] - there[k]), other.count - int(done[k])) for k in np.flatnonzero(near)
+        )
+
+    def _touches(self, other: Rounds, apart: int, rounds: int) -> bool:
+        """Whether a round that begins so far behind some of the other's touches what they do."""
+        left, _ = repeated(other.once, other.stride, rounds)
+        return _moved(self.once, apart) & left != 0
 
 
 def by_round(footprint: Footprint, counted: Nest) -> Rounds | None:

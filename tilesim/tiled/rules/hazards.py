@@ -133,13 +133,10 @@ class _Watch:
             return False
         outer = counted_nest(then.act.op).loops[0].name
         watchers = [watcher for watcher in self.watchers if watcher.loop in (None, outer)]
-        raises = first.act.increments
-        for k in range(behind.count):
-            count = max((each.expected + k * each.stride + self.strict for each in watchers), default=-1)
-            done = max(0, (count - self.before) * ahead.count // raises)
-            if done < ahead.count and behind.meets(k, ahead, done):
-                return False
-        return True
+        rounds = np.arange(behind.count, dtype=np.int64)
+        counts = [each.expected + rounds * each.stride + self.strict for each in watchers] or [rounds * 0 - 1]
+        done = (np.max(counts, axis=0) - self.before) * ahead.count // first.act.increments
+        return not behind.meets(ahead, np.maximum(0, done))
 
     def by_rows(self, first: Use, then: Use) -> bool:
         """Row by row, or word by word, of two DMAs."""
