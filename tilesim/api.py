@@ -146,7 +146,7 @@ def load_program(path: Path | str) -> Program:
         ProgramError: faults in it, all at once.
     """
     program = storage.load(Path(path))
-    if found := faults(program):
+    if found := program.once(faults):
         raise ProgramError(f"{path}: {fault}" for fault in found)
     return program
 

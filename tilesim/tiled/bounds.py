@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tilesim.sim.unit import BUSY, Reason
 from tilesim.tiled.isa.fields import Flag, Side
@@ -44,7 +44,11 @@ def breakdowns(program: Program, chip: Chip) -> list[dict[str, int]]:
     tensorop (``stall:work``). Where the host's inputs go into a layer, a wait for the ring is one for the host.
     """
     from_host = {op.layer for op in program.run if isinstance(op, Infeed) and op.source == "host"}
-    return [_breakdown(chip, k, "host" if k in from_host else "ring") for k in range(len(program.layers))]
+    totals: list[Counter[str]] = [Counter() for _ in program.layers]
+    for part in chip.parts:
+        for k, before in enumerate(_before(part, len(totals))):
+            totals[k].update(_in_part(part, k, before, "host" if k in from_host else "ring"))
+    return [_sorted(total) for total in totals]
 
 
 def whole(layers: list[dict[str, int]], chip: Chip) -> dict[str, int]:
@@ -66,18 +70,23 @@ def layer_bound_by(breakdown: Mapping[str, int]) -> str | None:
     return bound_by({cause: cycles for cause, cycles in breakdown.items() if cause != NO_WORK})
 
 
-def _breakdown(chip: Chip, layer: int, ring: str) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for part in chip.parts:
-        total.update(_in_part(part, layer, ring))
-    return _sorted(total)
+def _before(part: Part, layers: int) -> Iterator[tuple[int, int]]:
+    """For each layer, the last one before it that any tile had a share in (-1: none), and when all before were over."""
+    ends: dict[int, int] = {}
+    for shares in part.shares:
+        for k, share in shares.items():
+            ends[k] = max(ends.get(k, 0), share.end)
+    last, over = -1, ends.get(-1, 0)
+    for k in range(layers):
+        yield last, over
+        if k in ends:
+            last, over = k, max(over, ends[k])
 
 
-def _in_part(part: Part, layer: int, ring: str) -> Counter[str]:
+def _in_part(part: Part, layer: int, before: tuple[int, int], ring: str) -> Counter[str]:
     """Where a tile had no share in the last layer before, its wait for this one begins when all before are over."""
     total: Counter[str] = Counter()
-    before = [(k, share.end) for shares in part.shares for k, share in shares.items() if k < layer]
-    last, over = max((k for k, _ in before), default=-1), max((end for _, end in before), default=0)
+    last, over = before
     for shares in part.shares:
         share = shares.get(layer)
         if share is None:

@@ -22,6 +22,8 @@ def holds(program: Program, not_before: Mapping[str, int]) -> dict[tuple[str, in
     Raises:
         InputError: no such instruction, one that no unit begins, another tile, or no cycle; all at once.
     """
+    if not not_before:
+        return {}
     labelled = {op.label: op for op in (*program.load, *program.run) if op.label}
     found = {key: _resolved(key, labelled) for key in not_before}
     if faults := [

@@ -145,7 +145,8 @@ class Search:
     def labelled(self, program: Program) -> Program:
         """A program that says what was asked, what was tried, and why each layer is as it is."""
         if not self.free:
-            return replace(program, partition=self.asked.default)
+            same = program.partition == self.asked.default
+            return program if same else replace(program, partition=self.asked.default)
         return replace(
             program,
             partition=self.asked.default if self.asked.default != SPATIAL else AUTO,

@@ -14,13 +14,11 @@ from tilesim.sim.memory import Bytes
 from tilesim.sim.recorder import Recorder
 from tilesim.tiled import hang, host_driver, statistics
 from tilesim.tiled.holds import holds
-from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.requests import series
-from tilesim.tiled.rules.hazards import hazards
-from tilesim.tiled.rules.regions import strays
+from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.tensor_watch import TensorWatch
 from tilesim.tiled.units.chip import Chip, Holds
 from tilesim.tiled.units.ring_bursts import Unforeseen
@@ -59,8 +57,7 @@ def simulate(
         HangError: the run can't go on.
     """
     _must_be_sound([program], rules)
-    program = replace(program, load=_named(program.load, "load"), run=_named(program.run, "run"))
-    return _run(program, inputs, keep_tensors, trace, rules, not_before or {})
+    return _run(_named(program), inputs, keep_tensors, trace, rules, not_before or {})
 
 
 def simulate_requests(
@@ -98,11 +95,7 @@ def _must_be_sound(programs: Sequence[Program], rules: str) -> None:
     if rules not in RULES:
         raise InputError(f"rules {unknown(rules, RULES, 'strict or observe')}")
     several = len(programs) > 1
-    found = [
-        f"{program.name}: {fault}" if several else fault
-        for program in programs
-        for fault in faults(program) or [*strays(program), *hazards(program)]
-    ]
+    found = [f"{program.name}: {fault}" if several else fault for program in programs for fault in unsound(program)]
     if found:
         raise ProgramError(found)
 
@@ -162,5 +155,12 @@ def _forget(_tile: int, _label: str) -> None:
     """Nobody keeps tensors."""
 
 
-def _named(instructions: tuple[Instruction, ...], section: str) -> tuple[Instruction, ...]:
-    return tuple(op if op.label else replace(op, label=f"{section}[{k}]") for k, op in enumerate(instructions))
+def _named(program: Program) -> Program:
+    """The program with a label for each instruction."""
+    if all(op.label for op in (*program.load, *program.run)):
+        return program
+    return replace(program, load=_labelled(program.load, "load"), run=_labelled(program.run, "run"))
+
+
+def _labelled(ops: tuple[Instruction, ...], section: str) -> tuple[Instruction, ...]:
+    return tuple(op if op.label else replace(op, label=f"{section}[{k}]") for k, op in enumerate(ops))

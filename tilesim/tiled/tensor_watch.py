@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,19 @@ class TensorWatch:
         self._samples = samples
         self._memories: list[Memory] = []
         self._found: dict[int, list[tuple[TensorPiece, Array]]] = defaultdict(list)
-        self._pieces: dict[tuple[int, str], list[TensorPiece]] = defaultdict(list)
-        for piece in program.pieces:
-            self._pieces[piece.tile, piece.after].append(piece)
 
     def attach(self, memories: list[Memory]) -> None:
         """The narrow memories of the tiles of a chip that has yet to run."""
         self._memories = memories
         self._found.clear()
+
+    @cached_property
+    def _pieces(self) -> dict[tuple[int, str], list[TensorPiece]]:
+        """What is there to read when an instruction of a tile retires."""
+        pieces: dict[tuple[int, str], list[TensorPiece]] = defaultdict(list)
+        for piece in self._program.pieces:
+            pieces[piece.tile, piece.after].append(piece)
+        return pieces
 
     def retired(self, tile: int, label: str) -> None:
         for piece in self._pieces.get((tile, label), ()):

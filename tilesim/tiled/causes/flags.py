@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from tilesim.tiled.causes.story import Story, amount, named, waits
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import ScalarFence, TileFence
-from tilesim.tiled.rules.order import EXTERNAL, Step, TileOrder, increments, raised_flag
+from tilesim.tiled.rules.act import acts_of
+from tilesim.tiled.rules.order import EXTERNAL, Step, TileOrder
 from tilesim.tiled.units.tile import Tile
 
 
@@ -25,7 +26,7 @@ def _flags(story: Story, tile: Tile) -> Iterator[str]:
         and flag not in EXTERNAL
         and not any(engine.raising(flag) for engine in tile.engines.values())
     ]
-    order = TileOrder(story.program, tile.index) if vain else None
+    order = TileOrder(acts_of(story.program), tile.index) if vain else None
     stuck = {engine.unit.instruction for engine in tile.engines.values() if waits(engine.unit)}
     for flag in vain:
         steps = [step for step in order.steps if step.op.label in stuck] if order else []
@@ -36,10 +37,10 @@ def _flags(story: Story, tile: Tile) -> Iterator[str]:
 
 
 def _raised(order: TileOrder, step: Step, flag: Flag, late: set[str]) -> str:
-    raisers = [each for each in order.raisers(step, flag) if increments(each.op)]
+    raisers = [each for each in order.raisers(step, flag) if each.act.increments]
     names = list(dict.fromkeys(each.op.label for each in raisers))
     if not names:
-        old = (each.op.label for each in order.steps if raised_flag(each.op) == flag and increments(each.op))
+        old = (each.op.label for each in order.steps if each.act.flag == flag and each.act.increments)
         gone = named(old, "")
         return f"{gone} raised it, but a fence has set it back since" if gone else "no instruction raises it"
     counted = f"{named(names)} raise{'s' * (len(names) == 1)} it, to {raisers[-1].raised_to} in all"

@@ -23,14 +23,12 @@ from tilesim.tiled.compiler.plan import Lowered, plan_parameters
 from tilesim.tiled.compiler.streaming import Stream
 from tilesim.tiled.compiler.transfers import blocks_of, drain, feed
 from tilesim.tiled.compiler.wide_layout import WideLayout
-from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.check_tensors import covers
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TileFence
 from tilesim.tiled.isa.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.partition_policy import Wishes
-from tilesim.tiled.rules.hazards import hazards
-from tilesim.tiled.rules.regions import strays
+from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.started import started
 from tilesim.tiled.topology import Topology
 
@@ -60,12 +58,7 @@ def compile_networks(
     programs = [_program(front, wide) for front, wide in zip(fronts, layouts, strict=True)]
     token = _token(programs)
     programs = [replace(program, token=token) for program in programs]
-    found = [
-        f"{program.name} on {topology.name}: {fault}"
-        for program in programs
-        for fault in faults(program) or [*strays(program), *hazards(program)]
-    ]
-    if found:
+    if found := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
         raise ProgramError(found)
     return programs
 

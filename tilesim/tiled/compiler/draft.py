@@ -15,7 +15,7 @@ from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.isa.fields import Engine, Flag, Traversal, Watcher
 from tilesim.tiled.isa.instructions import Infeed, Instruction, ScalarFence, TileFence, WideToNarrow, Work
 from tilesim.tiled.isa.program import TensorPiece
-from tilesim.tiled.rules.order import increments, raised_flag
+from tilesim.tiled.rules.act import increments, raised_flag
 from tilesim.tiled.topology import Topology
 
 

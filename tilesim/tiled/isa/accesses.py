@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from tilesim.tiled.isa.fields import MemoryName, Nest, Reference
 from tilesim.tiled.isa.instructions import (
@@ -101,11 +101,16 @@ OPERANDS: dict[str, Operand] = {
 }
 
 
-def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> dict[str, int]:
+def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> Mapping[str, int]:
     """What the words of the tables above mean in bytes, for an operation on ``lanes`` lanes."""
     tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
     broadcast = operation is Operation.CONVOLUTION
-    operand = tile.inputs_per_cycle if broadcast else tile.vector_bytes
+    return _sizes_bytes(word, row, tile.inputs_per_cycle if broadcast else tile.vector_bytes, operation, lanes)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sizes_bytes(word: int, row: int, operand: int, operation: Operation, lanes: int) -> Mapping[str, int]:
+    broadcast = operation is Operation.CONVOLUTION
     return {
         "byte": 1,
         "word": word,
@@ -170,31 +175,40 @@ def access_faults(access: Access, topology: Topology) -> Iterator[str]:
 def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:
     if access.operation is Operation.TABLE:
         return min(TABLE_BYTES, topology.wide_memory.row_bytes)
-    return LANE_BYTES * lanes if access.field == "parameters" else _size_bytes(access, topology, lanes)
+    return LANE_BYTES * lanes if access.field == "parameters" else size_bytes(access, topology, lanes)
 
 
-def _size_bytes(access: Access, topology: Topology, lanes: int) -> int:
+def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
+    """What one access touches whose innermost loop runs ``lanes`` times."""
     return sizes_bytes(topology, access.operation, lanes)[access.size]
 
 
+def extent(access: Access, topology: Topology) -> tuple[int, int]:
+    """The first byte that is touched, and the end."""
+    found = [
+        (low, high + size_bytes(access, topology, block.innermost))
+        for block in blocks(access.nest)
+        for low, high in [span(block, access.reference, access.moving)]
+    ]
+    return min(low for low, _ in found), max(end for _, end in found)
+
+
 def _misaligned(access: Access, multiple: int) -> Iterator[str]:
-    bounds = {loop.name: loop.bound for loop in access.nest.loops}
     what = f"a multiple of {multiple} bytes (one {access.multiple})"
     if access.reference.base % multiple:
         yield f"{access.field} must begin at {what}, not at {access.reference.base:#x}"
-    for loop, stride in access.reference.strides:
-        if stride % multiple and loop in access.moving and bounds[loop] > 1:
-            yield f"{access.field} must move by {what} in the loop {loop}, not by {stride}"
+    for name, stride in access.reference.strides:
+        if stride % multiple and name in access.moving and _bound(access.nest, name) > 1:
+            yield f"{access.field} must move by {what} in the loop {name}, not by {stride}"
+
+
+def _bound(nest: Nest, name: str) -> int:
+    return next(loop.bound for loop in nest.loops if loop.name == name)
 
 
 def _outside(access: Access, topology: Topology) -> Iterator[str]:
     memory = topology.narrow_memory if access.memory == "narrow" else topology.wide_memory
-    found = [
-        (low, high + _size_bytes(access, topology, block.innermost))
-        for block in blocks(access.nest)
-        for low, high in [span(block, access.reference, access.moving)]
-    ]
-    lowest, end = min(low for low, _ in found), max(end for _, end in found)
+    lowest, end = extent(access, topology)
     if lowest < 0 or end > memory.size_bytes:
         yield (
             f"{access.field} must stay inside the {access.memory} memory of {memory.size_bytes} bytes, "

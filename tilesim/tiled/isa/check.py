@@ -99,8 +99,9 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
 
 
 def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
+    given = vars(instruction)
     for field, least in SMALLEST.items():
-        value = getattr(instruction, field, None)
+        value = given.get(field)
         if isinstance(value, int) and value < least:
             yield f"{field} must be at least {least}, not {value}"
     if instruction.layer >= len(program.layers):
@@ -110,9 +111,9 @@ def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
 
 
 def _bitmap_faults(instruction: Instruction, tiles: int) -> Iterator[str]:
-    bitmaps = {"tiles": (tiles, "tiles"), "to": (tiles + 2, "tiles, classifier and sink")}
-    for field, (width, what) in bitmaps.items():
-        bitmap = getattr(instruction, field, None)
+    given = vars(instruction)
+    for field, width, what in (("tiles", tiles, "tiles"), ("to", tiles + 2, "tiles, classifier and sink")):
+        bitmap = given.get(field)
         if bitmap is not None and not 0 < bitmap < 1 << width:
             stops = "none" if bitmap == 0 else f"{bitmap:#x}"
             yield f"{field} must name some of the {width} {what} (1 to {(1 << width) - 1:#x}), not {stops}"

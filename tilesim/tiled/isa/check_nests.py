@@ -75,4 +75,5 @@ def _sync_faults(instruction: Instruction, loops: set[str]) -> Iterator[str]:
 
 def _twice(names: Iterable[str]) -> list[str]:
     listed = list(names)
-    return sorted({name for name in listed if listed.count(name) > 1})
+    repeated = len(set(listed)) < len(listed)
+    return sorted({name for name in listed if listed.count(name) > 1}) if repeated else []

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any
 
-from tilesim.tiled.isa.fields import Nest
+from tilesim.tiled.isa import fields
+from tilesim.tiled.isa.fields import Nest, Traversal
 from tilesim.tiled.isa.instructions import Classify, ElementType, Instruction, Operation, TensorOp
 from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.scanner import unknown
 
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
+BITMAPS = ("tiles", "to")
+"""Numbers of as many bits as the chip has stops."""
 MOST_ITERATIONS, MOST_WORDS = 1 << 28, 1 << 18
 """How often a tensorop's nest may run and how many words a DMA may move: more is no layer, and would only fill the
 simulator's own memory.
 """
+
+RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind))
+"""What instructions are made of, beside numbers and names."""
 
 RULES: dict[Operation, dict[str, int]] = {
     Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0},
@@ -38,33 +44,35 @@ RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
 
 def value_faults(op: Instruction) -> Iterator[str]:
     """What is wrong with the numbers and names of an instruction whose loops are sound."""
-    for name, number in _numbers(op, ""):
-        if name not in ("tiles", "to") and not SMALLEST <= number <= LARGEST:
-            yield f"{name} must be a number of 32 bits, not {number}"
-    for field in fields(op):
-        value = getattr(op, field.name)
-        nest = getattr(value, "nest", value)
-        most = MOST_ITERATIONS if isinstance(op, TensorOp) else MOST_WORDS
+    for name, value in vars(op).items():
+        for number in _numbers(value) if name not in BITMAPS else ():
+            if not SMALLEST <= number <= LARGEST:
+                yield f"{name} must be a number of 32 bits, not {number}"
+    most = MOST_ITERATIONS if isinstance(op, TensorOp) else MOST_WORDS
+    for name, value in vars(op).items():
+        nest = value.nest if isinstance(value, Traversal) else value
         if isinstance(nest, Nest) and iterations(nest) > most:
-            yield f"{field.name} must run at most {most} times, not {iterations(nest)}"
+            yield f"{name} must run at most {most} times, not {iterations(nest)}"
     if isinstance(op, TensorOp):
         yield from _rule_faults(op)
     if isinstance(op, Classify):
         yield from _function_faults(op)
 
 
-def _numbers(value: Any, name: str) -> Iterator[tuple[str, int]]:
-    """Every whole number in an instruction, by the field that holds it."""
-    if isinstance(value, bool) or value is None:
-        return
-    if isinstance(value, int):
-        yield name, value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _numbers(item, name)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _numbers(getattr(value, field.name), name or field.name)
+def _numbers(value: Any) -> list[int]:
+    """Every whole number in a value of an instruction."""
+    kind = type(value)
+    if kind is int:
+        return [value]
+    if kind is not tuple and kind not in RECORDS:
+        return []
+    found: list[int] = []
+    for item in value if kind is tuple else vars(value).values():
+        if type(item) is int:
+            found.append(item)
+        elif type(item) is not str:
+            found += _numbers(item)
+    return found
 
 
 def _rule_faults(op: TensorOp) -> Iterator[str]:

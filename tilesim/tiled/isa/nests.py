@@ -33,8 +33,13 @@ def blocks(nest: Nest) -> Iterator[Block]:
 
 
 def iterations(nest: Nest) -> int:
-    """How often the innermost body runs."""
-    return sum(prod(last - first + 1 for first, last in block.counters.values()) for block in blocks(nest))
+    """How often the innermost body of a nest with sound loops runs."""
+    whole = prod([loop.bound for loop in nest.loops])
+    if nest.alternate is None:
+        return whole
+    alternate, most = nest.alternate, nest.loops[-1].bound
+    rounds = next(loop.bound for loop in nest.loops if loop.name == alternate.loop)
+    return whole - whole // (rounds * most) * (most - alternate.limit)
 
 
 def span(block: Block, reference: Reference, moving: frozenset[str]) -> tuple[int, int]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.topology import Topology
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -196,6 +201,23 @@ class Program:
     requests: tuple[Request, ...] = field(default=(), repr=False)
     partition: str = ""
     candidates: tuple[Candidate, ...] = field(default=(), repr=False)
+
+    def once(self, finding: Callable[[Program], T]) -> T:
+        """What ``finding`` says of this program, worked out the first time only, for a program never changes.
+
+        It belongs to this very object: what is made from it by ``replace``, copied, or read from a file is asked anew.
+        """
+        if finding not in self._found:
+            self._found[finding] = finding(self)
+        found: T = self._found[finding]
+        return found
+
+    @cached_property
+    def _found(self) -> dict[Callable[[Program], Any], Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def where(section: str, place: int, instruction: Instruction) -> str:

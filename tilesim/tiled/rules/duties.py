@@ -23,7 +23,7 @@ from tilesim.tiled.isa.instructions import (
 )
 from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.program import Program, where
-from tilesim.tiled.rules.order import raised_flag
+from tilesim.tiled.rules.act import raised_flag
 from tilesim.tiled.rules.pace import Pace, pace
 from tilesim.tiled.rules.transfers import Transfer, sent_by
 

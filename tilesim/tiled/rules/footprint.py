@@ -6,8 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilesim.tiled.isa.accesses import Access, accesses, sizes_bytes
-from tilesim.tiled.isa.instructions import Instruction, Work, counted_nest
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.tiled.isa.accesses import Access, accesses, extent, size_bytes
+from tilesim.tiled.isa.fields import Nest
+from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.nests import Block, blocks
 from tilesim.tiled.topology import Topology
 
@@ -15,71 +19,129 @@ WRITTEN = frozenset({"write", "output", "sums_out"})
 """The operands that an instruction writes; it reads the others."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Footprint:
-    """The bytes that one operand touches, and the memory that they are in (``narrow`` or ``wide``)."""
+    """The bytes that one operand touches: the first, the end, and, as soon as somebody asks, which between them."""
 
-    operand: str
-    memory: str
-    touched: int
+    access: Access
+    topology: Topology
 
     @property
-    def writes(self) -> bool:
-        return self.operand in WRITTEN
+    def operand(self) -> str:
+        return self.access.field
 
     @cached_property
+    def memory(self) -> str:
+        """``narrow`` or ``wide``."""
+        return self.access.memory
+
+    @cached_property
+    def writes(self) -> bool:
+        return self.access.field in WRITTEN
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """The first byte, and the end."""
+        return extent(self.access, self.topology)
+
+    @property
     def first(self) -> int:
-        return (self.touched & -self.touched).bit_length() - 1
+        return self.extent[0]
 
     @property
     def end(self) -> int:
-        return self.touched.bit_length()
+        return self.extent[1]
+
+    @cached_property
+    def pattern(self) -> int:
+        """The bytes from the first on, as a bitmap."""
+        pattern = 0
+        for block in blocks(self.access.nest):
+            pattern |= _pattern(self.access, block, self.topology, self.first)
+        return pattern
+
+    @property
+    def touched(self) -> int:
+        """The bytes, as a bitmap of the memory."""
+        return self.pattern << self.first
+
+    def clashes(self, other: Footprint) -> bool:
+        """Whether both touch some byte of one memory, and at least one of them writes."""
+        if self.memory != other.memory or not (self.writes or other.writes):
+            return False
+        (first, end), (other_first, other_end) = self.extent, other.extent
+        if first >= other_end or other_first >= end:
+            return False
+        return _moved(self.pattern, first - other_first) & other.pattern != 0
 
 
 def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
     """The footprint of each operand of a sound instruction."""
-    for access in accesses(op, topology):
-        yield Footprint(access.field, access.memory, _all_touched(access, topology))
+    return (Footprint(access, topology) for access in accesses(op, topology))
 
 
 MOST_ROUNDS = 1 << 12
 """Rounds that are looked at one by one."""
 
 
-def by_round(op: Work, operand: str, topology: Topology) -> list[int] | None:
-    """The bytes that an operand touches in each round of the outermost loop that the instruction counts; None if its
-    addresses don't follow that loop, or if there are too many rounds to look at.
+@dataclass(frozen=True)
+class Rounds:
+    """Which bytes an operand touches in each of ``count`` rounds of a loop: those of ``once``, counted from ``first``
+    on, moved by ``stride`` from each to the next.
     """
-    [access] = [access for access in accesses(op, topology) if access.field == operand]
+
+    once: int
+    first: int
+    stride: int
+    count: int
+
+    def meets(self, other: Rounds, done: NDArray[np.int64]) -> bool:
+        """Whether in any round k it touches a byte that ``other`` touches in its round ``done[k]`` or a later one."""
+        here = self.first + np.arange(self.count) * self.stride
+        starts, last = other.first + done * other.stride, other.first + (other.count - 1) * other.stride
+        there, end = np.minimum(starts, last), np.maximum(starts, last) + other.once.bit_length()
+        near = (done < other.count) & (here < end) & (there < here + self.once.bit_length())
+        return any(
+            self._touches(other, int(here[k] - there[k]), other.count - int(done[k])) for k in np.flatnonzero(near)
+        )
+
+    def _touches(self, other: Rounds, apart: int, rounds: int) -> bool:
+        """Whether a round that begins so far behind some of the other's touches what they do."""
+        left, _ = repeated(other.once, other.stride, rounds)
+        return _moved(self.once, apart) & left != 0
+
+
+def by_round(footprint: Footprint, counted: Nest) -> Rounds | None:
+    """The bytes that an operand touches in each round of the outermost loop of ``counted``, which its instruction
+    counts; None if its addresses don't follow that loop, or if there are too many rounds to look at.
+    """
+    access = footprint.access
     nest = access.nest
-    if nest != counted_nest(op) or (nest.alternate is not None and nest.alternate.loop == nest.loops[0].name):
+    if nest != counted or (nest.alternate is not None and nest.alternate.loop == nest.loops[0].name):
         return None
     outer, *inner = nest.loops
     if outer.bound > MOST_ROUNDS:
         return None
     once = replace(nest, loops=(replace(outer, bound=1), *inner))
+    round_ = Footprint(replace(access, nest=once), footprint.topology)
     stride = dict(access.reference.strides).get(outer.name, 0) if outer.name in access.moving else 0
-    first = _all_touched(replace(access, nest=once), topology)
-    return [first << k * stride if stride >= 0 else first >> k * -stride for k in range(outer.bound)]
+    return Rounds(round_.pattern, round_.first, stride, outer.bound)
 
 
-def _all_touched(access: Access, topology: Topology) -> int:
-    touched = 0
-    for block in blocks(access.nest):
-        touched |= _touched(access, block, topology)
-    return touched
+def _moved(bits: int, distance: int) -> int:
+    """``bits`` moved up, or down, where those that fall off count no more."""
+    return bits << distance if distance > 0 else bits >> -distance
 
 
-def _touched(access: Access, block: Block, topology: Topology) -> int:
-    size = sizes_bytes(topology, access.operation, block.innermost)[access.size]
-    touched = (1 << size) - 1
+def _pattern(access: Access, block: Block, topology: Topology, origin: int) -> int:
+    pattern = (1 << size_bytes(access, topology, block.innermost)) - 1
     address = access.reference.base
     for loop, stride in access.reference.strides:
         if loop in access.moving:
             first, last = block.counters[loop]
-            touched, back = repeated(touched, stride, last - first + 1)
+            pattern, back = repeated(pattern, stride, last - first + 1)
             address += first * stride - back
-    return touched << address
+    return pattern << address - origin
 
 
 def repeated(bits: int, stride: int, count: int) -> tuple[int, int]:

@@ -80,11 +80,11 @@ class Proof:
 
 def proof_of(program: Program) -> Proof:
     """Prove or refute everything in :data:`RULES`."""
-    if found := _refuted("instructions", faults(program)):
+    if found := _refuted("instructions", program.once(faults)):
         return Proof(program, tuple(found))
     found = [
-        *_refuted("regions", strays(program)),
-        *_refuted("hazards", hazards(program)),
+        *_refuted("regions", program.once(strays)),
+        *_refuted("hazards", program.once(hazards)),
         *_refuted("parameters", overlaps(program)),
     ]
     work = duties(program)

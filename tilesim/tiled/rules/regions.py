@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
 
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program, Region
@@ -11,29 +11,42 @@ from tilesim.tiled.rules.footprint import Footprint, footprints
 
 def strays(program: Program) -> list[str]:
     """Every operand that no single region of its memory holds, one sentence each; only memories with regions count."""
+    memories = {region.memory: _Memory(program, region.memory) for region in program.regions}
     return [
-        sentence
+        _sentence(op, footprint, memory.regions)
         for op in (*program.load, *program.run)
         for footprint in footprints(op, program.topology)
-        for sentence in _strays(program, op, footprint)
+        if (memory := memories.get(footprint.memory)) and memory.loses(footprint, getattr(op, "tiles", 0))
     ]
 
 
-def _strays(program: Program, op: Instruction, footprint: Footprint) -> Iterator[str]:
-    tiles = getattr(op, "tiles", 0)
-    there = [region for region in program.regions if region.memory == footprint.memory and region.tiles & tiles]
-    held = 0
-    for region in there:
-        held |= region.tiles if _holds(region, footprint) else 0
-    outside = tiles & ~held
-    if any(region.tiles & outside for region in there):
-        nearest = min(there, key=lambda region: abs(region.address - footprint.first))
-        yield (
-            f"{op.label or 'an unnamed instruction'} {op.mnemonic}: {footprint.operand} must stay within one region of "
-            f"the {footprint.memory} memory, such as {nearest.name} from {nearest.address:#x} to "
-            f"{nearest.address + nearest.bytes - 1:#x}, not touch {footprint.first:#x} to {footprint.end - 1:#x}"
-        )
+class _Memory:
+    """The regions of one memory."""
+
+    def __init__(self, program: Program, name: str) -> None:
+        self.regions = [region for region in program.regions if region.memory == name]
+        ordered = sorted(self.regions, key=lambda region: region.address)
+        self._starts = [region.address for region in ordered]
+        self._spans = [(region.address + region.bytes, region.tiles) for region in ordered]
+
+    def loses(self, footprint: Footprint, tiles: int) -> bool:
+        """Whether a footprint is in no region of a tile that has any."""
+        first, end = footprint.extent
+        outside = tiles
+        for place in range(bisect_right(self._starts, first) - 1, -1, -1):
+            region_end, there = self._spans[place]
+            if end <= region_end:
+                outside &= ~there
+                if not outside:
+                    return False
+        return any(region.tiles & outside for region in self.regions)
 
 
-def _holds(region: Region, footprint: Footprint) -> bool:
-    return region.address <= footprint.first and footprint.end <= region.address + region.bytes
+def _sentence(op: Instruction, footprint: Footprint, regions: list[Region]) -> str:
+    there = [region for region in regions if region.tiles & getattr(op, "tiles", 0)]
+    nearest = min(there, key=lambda region: abs(region.address - footprint.first))
+    return (
+        f"{op.label or 'an unnamed instruction'} {op.mnemonic}: {footprint.operand} must stay within one region of "
+        f"the {footprint.memory} memory, such as {nearest.name} from {nearest.address:#x} to "
+        f"{nearest.address + nearest.bytes - 1:#x}, not touch {footprint.first:#x} to {footprint.end - 1:#x}"
+    )

@@ -1,0 +1,20 @@
+"""Whether a program may run at all: what is wrong with it for which no run is needed."""
+
+from __future__ import annotations
+
+from tilesim.tiled.isa.check import faults
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.rules.regions import strays
+
+
+def unsound(program: Program) -> list[str]:
+    """What the chip can't run, or else operands out of their regions and accesses in no order, one sentence each.
+
+    It is found out once for a program: whoever compiled it, or ran it before, has asked already.
+    """
+    return program.once(_unsound)
+
+
+def _unsound(program: Program) -> list[str]:
+    return program.once(faults) or [*program.once(strays), *program.once(hazards)]
