@@ -101,7 +101,8 @@ class Maker:
 
     def _drawn(self, shape: tuple[int, ...]) -> Integers:
         reals = self.rng.standard_normal(shape, np.float32) * np.float32(WEIGHT_SPREAD)
-        return np.clip(np.rint(reals), -127, 127).astype(np.int8)
+        integers: Integers = np.clip(np.rint(reals), -127, 127).astype(np.int8)
+        return integers
 
     def _normalised(self, name: str, x: Value, weights: Integers, sums: Array) -> tuple[list[str], Array]:
         """Names of the weights' and the biases' reals that turn ``sums`` into outputs of mean 0 and variance 1."""

@@ -85,7 +85,7 @@ class Stream:
     def _counts(self, slot: Slot) -> list[int]:
         """How many tensorops of each tile have been done when the last is that used what lies in the slot's bytes."""
         used = [self.used[other] for other in slot.replaces if other in self.used]
-        return np.maximum.reduce([self._nothing, *used]).tolist()
+        return [int(count) for count in np.maximum.reduce([self._nothing, *used])]
 
     @property
     def _nothing(self) -> NDArray[np.int64]:
