@@ -1,5 +1,6 @@
 """Scripts as modules, for tests."""
 
+import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
@@ -13,5 +14,6 @@ def script(name: str) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for their module
     spec.loader.exec_module(module)
     return module

@@ -1,3 +1,5 @@
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,3 +23,31 @@ def test_both_rules_are_within_one_step_of_the_reals(
     ):
         assert all(-(1 << 31) <= value < 1 << 31 for value in scaling)
         assert np.abs(add(rule, a, b, scaling) - real).max() < 0.51 + np.abs(real).max() * 1e-6
+
+
+@given(SCALES, ZEROS, st.integers(-128, 127), st.integers(-128, 127))
+def test_float_rounds_each_sum_once(
+    scales: tuple[float, float, float], zeros: tuple[int, int, int], a: int, b: int
+) -> None:
+    scaling = add_scaling_float(scales, zeros)
+    ratios = [Fraction(float(ratio)) for ratio in np.array(scaling, np.int32).view(np.float32)]
+    total = np.float32(0)
+    for value, ratio, more in ((b, ratios[1], ratios[2]), (a, ratios[0], None)):
+        exact = value * ratio + (Fraction(float(total)) if more is None else more)
+        total = _nearest(exact)
+    operands = (np.array([value], np.int8) for value in (a, b))
+    assert add("float", *operands, scaling)[0] == np.rint(total)
+
+
+def _nearest(exact: Fraction) -> np.float32:
+    """The float32 next to a number, the even one of two."""
+    around = np.float32(float(exact))
+    near = [np.nextafter(around, np.float32(side * np.inf)) for side in (-1, 1)]
+    return min((around, *near), key=lambda value: (abs(Fraction(float(value)) - exact), value.view(np.int32) & 1))
+
+
+def test_sums_half_way_fall_as_in_onnx_runtime() -> None:
+    """Scales of few bits make ties, which two roundings of a sum would push to the other side."""
+    scaling = add_scaling_float((0.02783203125, 0.051025390625, 0.03662109375), (-128, 0, -128))
+    a, b = np.array([-37, -115, -4, -77, -126], np.int8), np.array([39, 27, 21, -21, 33], np.int8)
+    assert add("float", a, b, scaling).tolist() == [-5, -80, -5, -118, -80]

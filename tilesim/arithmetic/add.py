@@ -1,6 +1,7 @@
 """Element-wise addition of two quantised tensors of different scales.
 
-``double`` brings both operands to a common scale in fixed point; ``float`` is one multiply-add an operand in float32.
+``double`` brings both operands to a common scale in fixed point; ``float`` is one fused multiply-add an operand: exact
+products, each sum rounded to float32 once.
 Everything that a layer needs, zero points included, is a short tuple of int32 values, so that an instruction can carry
 it.
 
@@ -24,8 +25,8 @@ HEADROOM_BITS = 20
 FixedScaling = tuple[int, int, int, int, int, int, int, int, int]
 """(zero point, multiplier, shift) of a, of b and of the output."""
 
-FloatScaling = tuple[int, int, int, int]
-"""Bits of scale_a / scale_y, of scale_b / scale_y and of the constant; the output's zero point."""
+FloatScaling = tuple[int, int, int]
+"""Bits of scale_a / scale_y, of scale_b / scale_y and of the constant, which is what all zero points come to."""
 
 
 def add_scaling_fixed(scales: tuple[float, float, float], zero_points: tuple[int, int, int]) -> FixedScaling:
@@ -40,9 +41,10 @@ def add_scaling_float(scales: tuple[float, float, float], zero_points: tuple[int
     """The tuple of rule ``float`` for scales and zero points of (a, b, output)."""
     scale_a, scale_b, scale_y = (np.float32(scale) for scale in scales)
     ratio_a, ratio_b = scale_a / scale_y, scale_b / scale_y
-    constant = -(ratio_a * np.float32(zero_points[0]) + ratio_b * np.float32(zero_points[1]))
+    a, b, y = (np.float32(zero_point) for zero_point in zero_points)
+    constant = y - (ratio_a * a + ratio_b * b)
     bits = [int(float_bits(float(value))[0]) for value in (ratio_a, ratio_b, constant)]
-    return (bits[0], bits[1], bits[2], zero_points[2])
+    return (bits[0], bits[1], bits[2])
 
 
 def add(rule: str, a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
@@ -77,10 +79,14 @@ def _scaled(x: NDArray[np.int32], multiplier: int, shift: int) -> NDArray[np.int
 
 
 def _float(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
-    ratio_a, ratio_b, constant = np.array(scaling[:3], np.int32).view(np.float32)
-    total = a.astype(np.float32) * ratio_a + (b.astype(np.float32) * ratio_b + constant)
-    rounded = np.clip(np.rint(total), -(1 << 24), 1 << 24)
-    return np.asarray(rounded, np.int32) + np.int32(scaling[3])
+    ratio_a, ratio_b, constant = np.array(scaling, np.int32).view(np.float32)
+    total = _fused(a, ratio_a, _fused(b, ratio_b, constant))
+    return np.asarray(np.clip(np.rint(total), -(1 << 24), 1 << 24), np.int32)
+
+
+def _fused(x: NDArray[Any], ratio: np.float32, more: Any) -> NDArray[np.float32]:
+    """``x * ratio + more`` rounded once: float64 holds what a byte and a float32 make, whole."""
+    return np.asarray(x * np.float64(ratio) + more, np.float32)
 
 
 _RULES = {"double": _double, "float": _float}

@@ -56,7 +56,7 @@ def run_reference(path: Path, x: NDArray[Any]) -> NDArray[Any]:
     options.log_severity_level = 3
     options.add_session_config_entry("session.qdqisint8allowed", "1")  # else x86 computes int8 pair graphs in float32
     session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(None, {"x": x})[0])
+    return np.asarray(session.run(None, {session.get_inputs()[0].name: x})[0])
 
 
 class Case:

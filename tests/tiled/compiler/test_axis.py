@@ -102,3 +102,29 @@ def test_runs_of_positions() -> None:
     assert not clip(range(5, 9), 0, 3)
     assert hull((range(2, 3), NOTHING, range(7, 9))) == range(2, 9)
     assert hull(()) == NOTHING
+
+
+@given(st.integers(1, 16), st.integers(1, 16), st.lists(st.integers(1, 3), min_size=1, max_size=4), st.data())
+def test_what_is_thinned_stays_where_it_is_read(size: int, parts: int, strides: list[int], data: st.DataObject) -> None:
+    own = Axis.cut(size, parts)
+    for stride in strides:
+        before, size = own, data.draw(st.integers(1, -(-size // stride)))
+        thinned = Axis.thinned(own, stride, size)
+        if max(map(len, before)) > 1:
+            assert thinned is None
+            return
+        assert thinned is not None
+        own = thinned
+        assert [row for each in own for row in each] == list(range(size))
+        assert all(old.start == new.start * stride for old, new in zip(before, own, strict=True) if new)
+        axis = Axis(size, own, own, (NOTHING,) * parts)
+        assert not axis.exchanges
+        assert (axis.length, axis.margin) == (1, 0)
+
+
+def test_nothing_is_thinned_that_has_no_steady_stride() -> None:
+    own = Axis.cut(4, 4)
+    assert Axis.thinned(own, 0, 4) is None, "a look-up"
+    assert Axis.thinned(own, 2, 3) is None, "the third is made of a row that isn't there"
+    assert Axis.thinned((range(1),) * 4, 1, 1) is None, "copies"
+    assert Axis.thinned(own, 2, 2) == (range(1), range(1, 1), range(1, 2), range(2, 2))

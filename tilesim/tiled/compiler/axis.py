@@ -34,11 +34,26 @@ class Axis:
         each = each or -(-size // parts)
         return tuple(range(min(k * each, size), min((k + 1) * each, size)) for k in range(parts))
 
+    @staticmethod
+    def thinned(own: tuple[range, ...], stride: int, size: int) -> tuple[range, ...] | None:
+        """Where ``size`` positions are that are made of every ``stride``-th one of those in ``own``, of which each part
+        has one at most: there, so that all parts read from the same distance. None if these are not so, or too few.
+        """
+        starts = [each.start for each in own if each]
+        covers = stride > 0 and (size - 1) * stride < len(starts)
+        if max(map(len, own)) > 1 or starts != list(range(len(starts))) or not covers:
+            return None
+        firsts = [min(size, -(-each.start // stride)) for each in own]
+        return tuple(
+            range(first, first + (bool(each) and first < size and each.start == first * stride))
+            for first, each in zip(firsts, own, strict=True)
+        )
+
     def with_need(self, need: tuple[range, ...]) -> Axis:
         """The axis with more that is needed."""
         return replace(self, need=tuple(hull(both) for both in zip(self.need, need, strict=True)))
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[range, ...]:
         """What each tile computes: as much as the one that owns most."""
         if self.apart:
@@ -89,7 +104,7 @@ class Axis:
         other = i - 1 if before else i + 1
         return self.received(other, not before) if 0 <= other < len(self.own) else NOTHING
 
-    @property
+    @cached_property
     def exchanges(self) -> bool:
         """Whether anything has to come from a neighbour."""
         return any(self.received(i, before) for i in range(len(self.own)) for before in (True, False))

@@ -208,7 +208,7 @@ def _narrow_regions(draft: Draft) -> list[Region]:
     """The places of maps: that of a tensor's bands is as large as the largest of them."""
     found: dict[str, Region] = {}
     for name, map_ in draft.placement.maps.items():
-        place, tiles = place_name(name), bitmap_of(map_.held())
+        place, tiles = place_name(name), bitmap_of(map_.held)
         before = found.get(place, Region(place, "narrow", 0, map_.address, 0))
         size = max(before.bytes, map_.size_bytes)
         found[place] = Region(place, "narrow", before.tiles | tiles, map_.address, size)

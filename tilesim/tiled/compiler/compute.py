@@ -27,7 +27,12 @@ from tilesim.tiled.compiler.draft import Draft, Made
 from tilesim.tiled.compiler.halo import COLUMNS_FROM, IN, ROWS_FROM
 from tilesim.tiled.compiler.jobs import Job
 from tilesim.tiled.compiler.lower.add import lower_add, lower_multiply
-from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, lower_convolution, lower_fully_connected
+from tilesim.tiled.compiler.lower.convolution import (
+    block_weight_bytes,
+    extent_of,
+    lower_convolution,
+    lower_fully_connected,
+)
 from tilesim.tiled.compiler.lower.copy import lower_concatenation, lower_pad, lower_resize_nearest, lower_slice
 from tilesim.tiled.compiler.lower.depthwise import lower_depthwise
 from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_mean, lower_rescale
@@ -92,8 +97,13 @@ def lowered(draft: Draft, sets: ParameterSets, job: Job, most_bytes: int | None 
     by_row = _row_by_row(job) and (map_.rows.exchanges or map_.columns.exchanges)
     lower = LOWERINGS[type(node.operator)]
     found: Pieces = {}
+    alike: dict[object, list[Piece]] = {}
     for tile, part in job.parts(map_):
-        task = replace(_task(draft, job, tile), step=step)
+        task = _task(draft, job, tile, step)
+        likeness = _likeness(task, node) if not map_.block else tile
+        if likeness in alike:
+            found[tile] = alike[likeness]
+            continue
         runs = _runs(task, node, part.channels, most_bytes)
         tiles = 1 << tile if map_.block and not isinstance(node.operator, Table) else job.tiles
         for chunk, outputs in enumerate(runs):
@@ -101,7 +111,15 @@ def lowered(draft: Draft, sets: ParameterSets, job: Job, most_bytes: int | None 
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
             found.setdefault(tile, []).extend(Piece(op, key) for op in lower(mine, node.operator))
+        alike[likeness] = found[tile]
     return found
+
+
+def _likeness(task: Task, node: Node) -> object:
+    """What the tensorops of a tile have to themselves, of those for its map: tiles alike in this have the same."""
+    if isinstance(node.operator, Convolution):
+        return extent_of(task, node.operator)
+    return task.inputs, task.output
 
 
 def _runs(task: Task, node: Node, channels: range, most_bytes: int | None) -> list[range]:
@@ -130,11 +148,14 @@ def compute(draft: Draft, stream: Stream, job: Job, pieces: Pieces) -> None:
     joins = spreads(draft.plan.network, job.node) and not draft.placement.predecessors(name)
     first = {tile for tile in pieces if joins and not draft.raised[tile, Flag.AVDATA]}
     rounds = max(len(own) for own in pieces.values())
+    based: dict[object, TensorOp] = {}
     labels = draft.labels.setdefault(name, {})
     for k in range(rounds):
         stream.advance()
         kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
-        ops = {tile: _placed(draft, stream, tile, piece, () if k else waits[tile]) for tile, piece in kth.items()}
+        ops = {
+            tile: _placed(draft, stream, tile, piece, () if k else waits[tile], based) for tile, piece in kth.items()
+        }
         labels |= draft.write(job.label if rounds == 1 else f"{job.label}.{k}", ops, () if k else first)
         stream.use({tile: piece.key for tile, piece in kth.items()})
     made = {tile: _made(draft, job, tile, [piece.op for piece in own]) for tile, own in pieces.items()}
@@ -144,14 +165,20 @@ def compute(draft: Draft, stream: Stream, job: Job, pieces: Pieces) -> None:
         draft.note(name, draft.plan.network.tensors[job.node.output], labels)
 
 
-def _placed(draft: Draft, stream: Stream, tile: int, piece: Piece, wait: tuple[Watcher, ...]) -> TensorOp:
-    """A tensorop where its parameters are, and what it waits for."""
+def _placed(
+    draft: Draft, stream: Stream, tile: int, piece: Piece, wait: tuple[Watcher, ...], known: dict[object, TensorOp]
+) -> TensorOp:
+    """A tensorop where its parameters are, and what it waits for; the same for tiles that have all that in common."""
     if piece.op.parameters is None:
         return replace(piece.op, wait=wait)
     arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
     new = tuple(watcher for watcher in arrival if watcher not in draft.awaited)
     draft.awaited.update(new)
-    return replace(piece.based(stream.layout.base(piece.key, tile)), wait=(*wait, *(watcher for _, watcher in new)))
+    address, waits = stream.layout.base(piece.key, tile), (*wait, *(watcher for _, watcher in new))
+    kind = id(piece), address, waits
+    if kind not in known:
+        known[kind] = replace(piece.based(address), wait=waits)
+    return known[kind]
 
 
 def _row_by_row(job: Job) -> bool:
@@ -167,7 +194,7 @@ def _step(draft: Draft, job: Job) -> int:
     return -1 if comes and draft.steps.get(read, 1) == 1 else 1
 
 
-def _task(draft: Draft, job: Job, tile: int) -> Task:
+def _task(draft: Draft, job: Job, tile: int, step: int) -> Task:
     node = job.node
     tensors = draft.plan.activations(node)
     network, maps = draft.plan.network, draft.placement.maps
@@ -183,6 +210,7 @@ def _task(draft: Draft, job: Job, tile: int) -> Task:
         output_type=element_type(network.tensors[node.output].dtype),
         outputs=output.part(tile).channels,
         keep=nowhere,
+        step=step,
     )
 
 

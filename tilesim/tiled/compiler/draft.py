@@ -108,14 +108,19 @@ class Draft:
         For the tiles in ``first`` it is one of the first instructions.
         """
         groups: dict[tuple[bool, Work], list[int]] = {}
+        known: dict[tuple[bool, int], list[int]] = {}  # most tiles have the very same, and to compare them takes long
         for tile, op in ops.items():
-            groups.setdefault((tile in first, op), []).append(tile)
+            ahead = tile in first
+            if (ahead, id(op)) not in known:
+                known[ahead, id(op)] = groups.setdefault((ahead, op), [])
+            known[ahead, id(op)].append(tile)
         labels = {}
         for (ahead, op), tiles in groups.items():
             name = label if len(groups) == 1 else f"{label}.t{tiles[0]}"
             (self.first if ahead else self.rest).append(replace(op, tiles=bitmap_of(tiles), label=name))
+            flag, rises = raised_flag(op), increments(op)
             for tile in tiles:
-                self.raised[tile, raised_flag(op)] += increments(op)
+                self.raised[tile, flag] += rises
                 labels[tile] = name
         return labels
 
@@ -149,7 +154,7 @@ class Draft:
         """The DMA engines of some instructions are at a map's bytes; not at those of a band any more when its readers
         are done, which wait for all of them, unless a tile holds some of it that has nothing to read there.
         """
-        if self.placement.banded(name) and self._readers(name) >= set(self.placement.maps[name].held()):
+        if self.placement.banded(name) and self._readers(name) >= set(self.placement.maps[name].held):
             return
         self.users.setdefault(name, set()).update(op.engine for op in ops)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
 from tilesim.tiled.compiler.axis import Axis
@@ -64,7 +65,7 @@ class Part:
         """Bytes of all own pixels."""
         return len(self.rows) * self.line_bytes
 
-    @property
+    @cached_property
     def block(self) -> Part:
         """The part with everything that the tile computes."""
         return replace(self, rows=self.block_rows, columns=self.block_columns)
@@ -111,6 +112,17 @@ class FeatureMap:
         return divmod(tile, len(self.columns.own))
 
     def part(self, tile: int) -> Part:
+        """What a tile owns."""
+        if tile not in self._parts:
+            self._parts[tile] = self._part(tile)
+        return self._parts[tile]
+
+    @cached_property
+    def _parts(self) -> dict[int, Part]:
+        """Those that have been asked for."""
+        return {}
+
+    def _part(self, tile: int) -> Part:
         i, j = self.place(tile)
         first = tile * self.block
         channels = (
@@ -138,6 +150,7 @@ class FeatureMap:
             return 1, self.tiles.bit_count()
         return sum(map(bool, self.rows.own)), sum(map(bool, self.columns.own))
 
+    @cached_property
     def held(self) -> list[int]:
         """The tiles that hold something of the map, their own or a neighbour's, or nothing but a border."""
         if not (self.rows.exchanges or self.columns.exchanges):

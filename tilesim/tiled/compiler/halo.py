@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,7 @@ class Halo:
     layer: int
     late: bool
     step: int
+    _met: dict[tuple[Traversal, Traversal], bool] = field(default_factory=dict)
 
     def write(self) -> None:
         """Append all instructions, each receive directly before its send."""
@@ -63,24 +65,25 @@ class Halo:
         return self.map.rows.exchanges and self.map.columns.exchanges
 
     def _counts(self) -> Counts:
-        return {(tile, flag): self.draft.raised[tile, flag] for tile in self.map.held() for flag in IN.values()}
+        return {(tile, flag): self.draft.raised[tile, flag] for tile in self.map.held for flag in IN.values()}
 
-    def _places(self) -> Iterator[tuple[int, int, int]]:
+    @cached_property
+    def _places(self) -> list[tuple[int, int, int]]:
         """Each tile that holds something, with its place in the grid."""
-        return ((tile, *self.map.place(tile)) for tile in self.map.held())
+        return [(tile, *self.map.place(tile)) for tile in self.map.held]
 
     def _rows(self, above: bool) -> None:
         """Rows from above (or below) for the own columns."""
         rows, columns, side = self.map.rows, self.map.columns, ROWS_FROM[above]
         fills, receives, sends = {}, {}, {}
-        for tile, i, j in self._places():
+        for tile, i, j in self._places:
             if columns.need[j]:
                 width = columns.own[j] if rows.exchanges else columns.need[j]
                 fills[tile] = self._fill(tile, side, rows.border(i, above), width)
             receives[tile] = self._receive(tile, side, rows.received(i, above), columns.own[j])
         self._put(f"{side}.border", fills)
         self._put(f"{side}.receive", receives)
-        for tile, i, j in self._places():
+        for tile, i, j in self._places:
             leaving = rows.sent(i, not above)
             waits = [*self._rows_made(tile, i, leaving), *self._passed_on(tile, side, rows, i, leaving)]
             sends[tile] = self._send(tile, side, leaving, columns.own[j], waits)
@@ -94,9 +97,12 @@ class Halo:
     def _columns_from(self, from_west: bool, above: bool | None) -> None:
         columns, side = self.map.columns, COLUMNS_FROM[from_west]
         corners, fills, receives, sends = {}, {}, {}, {}
-        for tile, i, j in self._places():
-            inside, outside = self._band(i, above)
-            border, coming = columns.border(j, from_west), columns.received(j, from_west)
+        bands = [self._band(i, above) for i in range(len(self.map.rows.own))]
+        places = range(len(columns.own))
+        edges = [(columns.border(j, from_west), columns.received(j, from_west)) for j in places]
+        all_leaving = [columns.sent(j, not from_west) for j in places]
+        for tile, i, j in self._places:
+            (inside, outside), (border, coming) = bands[i], edges[j]
             if columns.need[j]:
                 corners[tile] = self._fill(tile, side, outside, hull((border, coming)))
             fills[tile] = self._fill(tile, side, inside, border)
@@ -105,8 +111,8 @@ class Halo:
         self._put(f"{name}.corner", corners)
         self._put(f"{name}.border", fills)
         self._put(f"{name}.receive", receives)
-        for tile, i, j in self._places():
-            inside, leaving = self._band(i, above)[0], columns.sent(j, not from_west)
+        for tile, i, j in self._places:
+            inside, leaving = bands[i][0], all_leaving[j]
             if inside and leaving:
                 waits = [*self._band_made(tile, inside, above), *self._passed_on(tile, side, columns, j, leaving)]
                 sends[tile] = self._send(tile, side, inside, leaving, waits)
@@ -172,8 +178,13 @@ class Halo:
         if made is None:
             return
         written = made.words or self._words(tile, part.rows, part.columns)
-        if np.isin(_addresses(target), _addresses(written)).any():
+        if self._meet(target, written):
             yield self.draft.counted(made.flag, made.count)
+
+    def _meet(self, a: Traversal, b: Traversal) -> bool:
+        if (a, b) not in self._met:  # tiles differ little in where they write
+            self._met[a, b] = bool(np.isin(_addresses(a), _addresses(b)).any())
+        return self._met[a, b]
 
     def _send(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
         if not rows or not columns:

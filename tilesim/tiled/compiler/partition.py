@@ -123,7 +123,8 @@ def partition(
     spreader = Spreader(plan, topology, wishes, copy_bytes, found.whole, found.spreads)
     for layer, node in plan.steps:
         found.spreads[node.output] = spread = spreader.spread(layer, node)
-        found.whole[node.output] = _bare(found, plan.network.tensors[node.output], spread.block)
+        bare = _bare(found, plan.network.tensors[node.output], spread.block)
+        found.whole[node.output] = bare if spread.block else _following(found, node, bare)
     for source in plan.sources:
         _settle_source(found, source.stored)
     found.fused = [fuse(plan, found.whole, group) for group in groups]
@@ -152,6 +153,24 @@ def _bare(found: Partition, tensor: Tensor, block: int) -> FeatureMap:
             found, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), used, block
         )
     return _over_grid(found, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
+
+
+def _following(found: Partition, node: Node, bare: FeatureMap) -> FeatureMap:
+    """The map that a node makes, where one of its input's rows (columns) at most is in each row (column) of the grid
+    and it strides over them: then what it makes stays where it is read.
+    """
+    before = found.whole[found.plan.activations(node)[0].index]
+    if before.block or any(
+        source.stored.index == found.plan.activations(node)[0].index for source in found.plan.sources
+    ):
+        return bare
+    down, across = (
+        Axis.thinned(old.own, window.stride, new.size) or new.own
+        for old, new, window in zip(
+            (before.rows, before.columns), (bare.rows, bare.columns), windows(found.plan.network, node), strict=True
+        )
+    )
+    return _over_grid(found, bare.shape, down, across)
 
 
 def _over_grid(found: Partition, shape: Shape, rows: tuple[range, ...], columns: tuple[range, ...]) -> FeatureMap:

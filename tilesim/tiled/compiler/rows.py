@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from tilesim.tiled.compiler.feature_map import FeatureMap, Part, bits
 from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference, Traversal
@@ -90,6 +91,7 @@ def _interleaved(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, 
     return Traversal(nest, Reference(copy.part(tile).at(0, 0), strides))
 
 
+@lru_cache(maxsize=1 << 12)  # tiles differ little in what they move
 def block(address: int, lines: int, line_bytes: int, words: int, word_bytes: int) -> Traversal:
     """A rectangle of words, with loops for the directions in which it has more than one; ``y`` or else ``w`` is the
     outer.

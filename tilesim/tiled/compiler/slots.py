@@ -12,6 +12,9 @@ from tilesim.tiled.compiler.wide_layout import Slot
 Uses = Mapping[SetKey, range]
 """From which round of tensorops to which a set is used."""
 
+Sizes = Mapping[SetKey, int]
+"""Bytes of each set."""
+
 
 def least_bytes(sets: ParameterSets, uses: Uses) -> int:
     """An area must have room for all that any one round needs."""
@@ -42,11 +45,12 @@ def slots(
         DoesNotFit: one of them finds none.
     """
     streaming = _by_use(uses, keys)
-    addresses = _round(sets, uses, streaming, len(area)) or _fitted(sets, uses, streaming, len(area), row_bytes)
+    sizes = {key: sets.size_bytes(key) for key in streaming}
+    addresses = _round(sizes, uses, streaming, len(area)) or _fitted(sizes, uses, streaming, len(area), row_bytes)
     found: dict[SetKey, Slot] = {}
     ready = 0
     for place, key in enumerate(streaming):
-        before = tuple(other for other in found if _overlap(sets, addresses, key, other))
+        before = tuple(other for other in found if _overlap(sizes, addresses, key, other))
         ready = max([ready, *(uses[other].stop for other in before)])
         if place >= ahead:
             ready = max(ready, min(uses[streaming[place - ahead]].start + 1, uses[key].start))
@@ -58,27 +62,27 @@ def _by_use(uses: Uses, keys: Iterable[SetKey]) -> list[SetKey]:
     return sorted(keys, key=lambda key: (uses[key].start, key))
 
 
-def _round(sets: ParameterSets, uses: Uses, keys: Sequence[SetKey], area: int) -> dict[SetKey, int] | None:
+def _round(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], area: int) -> dict[SetKey, int] | None:
     """An address for each set, directly behind the one before it and round again: so they can come as far ahead as
     there is room. None if one would still be in use there.
     """
     addresses: dict[SetKey, int] = {}
     end = 0
     for key in keys:
-        size = sets.size_bytes(key)
+        size = sizes[key]
         addresses[key] = end if end + size <= area else 0
         end = addresses[key] + size
-        before = (other for other in addresses if other != key and _overlap(sets, addresses, key, other))
+        before = (other for other in addresses if other != key and _overlap(sizes, addresses, key, other))
         if end > area or any(uses[other].stop > uses[key].start for other in before):
             return None
     return addresses
 
 
-def _fitted(sets: ParameterSets, uses: Uses, keys: Sequence[SetKey], area: int, row_bytes: int) -> dict[SetKey, int]:
+def _fitted(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], area: int, row_bytes: int) -> dict[SetKey, int]:
     """An address for each set, by lifetime."""
-    lives = [Lifetime(key.title, sets.size_bytes(key), uses[key].start, uses[key].stop - 1) for key in keys]
+    lives = [Lifetime(key.title, sizes[key], uses[key].start, uses[key].stop - 1) for key in keys]
     return dict(zip(keys, allocate(lives, area, row_bytes), strict=True))
 
 
-def _overlap(sets: ParameterSets, addresses: Mapping[SetKey, int], a: SetKey, b: SetKey) -> bool:
-    return addresses[a] < addresses[b] + sets.size_bytes(b) and addresses[b] < addresses[a] + sets.size_bytes(a)
+def _overlap(sizes: Sizes, addresses: Mapping[SetKey, int], a: SetKey, b: SetKey) -> bool:
+    return addresses[a] < addresses[b] + sizes[b] and addresses[b] < addresses[a] + sizes[a]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tilesim.tiled.compiler.draft import Draft
 from tilesim.tiled.compiler.feature_map import bits
 from tilesim.tiled.compiler.parameter_sets import SetKey
@@ -26,7 +29,7 @@ class Stream:
     draft: Draft
     layout: WideLayout
     arrived: dict[tuple[SetKey, int], int] = field(default_factory=dict)
-    used: dict[tuple[SetKey, int], int] = field(default_factory=dict)
+    used: dict[SetKey, NDArray[np.int64]] = field(default_factory=dict)
     round: int = 0
     _left: list[tuple[SetKey, Slot]] = field(init=False)
 
@@ -47,7 +50,9 @@ class Stream:
         """The tensorops of a round, now written, use a set in each tile."""
         self.round += 1
         for tile, key in keys.items():
-            self.used[key, tile] = self.draft.raised[tile, Flag.AVDATA]
+            if key not in self.used:
+                self.used[key] = self._nothing
+            self.used[key][tile] = self.draft.raised[tile, Flag.AVDATA]
 
     def _send(self, key: SetKey, slot: Slot) -> None:
         draft, tiles = self.draft, self.layout.streams_to(key)
@@ -67,19 +72,27 @@ class Stream:
             draft.send(home, tiles)
 
     def _receive(self, label: str, key: SetKey, slot: Slot, rows: Traversal, tiles: int) -> None:
-        consumes = {
-            tile: RingConsume(tiles=0, write=rows, wait=tuple(self._free(slot, tile)), produce="r", layer=key.layer)
-            for tile in bits(tiles)
+        counts = self._counts(slot)
+        each = {
+            count: RingConsume(tiles=0, write=rows, wait=self._free(count), produce="r", layer=key.layer)
+            for count in set(counts)
         }
+        consumes = {tile: each[counts[tile]] for tile in bits(tiles)}
         self.draft.write(f"{label}.receive", consumes)
         for tile in consumes:
             self.arrived[key, tile] = self.draft.raised[tile, Flag.RING_READ_A]
 
-    def _free(self, slot: Slot, tile: int) -> Iterator[Watcher]:
-        """Waits for the tensorops that used what lies in the slot's bytes."""
-        count = max((self.used.get((other, tile), 0) for other in slot.replaces), default=0)
-        if count:
-            yield self.draft.counted(Flag.AVDATA, count)
+    def _counts(self, slot: Slot) -> list[int]:
+        """How many tensorops of each tile have been done when the last is that used what lies in the slot's bytes."""
+        used = [self.used[other] for other in slot.replaces if other in self.used]
+        return [int(count) for count in np.maximum.reduce([self._nothing, *used])]
+
+    @property
+    def _nothing(self) -> NDArray[np.int64]:
+        return np.zeros(self.draft.topology.tiles, np.int64)
+
+    def _free(self, count: int) -> tuple[Watcher, ...]:
+        return (self.draft.counted(Flag.AVDATA, count),) if count else ()
 
     def _infeeds(self, label: str, key: SetKey, turn: int) -> Iterator[Infeed]:
         """Once for all tiles, or a part for each of them; those of neighbours that follow each other in one."""

@@ -28,7 +28,7 @@ RULES: dict[Operation, dict[str, int]] = {
     Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0},
     Operation.SUM: {"double": 2, "single": 2, "float": 2, "divide": 2},
     Operation.AVERAGE: {"real": 5},
-    Operation.ADD: {"double": 9, "float": 4},
+    Operation.ADD: {"double": 9, "float": 3},
     Operation.MULTIPLY: {"double": 5, "float": 5},
 }
 """The rules of each operation that rounds, and how many numbers ``scaling`` holds if there are no parameter rows."""

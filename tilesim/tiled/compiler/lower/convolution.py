@@ -60,6 +60,11 @@ def block_weight_bytes(shape: tuple[int, ...], op: Convolution | FullyConnected,
     return steps * operand_stride(min(tile.lanes, shape[0]), tile.inputs_per_cycle)
 
 
+def extent_of(task: Task, op: Convolution) -> tuple[int, ...]:
+    """What a tile's convolution depends on, beside the layer: where it begins to read and to write, and how much."""
+    return _first_input(task, op), task.target, len(task.output.block_rows), len(task.output.block_columns)
+
+
 @dataclass(frozen=True)
 class Kernel:
     """What a window multiplies: sizes, and the steps between windows and within one."""
