@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, IDLE, Account
+from tilesim.tiled.stepped.account import BUSY, CREDIT, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.topology import Ring
@@ -94,7 +94,7 @@ class RingStop:
         taken = self._taken_bit(packet)
         left = packet.header & ~taken
         if taken and not (self.receiver and self.receiver.ready()):
-            return FIFO if left else IDLE
+            return IDLE
         if left and not self.credits:
             return CREDIT
         self.register.popleft()

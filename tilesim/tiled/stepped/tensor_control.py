@@ -52,7 +52,8 @@ class TensorControl(Engine):
     what it will read. It is written from the cycle after its last read on: narrow words, or one row of sums.
 
     Timing: in a cycle the write asks for its port first, then a read of parameters or sums, then the issue, which gets
-    all its ports or none; the last of the former and the first issue of a group may share a cycle.
+    all its ports or none; the last of the former and the first issue of a group share a cycle only if the wide port has
+    an access left, whether or not the issue needs it.
     """
 
     op: TensorOp
@@ -163,7 +164,7 @@ class TensorControl(Engine):
             self._extra = memories.wide_port.take()
             if self._extra:
                 self._read_extra(group)
-        if group.extras:
+        if group.extras or (self._extra and not memories.wide_port.free):
             return
         if memories.narrow_read.free and (self.op.weights is None or memories.wide_port.free):
             self._issue = memories.narrow_read.take() and (self.op.weights is None or memories.wide_port.take())
