@@ -51,9 +51,9 @@ class TensorControl(Engine):
     loops' flags let it, fewer than ``tile.output_fifo_groups`` groups before it are unwritten, and none of these writes
     what it will read. It is written from the cycle after its last read on: narrow words, or one row of sums.
 
-    Timing: in a cycle the write asks for its port first, then a read of parameters or sums, then the issue, which gets
-    all its ports or none; the last of the former and the first issue of a group share a cycle only if the wide port has
-    an access left, whether or not the issue needs it.
+    Timing: in a cycle the write asks for its port first, then reads of parameters and sums, as many as the port has
+    accesses left, then the issue, which gets all its ports or none. The last of the former and the first issue of a
+    group share a cycle only if the wide port has one access more, whether or not the issue needs it.
     """
 
     op: TensorOp
@@ -160,10 +160,9 @@ class TensorControl(Engine):
         group = self._group
         assert group is not None
         memories = self.memories
-        if group.extras:
-            self._extra = memories.wide_port.take()
-            if self._extra:
-                self._read_extra(group)
+        while group.extras and memories.wide_port.take():
+            self._extra = True
+            self._read_extra(group)
         if group.extras or (self._extra and not memories.wide_port.free):
             return
         if memories.narrow_read.free and (self.op.weights is None or memories.wide_port.free):
