@@ -146,6 +146,7 @@ class Chip:
             tile.commit_late()
         for stop in self.stops:
             stop.commit()
+        self.monitor.commit()
         self.clock.cycle += 1
 
     def run(self, instructions: Iterable[Instruction], rows: list[Bytes]) -> tuple[int, int]:

@@ -235,8 +235,7 @@ class TensorControl(Engine):
         if group.sums_in is not None:
             sums = sums + group.sums_in
         if op.sums_out:
-            row = np.zeros(self.memories.row_bytes, np.uint8)
-            row[: 4 * group.lanes] = sums.view(np.uint8)
+            row = sums.astype(np.int32).view(np.uint8)
             return self._result(outer, outer.address(op.sums_out), row, self.memories.row_bytes, "wide")
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
