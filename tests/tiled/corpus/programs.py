@@ -35,8 +35,11 @@ LOADED_BYTES = 256
 """Constants that come to narrow memory."""
 
 
-def random_program(number: int) -> Program:
-    """The program of that number; it may be one that :func:`tilesim.simulate` refuses, for want of some order."""
+def random_program(number: int, serial: bool = False) -> Program:
+    """The program of that number; it may be one that :func:`tilesim.simulate` refuses, for want of some order.
+
+    In a ``serial`` one, each step begins when all before it are through.
+    """
     random = Random(number)  # noqa: S311
     sketch = Sketch(random, random_chip(random), unruly=random.random() < UNRULY)
     ring = Ring(sketch)
@@ -48,6 +51,10 @@ def random_program(number: int) -> Program:
     theme = random.choice(sorted(THEMES))
     for _ in range(random.choice(LENGTHS)):
         _step(sketch, ring, theme)
+        if serial:
+            ring.barrier()
+            sketch.fence(range(sketch.tiles), tuple(Engine), 1)
+            sketch.scalar_fence(sketch.fenced)
     sketch.scalar_fence(sketch.fenced)
     run = sketch.new_section()
     return Program(
