@@ -14,7 +14,7 @@ NARROW_BYTES, WIDE_BYTES, DATA_BYTES = 1 << 13, 1 << 14, 1 << 12
 
 CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
     "host": {"bytes_per_cycle": (1, 2, 8, 16, 64), "latency_cycles": (0, 0, 1, 3, 10)},
-    "data_memory": {"bytes_per_cycle": (2, 4, 8, 16, 64)},
+    "data_memory": {"bytes_per_cycle": (4, 8, 16, 64)},
     "instruction_bus": {"width_bytes": (4, 16, 16, 64), "hop_cycles": (1, 1, 2, 3), "buffer_depth": (1, 2, 2, 4, 8)},
     "ring": {
         "hop_cycles": (1, 1, 2, 3),

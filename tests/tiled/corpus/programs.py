@@ -18,18 +18,18 @@ from tilesim.tiled.isa.fields import Engine, Loop, Nest, Reference, Traversal
 from tilesim.tiled.isa.instructions import Instruction, WideToNarrow
 from tilesim.tiled.isa.program import DataSegment, Program
 
-LENGTHS = (3, 6, 9, 12, 16)
+LENGTHS = (3, 6, 9, 12)
 """Steps of a program, of one or a few instructions each."""
 INSIDE = {"tensorop": 6, "narrow_to_wide": 3, "wide_to_narrow": 3}
 THEMES: dict[str, dict[str, int]] = {
     "everything": {"transfer": 4, "singles": 1, "beyond": 1, "mesh": 3, "mesh_fill": 1, "fence": 1, **INSIDE},
-    "ring": {"transfer": 8, "singles": 3, "feed": 1, "tensorop": 3, "wide_to_narrow": 1, "fence": 1},
-    "host": {"feed": 3, "beyond": 3, "transfer": 2, "tensorop": 2},
+    "ring": {"transfer": 7, "singles": 5, "feed": 1, "tensorop": 3, "wide_to_narrow": 1, "fence": 1},
+    "host": {"feed": 3, "beyond": 4, "transfer": 1, "tensorop": 2},
     "mesh": {"mesh": 8, "mesh_fill": 2, "transfer": 1, "fence": 1, **INSIDE},
     "inside": {"transfer": 1, "mesh_fill": 1, **INSIDE},
 }
 """How often each kind of step comes, by what programs are about."""
-UNRULY, LOADED, CRIPPLED = 0.15, 0.35, 0.03
+UNRULY, LOADED, CRIPPLED = 0.15, 0.25, 0.03
 """Shares of programs: those that let masters meet, that load constants first, and that lack an instruction."""
 LOADED_BYTES = 256
 """Constants that come to narrow memory."""
@@ -41,7 +41,7 @@ def random_program(number: int, serial: bool = False) -> Program:
     In a ``serial`` one, each step begins when all before it are through.
     """
     random = Random(number)  # noqa: S311
-    sketch = Sketch(random, random_chip(random), unruly=random.random() < UNRULY)
+    sketch = Sketch(random, random_chip(random), unruly=random.random() < UNRULY and not serial)
     ring = Ring(sketch)
     loaded = sketch.maybe(LOADED)
     if loaded:

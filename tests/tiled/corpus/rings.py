@@ -74,6 +74,12 @@ class Ring:
 
     def _master(self) -> int:
         tiles = [tile + 1 for tile in range(self.sketch.tiles)]
+        if (
+            self.loose
+            and all(0 in self._occupied(sent.master, sent.last) for sent in self.loose)
+            and self.sketch.maybe(0.6)
+        ):
+            return 0  # which has seen them all
         return self.sketch.random.choice((0, *tiles, *tiles))
 
     def transfer(self) -> None:
