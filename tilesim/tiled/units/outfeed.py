@@ -60,6 +60,7 @@ class OutfeedEngine:
                 if isinstance(op, Outfeed):
                     yield from self._host.receive(op.output, packet.row, op.label)
                 else:
+                    self.unit.spend(BUSY)
                     yield from self._forward(packet.row)
                 self.unit.spend(BUSY, moved_bytes=packet.row.shape[1])
             self._through()
