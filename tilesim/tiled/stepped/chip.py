@@ -11,6 +11,7 @@ from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.program import DataSegment
 from tilesim.tiled.stepped.account import IDLE, WORK, Account, Span
+from tilesim.tiled.stepped.circulation import Circulation
 from tilesim.tiled.stepped.classifier import ClassifierTile
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.controller import Controller
@@ -98,6 +99,11 @@ class Chip:
             self.controller,
         ]
 
+        self._circulation = Circulation(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
+
+    def _awaits_tails(self) -> bool:
+        return self.infeed.awaits_turn or any(tile.awaits_tails for tile in self.tiles)
+
     def _account(self, track: str) -> Account:
         account = Account(track, self._keeps_spans)
         self.accounts.append(account)
@@ -161,7 +167,7 @@ class Chip:
         self.controller.to_issue = list(ops)
         self.host_infeed.start(rows, ops)
         self.clock.stir()
-        while not self.clock.rests and not self.monitor.collided:
+        while not (self.clock.rests or self.monitor.collided or self._circulation.endless()):
             self.step()
         return start, max(start, self.host_outfeed.last_arrival, *(account.active_until for account in self.accounts))
 

@@ -106,6 +106,11 @@ class Engine:
             self._gates.pop(0)
         return not self._gates
 
+    @property
+    def awaited(self) -> Flag | None:
+        """The flag that it waits for, or will wait for before it goes on."""
+        return self._gates[0][0] if self.op is not None and self._gates else None
+
     def begin(self, op: Any) -> None:
         """The instruction begins in this cycle."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 
 from tilesim.tiled.isa.fields import Flag
-from tilesim.tiled.stepped.clock import Clock
 
 
 class FlagFile:
@@ -14,9 +13,8 @@ class FlagFile:
     Timing: what happens to a flag in cycle t is seen in t + 1; a reset comes before the increments of its cycle.
     """
 
-    def __init__(self, clock: Clock, strict: bool) -> None:
+    def __init__(self, strict: bool) -> None:
         self.counts: Counter[Flag] = Counter()
-        self._clock = clock
         self._strict = strict
         self._resets: list[Flag] = []
         self._rises: list[tuple[Flag, int]] = []
@@ -26,11 +24,9 @@ class FlagFile:
 
     def reset(self, flag: Flag) -> None:
         self._resets.append(flag)
-        self._clock.stir()
 
     def rise(self, flag: Flag, increment: int = 1) -> None:
         self._rises.append((flag, increment))
-        self._clock.stir()
 
     def commit(self) -> None:
         """The cycle ends."""

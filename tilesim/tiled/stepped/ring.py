@@ -67,14 +67,12 @@ class RingStop:
         self.note: Callable[[RingStop, Packet], None] = lambda _stop, _packet: None
         self.outgoing: Packet | None = None
         self.register: deque[tuple[int, Packet]] = deque()
-        self.missed = False
         self.credits = ring.hop_cycles + 1
         self._clock = clock
         self._bit = 1 << node >> 1
         self._hop_cycles = ring.hop_cycles
         self._circulates = ring.no_consumer == "circulate"
         self._returned = 0
-        self._sent_own = False
 
     def arbitrate(self, upstream: RingStop) -> None:
         """Do what can be done in this cycle; a place freed here is the ``upstream`` stop's."""
@@ -101,6 +99,7 @@ class RingStop:
         upstream._returned += 1
         self._pass(packet, left)
         if taken and self.receiver:
+            self._clock.stir()
             self.receiver.accept(packet)
         return BUSY if left else IDLE
 
@@ -108,7 +107,6 @@ class RingStop:
         """The bit with which the packet is taken here; none if it goes past."""
         taken = packet.header & self._bit
         if taken and self._circulates and not (self.receiver and self.receiver.engaged()):
-            self.missed = True
             return 0
         return taken
 
@@ -118,22 +116,27 @@ class RingStop:
         if not self.credits:
             return CREDIT
         self.outgoing = None
+        self._clock.stir()
         packet.transfer.afloat += 1
         packet.transfer.sent = packet.tail
         self._pass(packet, packet.header)
         return BUSY
 
     def _pass(self, packet: Packet, left: int) -> None:
-        self._clock.stir()
+        self._clock.pass_on(self._hop_cycles)
         self.note(self, packet)
         if packet.tail and self.on_tail:
             self.on_tail()
         if left:
             self.credits -= 1
             self.following.register.append((self._clock.cycle + self._hop_cycles, replace(packet, header=left)))
-            self._clock.stir(self._hop_cycles)
         else:
             packet.transfer.afloat -= 1
+
+    def state(self) -> tuple[object, ...]:
+        """Everything here that decides on what happens next."""
+        standing = tuple((at - self._clock.cycle, id(packet.row), packet.header) for at, packet in self.register)
+        return standing, self.credits, self.outgoing is None
 
     def commit(self) -> None:
         """The cycle ends."""

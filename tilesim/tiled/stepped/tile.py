@@ -47,7 +47,7 @@ class Tile:
         self.clock = clock
         self.topology = topology
         self.memories = Memories(index, topology)
-        self.flags = FlagFile(clock, topology.tile.strict_compare)
+        self.flags = FlagFile(topology.tile.strict_compare)
         self._raise_fence = raise_fence
 
         def track(name: str) -> Account:
@@ -113,6 +113,11 @@ class Tile:
         for flag in fence.reset:
             self.flags.reset(flag)
         self._raise_fence(fence.increment)
+
+    @property
+    def awaits_tails(self) -> bool:
+        """Whether an engine waits for transfers to pass."""
+        return any(engine.awaited == ORDINAL for engine in self.engines.values())
 
     def request(self) -> None:
         """The cycle begins."""
