@@ -68,7 +68,11 @@ class RunError(TilesimError):
 
 
 class HangError(RunError):
-    """Nothing can happen any more and the program is not finished."""
+    """Nothing can happen any more and the program is not finished: ``section`` is which one, ``load`` or ``run``."""
+
+    def __init__(self, message: str, findings: Iterable[dict[str, Any]] = (), section: str = "run") -> None:
+        self.section = section
+        super().__init__(message, findings)
 
 
 class CollisionError(RunError):

@@ -18,6 +18,7 @@ from tilesim.cli.compile import compile_model
 from tilesim.cli.demo import demo
 from tilesim.cli.run import run
 from tilesim.cli.topologies import topologies
+from tilesim.cli.verify import verify
 from tilesim.cli.workloads import workloads
 from tilesim.errors import InputError, TilesimError
 
@@ -74,6 +75,7 @@ app.command("run")(run)
 app.command("compile")(compile_model)
 app.command("cache")(cache)
 app.command("check")(check)
+app.command("verify")(verify)
 app.command("topologies")(topologies)
 app.command("workloads")(workloads)
 app.command("demo")(demo)

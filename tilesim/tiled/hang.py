@@ -31,7 +31,8 @@ def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
     if stuck or afloat:
         findings = chip.monitor.findings(afloat)
         first = f"the {section} program hangs after {chip.clock.cycle - start:,} cycles:"
-        raise HangError("\n".join([first, *stuck, *causes(chip, program, section), *map(sentence, findings)]), findings)
+        report = [first, *stuck, *causes(chip, program, section), *map(sentence, findings)]
+        raise HangError("\n".join(report), findings, section)
 
 
 def _waiting(chip: Chip) -> Iterator[Unit]:

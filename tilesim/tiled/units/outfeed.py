@@ -59,6 +59,7 @@ class OutfeedEngine:
                 if isinstance(op, Outfeed):
                     yield from self._host.receive(op.output, row, op.label)
                 else:
+                    self.unit.spend(BUSY)
                     yield from self._forward(row)
                 self.unit.spend(BUSY, moved_bytes=row.shape[1])
             self._through()

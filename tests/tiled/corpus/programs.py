@@ -1,0 +1,133 @@
+"""Random programs by number: each small, legal, and the same on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tests.tiled.corpus.chips import random_chip
+from tests.tiled.corpus.moves import mesh, mesh_fill, narrow_to_wide, wide_to_narrow
+from tests.tiled.corpus.rings import Ring
+from tests.tiled.corpus.sketch import CONSTANT_ROWS, Sketch
+from tests.tiled.corpus.tensors import parameters, tensorop
+from tilesim.tiled.isa.fields import Engine, Loop, Nest, Reference, Traversal
+from tilesim.tiled.isa.instructions import Instruction, WideToNarrow
+from tilesim.tiled.isa.program import DataSegment, Program
+
+LENGTHS = (3, 6, 9, 12)
+"""Steps of a program, of one or a few instructions each."""
+INSIDE = {"tensorop": 6, "narrow_to_wide": 3, "wide_to_narrow": 3}
+THEMES: dict[str, dict[str, int]] = {
+    "everything": {"transfer": 4, "singles": 1, "beyond": 1, "mesh": 3, "mesh_fill": 1, "fence": 1, **INSIDE},
+    "ring": {"transfer": 7, "singles": 5, "feed": 1, "tensorop": 3, "wide_to_narrow": 1, "fence": 1},
+    "host": {"feed": 3, "beyond": 4, "transfer": 1, "tensorop": 2},
+    "mesh": {"mesh": 8, "mesh_fill": 2, "transfer": 1, "fence": 1, **INSIDE},
+    "inside": {"transfer": 1, "mesh_fill": 1, **INSIDE},
+}
+"""How often each kind of step comes, by what programs are about."""
+UNRULY, LOADED, CRIPPLED = 0.15, 0.25, 0.03
+"""Shares of programs: those that let masters meet, that load constants first, and that lack an instruction."""
+LOADED_BYTES = 256
+"""Constants that come to narrow memory."""
+
+
+def random_program(number: int, serial: bool = False) -> Program:
+    """The program of that number; it may be one that :func:`tilesim.simulate` refuses, for want of some order.
+
+    In a ``serial`` one, each step begins when all before it are through.
+    """
+    random = Random(number)  # noqa: S311
+    sketch = Sketch(random, random_chip(random), unruly=random.random() < UNRULY and not serial)
+    ring = Ring(sketch)
+    loaded = sketch.maybe(LOADED)
+    if loaded:
+        _load(sketch, ring)
+    load = sketch.new_section()
+    ring.section, ring.loose = 1, []
+    theme = random.choice(sorted(THEMES))
+    for _ in range(random.choice(LENGTHS)):
+        _step(sketch, ring, theme)
+        if serial:
+            ring.barrier()
+            sketch.fence(range(sketch.tiles), tuple(Engine), 1)
+            sketch.scalar_fence(sketch.fenced)
+    sketch.scalar_fence(sketch.fenced)
+    run = sketch.new_section()
+    return Program(
+        f"random {number}",
+        sketch.chip,
+        tuple(load),
+        tuple(_crippled(random, run) if random.random() < CRIPPLED else run),
+        data=(_data(number, sketch),),
+        inputs=(sketch.host_tensor("in", sketch.host_rows),) if sketch.host_rows else (),
+        outputs=tuple(sketch.host_tensor(f"out{k}", rows) for k, rows in enumerate(sketch.outputs)),
+    )
+
+
+def inputs_of(program: Program) -> list[NDArray[np.int8]]:
+    """The same for the same program."""
+    random = np.random.default_rng(len(program.run))
+    return [random.integers(-128, 128, tensor.shape).astype(np.int8) for tensor in program.inputs]
+
+
+def _step(sketch: Sketch, ring: Ring, theme: str) -> None:
+    makers: dict[str, Callable[[], None]] = {
+        "transfer": ring.transfer,
+        "singles": ring.singles,
+        "feed": ring.feed,
+        "beyond": ring.beyond,
+        "tensorop": partial(tensorop, sketch),
+        "mesh": partial(mesh, sketch),
+        "mesh_fill": partial(mesh_fill, sketch),
+        "narrow_to_wide": partial(narrow_to_wide, sketch),
+        "wide_to_narrow": partial(wide_to_narrow, sketch),
+        "fence": partial(_fence, sketch),
+    }
+    names, weights = zip(*THEMES[theme].items(), strict=True)
+    makers[sketch.random.choices(names, weights)[0]]()
+
+
+def _load(sketch: Sketch, ring: Ring) -> None:
+    ring.load()
+    loaded = sketch.first_row + (CONSTANT_ROWS - LOADED_BYTES // sketch.row) * sketch.row
+    words = Nest((Loop("w", LOADED_BYTES // sketch.word),))
+    rows = Nest((Loop("r", LOADED_BYTES // sketch.row),))
+    every = (1 << sketch.tiles) - 1
+    sketch.fence(range(sketch.tiles), (Engine.RING_CONSUMER,), 1)
+    sketch.post(
+        WideToNarrow(
+            tiles=every,
+            read=Traversal(rows, Reference(loaded, (("r", sketch.row),))),
+            write=Traversal(words, Reference(0, (("w", sketch.word),))),
+        )
+    )
+    sketch.scalar_fence(sketch.fenced)
+
+
+def _fence(sketch: Sketch) -> None:
+    """Of some engines of some tiles; sometimes the controller waits for it, sometimes flags begin anew."""
+    tiles, everything = sketch.some(range(sketch.tiles)), tuple(Engine)
+    idle = everything if sketch.maybe(0.4) else sketch.some(everything)
+    sketch.fence(tiles, idle, sketch.random.randint(0, 2), reset=idle == everything and sketch.maybe(0.7))
+    if sketch.maybe(0.5):
+        sketch.scalar_fence(sketch.random.randint(0, sketch.fenced))
+
+
+def _crippled(random: Random, ops: list[Instruction]) -> list[Instruction]:
+    """One of them is missing, so that others may wait in vain."""
+    kept = [op for op in ops if op.mnemonic not in ("outfeed", "infeed", "broadcast")]
+    missing = random.choice(kept)
+    return [op for op in ops if op is not missing and op.mnemonic != "broadcast"]
+
+
+def _data(number: int, sketch: Sketch) -> DataSegment:
+    """Constants: parameters first."""
+    random = np.random.default_rng(number)
+    data = random.integers(0, 256, sketch.chip.data_memory.size_bytes, np.uint8)
+    rows = parameters(random, sketch.chip.tile.lanes, sketch.row)
+    data[: rows.size] = rows.reshape(-1)
+    return DataSegment("constants", 0, data)

@@ -1,0 +1,61 @@
+"""The activation unit: int32 sums become the integers of the next layer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.tiled.isa.accesses import TABLE_BYTES
+from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.stepped.mac_array import DTYPES, Sums
+from tilesim.tiled.stepped.memory import Bytes
+
+PARAMETER_ROWS = 3
+"""Bias, multiplier and shift of the lanes."""
+ROUNDED = (Operation.ADD, Operation.MULTIPLY, Operation.AVERAGE)
+"""Operations whose results have the output's zero point already."""
+
+
+def rows_to_read(op: TensorOp, row_bytes: int) -> int:
+    """The wide rows that an instruction's parameters take; a table may be longer than a row."""
+    return -(-TABLE_BYTES // row_bytes) if op.operation is Operation.TABLE else PARAMETER_ROWS
+
+
+class ActivationUnit:
+    """Keeps the parameter rows of one instruction until others are read, and finishes result groups with them."""
+
+    def __init__(self, op: TensorOp, row_bytes: int) -> None:
+        self._op = op
+        self._row_bytes = row_bytes
+        self._first_row = -1
+        self._rows: list[Bytes] = []
+
+    def missing_rows(self, address: int) -> list[int]:
+        """The addresses of the rows that must be read before a group with parameters at ``address``."""
+        first = address - address % self._row_bytes
+        if first == self._first_row:
+            return []
+        self._first_row, self._rows = first, []
+        return [first + k * self._row_bytes for k in range(rows_to_read(self._op, self._row_bytes))]
+
+    def load(self, row: Bytes) -> None:
+        """The next of the missing rows."""
+        self._rows.append(row)
+
+    def finish(self, sums: Sums, address: int | None) -> Bytes:
+        """The lanes' output bytes; ``address``: where their parameters stand."""
+        op = self._op
+        if op.operation is Operation.TABLE:
+            assert address is not None
+            table = np.concatenate(self._rows)[address % self._row_bytes :]
+            return table[sums & 0xFF]
+        if address is not None:
+            at = address % self._row_bytes
+            bias, multiplier, shift = (row[at : at + 4 * len(sums)].view(np.int32) for row in self._rows)
+            sums = requantise(op.rule, sums + bias, multiplier, shift)
+        elif op.operation is Operation.SUM:
+            multiplier, shift = (np.array([value], np.int32) for value in op.scaling)
+            sums = requantise(op.rule, sums, multiplier, shift)
+        zero_point = 0 if op.operation in ROUNDED else op.output_zero_point
+        low, high = op.clamp
+        return saturate(sums, zero_point, (low, high), DTYPES[op.output_type]).view(np.uint8)

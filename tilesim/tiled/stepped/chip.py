@@ -1,0 +1,190 @@
+"""The whole chip: host, controller, buses, tiles and classifier, and the order in which they are asked in a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tilesim.tiled.isa.fields import Side
+from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
+from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.program import DataSegment
+from tilesim.tiled.stepped.account import IDLE, WORK, Account, Span
+from tilesim.tiled.stepped.circulation import Circulation
+from tilesim.tiled.stepped.classifier import ClassifierTile
+from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.controller import Controller
+from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.host import HostInfeed, HostOutfeed
+from tilesim.tiled.stepped.infeed import InfeedEngine
+from tilesim.tiled.stepped.instruction_bus import BusStop, Station
+from tilesim.tiled.stepped.memory import Bytes, Memory
+from tilesim.tiled.stepped.mesh_link import MeshLink
+from tilesim.tiled.stepped.monitor import Monitor
+from tilesim.tiled.stepped.outfeed import OutfeedEngine
+from tilesim.tiled.stepped.ring import RingStop
+from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.stepped.tile import Tile
+from tilesim.tiled.topology import Topology
+
+
+class ClassifierStation:
+    """The classifier's place on the instruction bus, where no fence ever comes."""
+
+    def __init__(self, classifier: ClassifierTile) -> None:
+        self._classifier = classifier
+
+    def buffer_of(self, _op: Instruction) -> Fifo[Classify]:
+        return self._classifier.buffer
+
+    def deliver(self, op: Classify, later_cycles: int) -> None:
+        self._classifier.deliver(op, later_cycles)
+
+    def fence_is_through(self, _fence: TileFence) -> bool:
+        return True
+
+    def obey(self, fence: TileFence) -> None:
+        raise AssertionError(f"{fence.label} is for tiles, not for the classifier")
+
+
+class Chip:
+    """A chip at rest, with a program's parameters in data memory; ``keeps_spans``: for a trace."""
+
+    def __init__(self, topology: Topology, data: tuple[DataSegment, ...], keeps_spans: bool) -> None:
+        self.clock = Clock()
+        self.accounts: list[Account] = []
+        self._keeps_spans = keeps_spans
+        tiles, clock = topology.tiles, self.clock
+        self.monitor = Monitor()
+        self.stops = [
+            RingStop(clock, self._account(f"chip.ring.link{node}"), node, topology.ring) for node in range(tiles + 3)
+        ]
+        for stop, following in zip(self.stops, [*self.stops[1:], self.stops[0]], strict=True):
+            stop.following = following
+            stop.note = self.monitor.note
+        memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
+        for segment in data:
+            memory.write(segment.address, segment.data)
+        self.host_infeed = HostInfeed(clock, self._account("chip.host.infeed"), topology, data)
+        self.host_outfeed = HostOutfeed(clock, self._account("chip.host.outfeed"), topology)
+        self.infeed = InfeedEngine(
+            clock, self._account("chip.infeed"), topology, memory, self.host_infeed.queue, self.stops[0]
+        )
+        self.outfeed = OutfeedEngine(
+            clock,
+            self._account("chip.outfeed"),
+            topology,
+            self.host_outfeed,
+            self.stops[-1],
+            self.infeed.forwarded,
+            self._outfeed_is_through,
+        )
+        self.tiles = [
+            Tile(k, clock, topology, self.stops[k + 1], self._account, self._raise_fence) for k in range(tiles)
+        ]
+        for tile in self.tiles:
+            for side in tile.mesh_out:
+                self._lay_mesh(tile, side, topology)
+        self.classifier = ClassifierTile(clock, self._account("chip.classifier"), topology, self.stops[tiles + 1])
+        self.bus = self._instruction_bus(topology)
+        self.controller = Controller(clock, self._account("chip.controller"), topology)
+        self.controller.connect(self.bus[0], self.infeed, self.outfeed)
+        self.threads: list[Thread] = [
+            self.host_infeed,
+            self.outfeed,
+            self.infeed,
+            *self.bus,
+            self.classifier,
+            self.controller,
+        ]
+
+        self._circulation = Circulation(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
+
+    def _awaits_tails(self) -> bool:
+        return self.infeed.awaits_turn or any(tile.awaits_tails for tile in self.tiles)
+
+    def _account(self, track: str) -> Account:
+        account = Account(track, self._keeps_spans)
+        self.accounts.append(account)
+        return account
+
+    def _lay_mesh(self, tile: Tile, side: Side, topology: Topology) -> None:
+        to = neighbour(topology.grid, tile.index, side)
+        assert to is not None
+        account = self._account(f"chip.mesh.tile{tile.index}.{side}")
+        link = MeshLink(self.clock, account, topology.mesh)
+        tile.mesh_out[side].link = self.tiles[to].mesh_in[OPPOSITE[side]].link = link
+
+    def _instruction_bus(self, topology: Topology) -> list[BusStop]:
+        stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
+        bus = [
+            BusStop(
+                self.clock, self._account(f"chip.instruction_bus.stop{k}"), k, topology.instruction_bus, station
+            )
+            for k, station in enumerate(stations)
+        ]
+        for stop, following in zip(bus, bus[1:], strict=False):
+            stop.following = following
+        return bus
+
+    def _raise_fence(self, increment: int) -> None:
+        self.controller.fences += increment
+
+    def _outfeed_is_through(self) -> None:
+        self.controller.outfeeds_through += 1
+
+    def step(self) -> None:
+        """One cycle of everything."""
+        for thread in self.threads:
+            thread.request()
+        for tile in self.tiles:
+            tile.request()
+        for stop, upstream in zip(self.stops, [self.stops[-1], *self.stops], strict=False):
+            stop.arbitrate(upstream)
+        for tile in self.tiles:
+            tile.arbitrate()
+        for thread in self.threads:
+            thread.commit()
+        for tile in self.tiles:
+            tile.commit()
+        for tile in self.tiles:
+            tile.commit_late()
+        for stop in self.stops:
+            stop.commit()
+        self.monitor.commit()
+        self.clock.cycle += 1
+
+    def run(self, instructions: Iterable[Instruction], rows: list[Bytes]) -> tuple[int, int]:
+        """Issue the instructions of a section and feed the rows until nothing changes any more, or transfers meet; the
+        first cycle, and that after the last.
+        """
+        start = self.clock.cycle
+        for account in self.accounts:
+            account.restart(start)
+        self.infeed.passed = 0
+        ops = tuple(instructions)
+        self.controller.to_issue = list(ops)
+        self.host_infeed.start(rows, ops)
+        self.clock.stir()
+        while not (self.clock.rests or self.monitor.collided or self._circulation.endless()):
+            self.step()
+        return start, max(start, self.host_outfeed.last_arrival, *(account.active_until for account in self.accounts))
+
+    def close(self, end: int) -> dict[str, dict[str, int]]:
+        """The accounts of a section that ended at ``end``: a tensor control that rests at last has no more work."""
+        workers = {account for tile in self.tiles for account in (tile.tensor.account, tile.tensor.mac_account)}
+        for account in self.accounts:
+            account.close(end, WORK if account in workers and account.kind == IDLE else None)
+        return {account.track: dict(account.cycles) for account in self.accounts}
+
+    @property
+    def spans(self) -> list[Span]:
+        """What all units did, in order of time."""
+        return sorted((span for account in self.accounts for span in account.spans), key=lambda span: (span[1], span[0]))
+
+    @property
+    def hangs(self) -> bool:
+        """Whether anything at rest is in the middle of something."""
+        stuck = any(account.kind != IDLE for account in self.accounts)
+        return stuck or bool(self.controller.to_issue) or any(stop.register or stop.outgoing for stop in self.stops)

@@ -1,0 +1,93 @@
+"""The classifier tile: applies a function to the outputs of the last fully connected layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.tiled.isa.instructions import Classify
+from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, IDLE, Account
+from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.mac_array import DTYPES
+from tilesim.tiled.stepped.memory import Bytes
+from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer
+from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.topology import Topology
+
+FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
+
+
+class ClassifierTile(Thread):
+    """Collects rows from the ring, applies its function to the elements in them, and sends rows to the sink.
+
+    Timing: elements * cycles_per_element cycles after the last row has come, then a row of results a cycle.
+    """
+
+    def __init__(self, clock: Clock, account: Account, topology: Topology, stop: RingStop) -> None:
+        self.buffer: Fifo[Classify] = Fifo(clock, topology.instruction_bus.buffer_depth)
+        self._topology = topology
+        self._stop = stop
+        self._posted = False
+        self._rows: list[Bytes] = []
+        stop.receiver = self
+        super().__init__(clock, account)
+
+    def deliver(self, op: Classify, later_cycles: int) -> None:
+        """An instruction arrives so many cycles later; its place was kept."""
+        self.buffer.put(op, later_cycles)
+
+    def life(self) -> Iterator[str]:
+        while True:
+            self.label = ""
+            while self.buffer.head() is None:
+                yield IDLE
+            op = self.buffer.take()
+            self.label, self._rows = op.label, []
+            while len(self._rows) < op.rows:
+                self._posted = True
+                yield FIFO
+            self._posted = False
+            for _ in range(op.elements * self._topology.classifier.cycles_per_element):
+                yield BUSY
+            yield from self._reply(op)
+
+    def _reply(self, op: Classify) -> Iterator[str]:
+        rows = results(op, self._rows)
+        transfer = Transfer(op.label)
+        for k, row in enumerate(rows):
+            self._stop.outgoing = Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer)
+            while self._stop.outgoing is not None:
+                yield CREDIT
+
+    def commit(self) -> None:
+        self.acted = self.acted or (self._kind == CREDIT and self._stop.outgoing is None)
+        super().commit()
+
+    def engaged(self) -> bool:
+        return bool(self.label)
+
+    def ready(self) -> bool:
+        return self._posted
+
+    def accept(self, packet: Packet) -> None:
+        self._rows.append(packet.row)
+        self._posted = False
+        self.acted = True
+
+
+def results(op: Classify, rows: list[Bytes]) -> list[Bytes]:
+    """The rows of results: contiguous, with zeros behind them."""
+    row_bytes = len(rows[0])
+    each = op.elements_per_sender or op.elements
+    rows_each = -(-each // row_bytes)
+    parts = [np.concatenate(rows[at : at + rows_each])[:each] for at in range(0, len(rows), rows_each)]
+    elements = np.concatenate(parts)[: op.elements].view(DTYPES[op.input_type])
+    scales = np.array(op.scaling[:2], np.int32).view(np.float32)
+    zero_point, low, high = op.scaling[2:]
+    made = FUNCTIONS[op.function](elements[None], float(scales[0]), float(scales[1]), zero_point, (low, high))
+    data = np.zeros(-(-op.elements // row_bytes) * row_bytes, np.uint8)
+    data[: op.elements] = made[0].astype(DTYPES[op.output_type]).view(np.uint8)
+    return list(data.reshape(-1, row_bytes))

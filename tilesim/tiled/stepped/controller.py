@@ -1,0 +1,81 @@
+"""The controller's sequencer: issues a program's instructions in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesim.tiled.isa.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
+from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, IDLE, Account
+from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.infeed import InfeedEngine
+from tilesim.tiled.stepped.instruction_bus import BusStop, Delivery, bus_words, send
+from tilesim.tiled.stepped.outfeed import OutfeedEngine
+from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.topology import Topology
+
+
+class Controller(Thread):
+    """Sends instructions of tiles over the instruction bus, its own to infeed and outfeed, and waits at scalar fences.
+
+    What a tile is to broadcast goes to that tile's stop alone. Rows that are forwarded concern both infeed and outfeed.
+
+    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. ``fences`` counts the tile
+    fences that are through, at once; ``outfeeds_through`` the instructions that the outfeed is through with.
+    """
+
+    def __init__(self, clock: Clock, account: Account, topology: Topology) -> None:
+        self.fences = 0
+        self.outfeeds_through = 0
+        self.to_issue: list[Instruction] = []
+        self._topology = topology
+        self._starts = 0
+        self._outfeeds = 0
+        super().__init__(clock, account)
+
+    def connect(self, first_stop: BusStop, infeed: InfeedEngine, outfeed: OutfeedEngine) -> None:
+        self._first_stop, self._infeed, self._outfeed = first_stop, infeed, outfeed
+
+    def life(self) -> Iterator[str]:
+        while True:
+            self.label = ""
+            while not self.to_issue:
+                yield IDLE
+            op = self.to_issue[0]
+            self.label = op.label
+            if isinstance(op, ScalarFence):
+                yield from self._await(op)
+            elif isinstance(op, Infeed | Outfeed):
+                yield from self._dispatch(op)
+            else:
+                yield from self._send(op)
+            self.to_issue.pop(0)
+
+    def _send(self, op: Instruction) -> Iterator[str]:
+        bus = self._topology.instruction_bus
+        words, stops = bus_words(op, bus.width_bytes), header_of(op, self._topology.tiles)
+        delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
+        self._starts = stops if isinstance(op, Broadcast) else 0
+        yield from send(self._first_stop, delivery, bus.hop_cycles)
+        for _ in range(words):
+            yield BUSY
+
+    def _dispatch(self, op: Infeed | Outfeed) -> Iterator[str]:
+        buffers = [self._infeed.buffer] if isinstance(op, Infeed) else []
+        if isinstance(op, Outfeed) or op.source == "ring":
+            buffers.append(self._outfeed.buffer)
+            self._outfeeds += 1
+        for buffer in buffers:
+            while not buffer.room():
+                yield FIFO
+            buffer.reserve()
+        for buffer in buffers:
+            buffer.put(op, 1)
+        yield BUSY
+
+    def _await(self, op: ScalarFence) -> Iterator[str]:
+        while self.fences < op.count:
+            yield FLAG
+        self.fences -= op.count
+        while op.idle and self.outfeeds_through < self._outfeeds:
+            yield FLAG
+        yield BUSY

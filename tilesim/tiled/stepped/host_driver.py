@@ -1,0 +1,90 @@
+"""The host's side: model arrays to rows for the ring, and rows back to model arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.errors import ArrayError
+from tilesim.tiled.isa.program import Block, HostTensor, Program
+from tilesim.tiled.stepped.classifier import FUNCTIONS
+from tilesim.tiled.stepped.memory import Bytes
+
+Array = NDArray[Any]
+ELEMENTS = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
+
+
+def input_rows(program: Program, inputs: list[Array]) -> list[Bytes]:
+    """The rows that the host sends.
+
+    Raises:
+        ArrayError: inputs that do not fit.
+    """
+    if len(inputs) != len(program.inputs):
+        raise ArrayError(f"inputs must be {len(program.inputs)} arrays, not {len(inputs)}")
+    pairs = list(zip(program.inputs, inputs, strict=True))
+    if faults := [
+        f"input {tensor.name} must be {tensor.dtype} of shape {tensor.shape}, not {array.dtype} of {array.shape}"
+        for tensor, array in pairs
+        if array.dtype != np.dtype(tensor.dtype) or array.shape != tensor.shape
+    ]:
+        raise ArrayError(faults)
+    return [row for tensor, array in pairs for row in _rows(tensor, array, program.topology.wide_memory.row_bytes)]
+
+
+def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
+    element = ELEMENTS[tensor.element]
+    integers = _quantised(tensor, array) if tensor.scale else array
+    whole = integers.transpose([tensor.axes.index(axis) for axis in range(array.ndim)]).reshape(tensor.extent)
+    for block in tensor.blocks:
+        data = np.full(block.rows * row_bytes, tensor.pad, element)
+        box = whole[block.place]
+        for place, pixel in enumerate(box.reshape(-1, block.extent[2])):
+            data[place * block.pixel_bytes :][: block.extent[2]] = pixel
+        yield from data.view(np.uint8).reshape(block.rows, row_bytes)
+
+
+def _quantised(tensor: HostTensor, array: Array) -> Array:
+    """The quotient is a float32; halves go to even, or away from zero; what is no number becomes the zero point."""
+    quotient = np.nan_to_num(array.astype(np.float32) / np.float32(tensor.scale), nan=0.0)
+    if tensor.rounding == "even":
+        rounded = np.rint(quotient)
+    else:
+        rounded = np.trunc(quotient.astype(np.float64) + np.copysign(0.5, quotient))
+    limits = np.iinfo(ELEMENTS[tensor.element])
+    return np.clip(rounded + tensor.zero_point, limits.min, limits.max).astype(ELEMENTS[tensor.element])
+
+
+def output_array(tensor: HostTensor, rows: list[Bytes]) -> Array:
+    """A model output from the rows that the host received."""
+    whole = np.empty(tensor.extent, ELEMENTS[tensor.element])
+    for block in tensor.blocks:
+        data = np.concatenate(rows[: block.rows]).view(whole.dtype)
+        rows = rows[block.rows :]
+        whole[block.place] = _pixels(block, data).reshape(block.extent)
+    finished = _finished(tensor, whole)
+    shape = [tensor.shape[tensor.axes.index(axis)] for axis in range(len(tensor.axes))]
+    model = np.ascontiguousarray(finished.reshape(shape).transpose(tensor.axes))
+    if not tensor.scale:
+        return model
+    return (model.astype(np.int32) - np.int32(tensor.zero_point)).astype(np.float32) * np.float32(tensor.scale)
+
+
+def _pixels(block: Block, data: Array) -> Array:
+    height, width, channels = block.extent
+    return np.stack([data[k * block.pixel_bytes :][:channels] for k in range(height * width)])
+
+
+def _finished(tensor: HostTensor, whole: Array) -> Array:
+    """An output after the function and the look-up that the host applies."""
+    if tensor.function:
+        scales = np.array(tensor.scaling[:2], np.int32).view(np.float32)
+        zero_point, low, high = tensor.scaling[2:]
+        whole = FUNCTIONS[tensor.function](whole, float(scales[0]), float(scales[1]), zero_point, (low, high))
+    if not tensor.lookup:
+        return whole
+    entries = np.array(tensor.lookup, np.int32)[np.ascontiguousarray(whole).view(np.uint8)]
+    return entries if tensor.scale else entries.astype(tensor.dtype)

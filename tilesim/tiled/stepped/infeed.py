@@ -1,0 +1,86 @@
+"""The controller's infeed: puts rows of the host, of data memory or of the ring's end on the ring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import ceil
+
+from tilesim.tiled.isa.instructions import Infeed
+from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, HOST, IDLE, Account
+from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.memory import Bytes, Memory
+from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer
+from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.topology import Topology
+
+FORWARDED_ROWS = 2
+
+
+class InfeedEngine(Thread):
+    """One instruction after the other, its rows one after the other.
+
+    Timing: a row from data memory takes ceil(row bytes / bytes_per_cycle) cycles to read and one to enter the ring; any
+    other one the latter alone, from the cycle on in which it is there. ``passed`` counts the tails that have passed its
+    stop, each in the cycle after.
+    """
+
+    def __init__(
+        self, clock: Clock, account: Account, topology: Topology, memory: Memory, host: Fifo[Bytes], stop: RingStop
+    ) -> None:
+        self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
+        self.forwarded: Fifo[Bytes] = Fifo(clock, FORWARDED_ROWS)
+        self.passed = 0
+        self.awaits_turn = False
+        self._passing = 0
+        self._row_bytes = topology.wide_memory.row_bytes
+        self._read_cycles = ceil(self._row_bytes / topology.data_memory.bytes_per_cycle)
+        self._memory = memory
+        self._host = host
+        self._stop = stop
+        stop.on_tail = self._count
+        super().__init__(clock, account)
+
+    def _count(self) -> None:
+        self._passing += 1
+
+    def life(self) -> Iterator[str]:
+        while True:
+            self.label = ""
+            while self.buffer.head() is None:
+                yield IDLE
+            op = self.buffer.take()
+            self.label = op.label
+            while self.passed < op.turn:
+                self.awaits_turn = True
+                yield FLAG
+            self.awaits_turn = False
+            yield from self._send(op)
+
+    def _send(self, op: Infeed) -> Iterator[str]:
+        for k in range(op.transfers):
+            transfer = Transfer(op.label)
+            for place in range(op.rows):
+                row = yield from self._row(op, k * op.rows + place)
+                self._stop.outgoing = Packet(op.to << k, row, place == op.rows - 1, transfer)
+                while self._stop.outgoing is not None:
+                    yield CREDIT
+
+    def _row(self, op: Infeed, number: int):  # type: ignore[no-untyped-def]
+        if op.source == "data":
+            for _ in range(self._read_cycles):
+                yield BUSY
+            return self._memory.read(op.address + number * self._row_bytes, self._row_bytes)
+        queue, kind = (self._host, HOST) if op.source == "host" else (self.forwarded, FIFO)
+        while queue.head() is None:
+            yield kind
+        return queue.take()
+
+    def commit(self) -> None:
+        self.acted = self._sending() and self._stop.outgoing is None
+        self.passed += self._passing
+        self._passing = 0
+        super().commit()
+
+    def _sending(self) -> bool:
+        return self._kind == CREDIT

@@ -1,0 +1,139 @@
+"""The instruction bus: from the controller past every tile, and the classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Any, Protocol
+
+from tilesim.tiled.isa.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
+from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, IDLE, Account
+from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.topology import InstructionBus
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """An instruction on the bus, the stops that it is still for, and ``then`` those to which the one that it is for now
+    sends it.
+    """
+
+    header: int
+    op: Instruction
+    words: int
+    then: int = 0
+
+
+class Place(Protocol):
+    """Where instructions wait."""
+
+    def room(self) -> bool:
+        """Whether there is a place in this cycle."""
+
+    def reserve(self) -> None:
+        """Keep a place."""
+
+
+class Station(Protocol):
+    """What hangs on a stop."""
+
+    def buffer_of(self, op: Any) -> Place:
+        """The buffer that ``op`` belongs into."""
+
+    def deliver(self, op: Any, later_cycles: int) -> None:
+        """``op`` arrives so many cycles later; its place was kept."""
+
+    def fence_is_through(self, fence: TileFence) -> bool:
+        """Whether what the fence waits for is over."""
+
+    def obey(self, fence: TileFence) -> None:
+        """The fence is through."""
+
+
+def bus_words(op: Instruction, width_bytes: int) -> int:
+    """Words of the bus that an instruction takes."""
+    return ceil(op.words * WORD_BYTES / width_bytes)
+
+
+class BusStop(Thread):
+    """Copies what carries its bit into the buffers of its station, and passes on what others still need.
+
+    Timing: an instruction of n words whose first word enters the bus at t is in the buffer of stop k (from 0) at
+    t + (k + 1) * hop_cycles + n. A full buffer, or a fence that is not through, stalls what is for this stop, and all
+    behind it. A fence is looked at from the cycle on in which it has arrived. A stop that starts a broadcast sends the
+    first word when it has the last one.
+    """
+
+    following: BusStop | None = None
+
+    def __init__(self, clock: Clock, account: Account, bit: int, bus: InstructionBus, station: Station) -> None:
+        self.inbox: Fifo[Delivery] = Fifo(clock, bus.hop_cycles + 1)
+        self._mask = 1 << bit
+        self._bus = bus
+        self._station = station
+        self._fence: TileFence | None = None
+        super().__init__(clock, account)
+
+    def request(self) -> None:
+        super().request()
+        self._look_at_fence()
+
+    def life(self) -> Iterator[str]:
+        while True:
+            while self.inbox.head() is None:
+                yield IDLE
+            delivery = self.inbox.take()
+            self.label = delivery.op.label
+            mine = delivery.header & self._mask
+            copies = mine and (not delivery.then or delivery.then & self._mask)
+            if mine:
+                yield from self._admit(delivery.op, bool(copies))
+            yield from self._forward(delivery)
+            for _ in range(delivery.words):
+                yield BUSY
+            if copies:
+                self._copy(delivery.op)
+            if mine and delivery.then:
+                yield from self._forward(replace(delivery, header=delivery.then, then=0))
+                for _ in range(delivery.words):
+                    yield BUSY
+
+    def _admit(self, op: Instruction, copies: bool) -> Iterator[str]:
+        """Wait for the fence, and for a place for an instruction that is copied."""
+        while not self._look_at_fence():
+            yield FLAG
+        if not copies or isinstance(op, TileFence | Broadcast):
+            return
+        buffer = self._station.buffer_of(op)
+        while not buffer.room():
+            yield FIFO
+        buffer.reserve()
+
+    def _forward(self, delivery: Delivery) -> Iterator[str]:
+        left = delivery.header & ~self._mask
+        if left and self.following is not None:
+            yield from send(self.following, replace(delivery, header=left), self._bus.hop_cycles)
+
+    def _copy(self, op: Instruction) -> None:
+        if isinstance(op, TileFence):
+            self._fence = op
+        elif not isinstance(op, Broadcast):
+            self._station.deliver(op, 0)
+
+    def _look_at_fence(self) -> bool:
+        """Whether no fence holds what follows."""
+        if self._fence is not None and self._station.fence_is_through(self._fence):
+            self._station.obey(self._fence)
+            self._fence = None
+        return self._fence is None
+
+
+def send(stop: BusStop, delivery: Delivery, hop_cycles: int) -> Iterator[str]:
+    """Wait for a place at ``stop``; the first word enters the bus in the cycle in which there is one."""
+    while not stop.inbox.room():
+        yield CREDIT
+    stop.inbox.reserve()
+    stop.inbox.put(delivery, hop_cycles)

@@ -1,0 +1,82 @@
+"""The controller's outfeed: the ring's sink, on to the host or back to the infeed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tilesim.tiled.isa.instructions import Infeed, Outfeed
+from tilesim.tiled.stepped.account import BUSY, FIFO, IDLE, Account
+from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.host import HostOutfeed, row_cycles
+from tilesim.tiled.stepped.memory import Bytes
+from tilesim.tiled.stepped.ring import Packet, RingStop
+from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.topology import Topology
+
+
+class OutfeedEngine(Thread):
+    """Takes rows at the ring's sink and sends them to the host, or to the infeed that forwards them, one at a time.
+
+    Timing: a row that is taken in t is on the host's link, or at the infeed, from t + 1 on. ``through`` hears of each
+    instruction that is.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        account: Account,
+        topology: Topology,
+        host: HostOutfeed,
+        stop: RingStop,
+        forwarded: Fifo[Bytes],
+        through: Callable[[], None],
+    ) -> None:
+        self.buffer: Fifo[Outfeed | Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
+        self._row_cycles = row_cycles(topology)
+        self._host = host
+        self._forwarded = forwarded
+        self._through = through
+        self._posted = False
+        self._row: Bytes | None = None
+        stop.receiver = self
+        super().__init__(clock, account)
+
+    def life(self) -> Iterator[str]:
+        while True:
+            self.label = ""
+            while self.buffer.head() is None:
+                yield IDLE
+            op = self.buffer.take()
+            self.label = op.label
+            for _ in range(op.rows if isinstance(op, Outfeed) else op.total_rows):
+                self._posted = True
+                while self._posted:
+                    yield FIFO
+                yield from self._to_host(op) if isinstance(op, Outfeed) else self._to_infeed()
+            self._through()
+
+    def _to_host(self, op: Outfeed) -> Iterator[str]:
+        assert self._row is not None
+        for _ in range(self._row_cycles):
+            self._host.carry(op.label)
+            yield BUSY
+        self._host.receive(op.output, self._row)
+
+    def _to_infeed(self) -> Iterator[str]:
+        assert self._row is not None
+        while not self._forwarded.room():
+            yield FIFO
+        self._forwarded.reserve()
+        self._forwarded.put(self._row)
+
+    def engaged(self) -> bool:
+        return bool(self.label)
+
+    def ready(self) -> bool:
+        return self._posted
+
+    def accept(self, packet: Packet) -> None:
+        self._row = packet.row
+        self._posted = False
+        self.acted = True

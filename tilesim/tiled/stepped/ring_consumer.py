@@ -1,0 +1,77 @@
+"""A tile's ring consumer: takes the rows that carry the tile's bit into wide memory."""
+
+from __future__ import annotations
+
+from tilesim.tiled.isa.instructions import RingConsume
+from tilesim.tiled.isa.nests import iterations
+from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG
+from tilesim.tiled.stepped.engine import Engine, Rounds
+from tilesim.tiled.stepped.memory import Bytes
+from tilesim.tiled.stepped.packer import Packer
+from tilesim.tiled.stepped.ring import Packet
+
+
+class RingConsumer(Engine):
+    """Supplies the address of each row.
+
+    Timing: a row that is at the stop in t when the consumer is posted is committed in t, ahead of everybody else at the
+    wide port, and is seen at t + 1. With a byte filter, only a row that completes a row in memory is committed, and
+    waits for that one's watchers; where a row completes two, the second one, which is the last, is committed in the
+    cycle after, in which none is taken.
+    """
+
+    op: RingConsume
+
+    def begin(self, op: RingConsume) -> None:
+        rows = iterations(op.write.nest)
+        self._packer = Packer(op.filter, rows, self.memories.row_bytes) if op.filter else None
+        self._rounds = Rounds(op.write.nest, op)
+        self.gate(self._rounds.next())
+
+    def engaged(self) -> bool:
+        return self.op is not None
+
+    def proceed(self) -> None:
+        self._open = self.passes_gates()
+        self._taken = False
+        self._row: Bytes | None = None
+        if self._packer and self._packer.owes and self._open:
+            self._commit(self._packer.fetch())
+
+    def ready(self) -> bool:
+        if self.op is None or not self.begun:
+            return False
+        if self._packer is None:
+            return self._open
+        if self._row is not None or self._packer.owes or not self._packer.rows_to_take:
+            return False
+        return self._open or not self._packer.completes()
+
+    def accept(self, packet: Packet) -> None:
+        self._taken = True
+        if self._packer is None:
+            self._commit(packet.row)
+            return
+        self._packer.take(packet.row)
+        if self._packer.owes:
+            self._commit(self._packer.fetch())
+
+    def _commit(self, row: Bytes) -> None:
+        """Write the row in this cycle: at the wide port nobody goes before it."""
+        self.memories.wide_port.take()
+        self._row = row
+
+    def advance(self) -> str:
+        if self._row is not None:
+            step = self._rounds.step
+            assert step is not None
+            self.memories.wide.write(step.address(self.op.write.reference), self._row)
+            self.raise_flag(self._rounds.raises(step))
+            self.gate(self._rounds.next())
+        if self._taken or self._row is not None:
+            self.clock.stir()
+            return BUSY
+        return FIFO if self._open or (self._packer and not self._packer.completes()) else FLAG
+
+    def through(self) -> bool:
+        return self._rounds.step is None and not (self._packer and self._packer.rows_to_take)

@@ -1,0 +1,71 @@
+"""A tile's ring producer: reads wide rows and multicasts them."""
+
+from __future__ import annotations
+
+from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.instructions import RingProduce
+from tilesim.tiled.stepped.account import BUSY, CREDIT, FLAG, PORT, Account
+from tilesim.tiled.stepped.engine import Buffer, Engine, Rounds, Tile
+from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer
+from tilesim.tiled.stepped.ttu import Step
+
+ORDINAL = Flag.RING_PRODUCER_A
+"""Counts the transfers that have passed the tile's stop."""
+
+
+class RingProducer(Engine):
+    """Reads a row, where only ring commits go before it, then puts it on the ring.
+
+    Timing: a row that is read in t enters the link in t + 1 at the earliest; the next one is read in the cycle after
+    that, so that R rows take 2 * R cycles.
+    """
+
+    op: RingProduce
+
+    def __init__(self, tile: Tile, account: Account, buffer: Buffer, stop: RingStop) -> None:
+        super().__init__(tile, account, Flag.RING_WRITE, buffer)
+        self._stop = stop
+
+    def begin(self, op: RingProduce) -> None:
+        self._transfer = Transfer(op.label)
+        self._packet: Packet | None = None
+        self._rounds = Rounds(op.read.nest, op)
+        self.gate(self._rounds.next())
+
+    def proceed(self) -> None:
+        self._reads = False
+        if self._packet is not None:
+            self._stop.outgoing = self._packet
+
+    def claim(self) -> None:
+        """The rows of the ring are in, nobody else has asked for the wide port yet."""
+        if self.op is None or not self.begun or self._packet is not None:
+            return
+        self.kind = PORT if self.passes_gates() else FLAG
+        self._reads = self.kind == PORT and self.memories.wide_port.take()
+        if self._reads:
+            assert self._rounds.step is not None
+            self._row = self.memories.wide.read(
+                self._rounds.step.address(self.op.read.reference), self.memories.row_bytes
+            )
+
+    def advance(self) -> str:
+        if self._packet is None:
+            return self._advance_read() if self._reads else self.kind
+        if self._stop.outgoing is not None:
+            return CREDIT
+        self._packet = None
+        self.raise_flag(self._rounds.raises(self._sent))
+        self.clock.stir()
+        return BUSY
+
+    def _advance_read(self) -> str:
+        assert self._rounds.step is not None
+        self._sent: Step = self._rounds.step
+        self.gate(self._rounds.next())
+        self._packet = Packet(self.op.to, self._row, self._rounds.step is None, self._transfer)
+        self.clock.stir()
+        return BUSY
+
+    def through(self) -> bool:
+        return self._packet is None and self._rounds.step is None

@@ -1,0 +1,75 @@
+"""Run a program on the chip it was made for, cycle by cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tilesim.errors import ProgramError
+from tilesim.tiled.isa.check import faults
+from tilesim.tiled.isa.instructions import Instruction
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.stepped import host_driver
+from tilesim.tiled.stepped.account import Span
+from tilesim.tiled.stepped.chip import Chip
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one inference.
+
+    ``units`` holds the cycles of each track by kind (``busy``, ``idle``, ``stall:`` and the reason) in the run section,
+    ``spans`` (track, first cycle, cycles, kind, label) of both sections where they were asked for, of which the run
+    begins in cycle ``run_start``. ``hung`` names the section that can't go on, ``collided`` says that transfers met on
+    the ring, which ends the run; there are no outputs then.
+    """
+
+    outputs: list[NDArray[Any]] = field(default_factory=list)
+    cycles: int = 0
+    load_cycles: int = 0
+    units: dict[str, dict[str, int]] = field(default_factory=dict)
+    hung: str = ""
+    collided: bool = False
+    spans: list[Span] = field(default_factory=list)
+    run_start: int = 0
+
+
+def simulate(program: Program, inputs: Sequence[NDArray[Any]], trace: bool = False) -> Outcome:
+    """Load the parameters, then run one inference.
+
+    Raises:
+        ProgramError: an instruction that the chip could not run, or several inferences.
+        ArrayError: inputs that do not fit, or several samples.
+    """
+    if found := faults(program):
+        raise ProgramError(found)
+    if len(program.requests) > 1:
+        raise ProgramError(f"requests must be one inference, not {len(program.requests)}")
+    rows = host_driver.input_rows(program, list(inputs))
+    chip = Chip(program.topology, program.data, trace)
+    start, load_end = chip.run(_named(program.load, "load"), [])
+    if chip.monitor.collided or chip.hangs:
+        return _cut_short(chip, "load", Outcome(load_cycles=load_end), load_end)
+    start, end = chip.run(_named(program.run, "run"), rows)
+    outcome = Outcome(cycles=end - start, load_cycles=load_end, run_start=start)
+    received = chip.host_outfeed.received
+    missing = any(len(received.get(k, [])) < output.rows for k, output in enumerate(program.outputs))
+    if chip.monitor.collided or chip.hangs or missing:
+        return _cut_short(chip, "run", outcome, end)
+    outputs = [host_driver.output_array(output, received[k]) for k, output in enumerate(program.outputs)]
+    return replace(outcome, outputs=outputs, units=chip.close(end), spans=chip.spans)
+
+
+def _cut_short(chip: Chip, section: str, outcome: Outcome, end: int) -> Outcome:
+    """What is known of a run that did not come to its end."""
+    units, collided = chip.close(end), chip.monitor.collided
+    return replace(
+        outcome, units=units, spans=chip.spans, collided=collided, hung="" if collided else section
+    )
+
+
+def _named(instructions: tuple[Instruction, ...], section: str) -> tuple[Instruction, ...]:
+    return tuple(op if op.label else replace(op, label=f"{section}[{k}]") for k, op in enumerate(instructions))

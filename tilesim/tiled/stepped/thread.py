@@ -1,0 +1,40 @@
+"""What the units around the tiles share: a life that goes on by one ``yield`` a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesim.tiled.stepped.account import BUSY, IDLE, Account
+from tilesim.tiled.stepped.clock import Clock
+
+
+class Thread:
+    """A unit whose :meth:`life` says with each ``yield`` what kind of cycle this is.
+
+    Asked at the cycle's beginning; ``acted`` makes it busy after all, when arbitration had it do something.
+    """
+
+    def __init__(self, clock: Clock, account: Account) -> None:
+        self.clock = clock
+        self.account = account
+        self.label = ""
+        self.acted = False
+        self._kind = IDLE
+        self._life = self.life()
+
+    def life(self) -> Iterator[str]:
+        """The unit's cycles."""
+        raise NotImplementedError
+
+    def request(self) -> None:
+        """The cycle begins."""
+        self.acted = False
+        self._kind = next(self._life)
+        if self._kind == BUSY:
+            self.clock.stir()
+
+    def commit(self) -> None:
+        """The cycle ends."""
+        if self.acted:
+            self.clock.stir()
+        self.account.note(self.clock.cycle, BUSY if self.acted else self._kind, self.label)

@@ -1,0 +1,143 @@
+"""A compute tile: its memories, its flags and its engines, each behind an instruction buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilesim.tiled.isa.fields import Engine as EngineName
+from tilesim.tiled.isa.fields import Flag, Side
+from tilesim.tiled.isa.instructions import TileFence, Work
+from tilesim.tiled.isa.neighbours import neighbour
+from tilesim.tiled.stepped.account import Account
+from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.engine import Buffer, Engine
+from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.flags import FlagFile
+from tilesim.tiled.stepped.memory import Memories
+from tilesim.tiled.stepped.mesh_in import MeshInEngine
+from tilesim.tiled.stepped.mesh_out import MeshOutEngine
+from tilesim.tiled.stepped.narrow_to_wide import NarrowToWideEngine
+from tilesim.tiled.stepped.ring import RingStop
+from tilesim.tiled.stepped.ring_consumer import RingConsumer
+from tilesim.tiled.stepped.ring_producer import ORDINAL, RingProducer
+from tilesim.tiled.stepped.ring_queue import Share
+from tilesim.tiled.stepped.tensor_control import TensorControl
+from tilesim.tiled.stepped.wide_to_narrow import WideToNarrowEngine
+from tilesim.tiled.topology import Topology
+
+
+class Tile:
+    """Tile ``index``, at the ring's ``stop``; ``raise_fence(increment)`` bumps the controller's fence counter.
+
+    ``by_priority`` are the engines in the order in which they get at the memories' ports, the ring's apart: those of
+    the mesh first, then the DMAs between the memories, then the tensor control.
+    """
+
+    def __init__(
+        self,
+        index: int,
+        clock: Clock,
+        topology: Topology,
+        stop: RingStop,
+        account: Callable[[str], Account],
+        raise_fence: Callable[[int], None],
+    ) -> None:
+        self.index = index
+        self.clock = clock
+        self.topology = topology
+        self.memories = Memories(index, topology)
+        self.flags = FlagFile(topology.tile.strict_compare)
+        self._raise_fence = raise_fence
+
+        def track(name: str) -> Account:
+            return account(f"chip.tile{index}.{name}")
+
+        self.tensor = TensorControl(self, track("tensor"), track("mac_array"), self._buffer())
+        consumes, produces = self._ring_buffers()
+        self.consumer = RingConsumer(self, track("ring_consumer"), Flag.RING_READ_A, consumes)
+        self.producer = RingProducer(self, track("ring_producer"), produces, stop)
+        if isinstance(consumes, Share) and isinstance(produces, Share):
+            consumes.other, produces.other = self.producer, self.consumer
+        stop.receiver = self.consumer
+        stop.on_tail = lambda: self.flags.rise(ORDINAL)
+        to_wide = NarrowToWideEngine(self, track("narrow_to_wide"), Flag.NARROW_TO_WIDE, self._buffer())
+        to_narrow = WideToNarrowEngine(self, track("wide_to_narrow"), Flag.WIDE_TO_NARROW, self._buffer())
+        self.mesh_in = {
+            side: MeshInEngine(self, track(f"mesh_in_{side}"), Flag(f"mesh_{side}_in"), self._buffer()) for side in Side
+        }
+        self.mesh_out = {
+            side: MeshOutEngine(self, track(f"mesh_out_{side}"), Flag(f"mesh_{side}_out"), self._buffer())
+            for side in Side
+            if neighbour(topology.grid, index, side) is not None
+        }
+        self.by_priority: list[Engine] = [
+            *self.mesh_in.values(),
+            *self.mesh_out.values(),
+            to_wide,
+            to_narrow,
+            self.tensor,
+        ]
+        self.engines: dict[EngineName, Engine] = {
+            EngineName.TENSOR: self.tensor,
+            EngineName.RING_CONSUMER: self.consumer,
+            EngineName.RING_PRODUCER: self.producer,
+            EngineName.NARROW_TO_WIDE: to_wide,
+            EngineName.WIDE_TO_NARROW: to_narrow,
+            **{EngineName(f"mesh_in_{side}"): engine for side, engine in self.mesh_in.items()},
+            **{EngineName(f"mesh_out_{side}"): engine for side, engine in self.mesh_out.items()},
+        }
+
+    def _buffer(self) -> Fifo[Any]:
+        return Fifo(self.clock, self.topology.instruction_bus.buffer_depth)
+
+    def _ring_buffers(self) -> tuple[Buffer, Buffer]:
+        """A buffer for each of the ring's roles, or one for both."""
+        if self.topology.ring.queue == "split":
+            return self._buffer(), self._buffer()
+        queue = self._buffer()
+        return Share(queue, EngineName.RING_CONSUMER), Share(queue, EngineName.RING_PRODUCER)
+
+    def buffer_of(self, op: Work) -> Buffer:
+        return self.engines[op.engine].buffer
+
+    def deliver(self, op: Work, later_cycles: int) -> None:
+        self.engines[op.engine].deliver(op, later_cycles)
+
+    def fence_is_through(self, fence: TileFence) -> bool:
+        """Whether the engines that it names have drained."""
+        return not any(self.engines[name].unfinished for name in fence.idle if name in self.engines)
+
+    def obey(self, fence: TileFence) -> None:
+        """The flags return to 0, what rose up to now with them; the controller hears of it at once."""
+        for flag in fence.reset:
+            self.flags.reset(flag)
+        self._raise_fence(fence.increment)
+
+    @property
+    def awaits_tails(self) -> bool:
+        """Whether an engine waits for transfers to pass."""
+        return any(engine.awaited == ORDINAL for engine in self.engines.values())
+
+    def request(self) -> None:
+        """The cycle begins."""
+        for engine in self.engines.values():
+            engine.request()
+
+    def arbitrate(self) -> None:
+        """The ring has committed its rows: everybody else takes the accesses that are left."""
+        self.producer.claim()
+        for engine in self.by_priority:
+            engine.arbitrate()
+
+    def commit(self) -> None:
+        """The cycle ends."""
+        for engine in self.engines.values():
+            engine.commit()
+        self.memories.commit()
+
+    def commit_late(self) -> None:
+        """The cycle has ended in the neighbours, too."""
+        for engine in self.mesh_out.values():
+            engine.hear_of_writes()
+        self.flags.commit()
