@@ -48,7 +48,7 @@ class ActivationUnit:
         if op.operation is Operation.TABLE:
             assert address is not None
             table = np.concatenate(self._rows)[address % self._row_bytes :]
-            return table[sums & 0xFF]
+            return np.asarray(table[sums & 0xFF])
         if address is not None:
             at = address % self._row_bytes
             bias, multiplier, shift = (row[at : at + 4 * len(sums)].view(np.int32) for row in self._rows)

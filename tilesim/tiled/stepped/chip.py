@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-import numpy as np
+from itertools import pairwise
 
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
@@ -119,12 +118,10 @@ class Chip:
     def _instruction_bus(self, topology: Topology) -> list[BusStop]:
         stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
         bus = [
-            BusStop(
-                self.clock, self._account(f"chip.instruction_bus.stop{k}"), k, topology.instruction_bus, station
-            )
+            BusStop(self.clock, self._account(f"chip.instruction_bus.stop{k}"), k, topology.instruction_bus, station)
             for k, station in enumerate(stations)
         ]
-        for stop, following in zip(bus, bus[1:], strict=False):
+        for stop, following in pairwise(bus):
             stop.following = following
         return bus
 
@@ -181,7 +178,9 @@ class Chip:
     @property
     def spans(self) -> list[Span]:
         """What all units did, in order of time."""
-        return sorted((span for account in self.accounts for span in account.spans), key=lambda span: (span[1], span[0]))
+        return sorted(
+            (span for account in self.accounts for span in account.spans), key=lambda span: (span[1], span[0])
+        )
 
     @property
     def hangs(self) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from tilesim.tiled.isa.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.fifo import Fifo
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Delivery, bus_words, send
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
@@ -60,7 +62,7 @@ class Controller(Thread):
             yield BUSY
 
     def _dispatch(self, op: Infeed | Outfeed) -> Iterator[str]:
-        buffers = [self._infeed.buffer] if isinstance(op, Infeed) else []
+        buffers: list[Fifo[Any]] = [self._infeed.buffer] if isinstance(op, Infeed) else []
         if isinstance(op, Outfeed) or op.source == "ring":
             buffers.append(self._outfeed.buffer)
             self._outfeeds += 1

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from tilesim.tiled.isa.fields import Flag, Nest
 from tilesim.tiled.isa.instructions import Work
-from tilesim.tiled.stepped.account import FLAG, IDLE, TRAVERSAL, Account
+from tilesim.tiled.stepped.account import FIFO, FLAG, IDLE, PORT, TRAVERSAL, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.flags import FlagFile
 from tilesim.tiled.stepped.memory import Memories
@@ -131,17 +131,23 @@ class Engine:
         label, kind = self.op.label, self.advance() if self.begun else self.kind
         self.account.note(self.clock.cycle, kind, label)
         if self.begun and self.through():
-            self._retire()
+            self.retire()
 
     def through(self) -> bool:
         """Whether this was the instruction's last cycle."""
         raise NotImplementedError
 
-    def _retire(self) -> None:
+    def retire(self) -> None:
+        """This was the instruction's last cycle."""
         self.account.note(self.clock.cycle + 1, IDLE)
         self.op, self.begun = None, False
         self.unfinished -= 1
         self.clock.stir()
+
+    @staticmethod
+    def reason(held: str, write_denied: bool) -> str:
+        """Why nothing is read: a port, if nothing else ``held`` it, or if what made the queue full waits for one."""
+        return PORT if not held or (held == FIFO and write_denied) else held
 
     def raise_flag(self, increment: int = 1) -> None:
         if increment:

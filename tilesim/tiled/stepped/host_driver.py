@@ -55,7 +55,7 @@ def _quantised(tensor: HostTensor, array: Array) -> Array:
     else:
         rounded = np.trunc(quotient.astype(np.float64) + np.copysign(0.5, quotient))
     limits = np.iinfo(ELEMENTS[tensor.element])
-    return np.clip(rounded + tensor.zero_point, limits.min, limits.max).astype(ELEMENTS[tensor.element])
+    return np.asarray(np.clip(rounded + tensor.zero_point, limits.min, limits.max), ELEMENTS[tensor.element])
 
 
 def output_array(tensor: HostTensor, rows: list[Bytes]) -> Array:

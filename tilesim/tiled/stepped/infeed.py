@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from math import ceil
 
 from tilesim.tiled.isa.instructions import Infeed
@@ -66,7 +66,7 @@ class InfeedEngine(Thread):
                 while self._stop.outgoing is not None:
                     yield CREDIT
 
-    def _row(self, op: Infeed, number: int):  # type: ignore[no-untyped-def]
+    def _row(self, op: Infeed, number: int) -> Generator[str, None, Bytes]:
         if op.source == "data":
             for _ in range(self._read_cycles):
                 yield BUSY
@@ -77,10 +77,7 @@ class InfeedEngine(Thread):
         return queue.take()
 
     def commit(self) -> None:
-        self.acted = self._sending() and self._stop.outgoing is None
+        self.acted = self._kind == CREDIT and self._stop.outgoing is None
         self.passed += self._passing
         self._passing = 0
         super().commit()
-
-    def _sending(self) -> bool:
-        return self._kind == CREDIT

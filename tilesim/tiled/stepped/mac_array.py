@@ -57,7 +57,8 @@ class MacArray:
                 self._taps.append(values)
 
     def _weights(self, data: Bytes) -> Sums:
-        return data.view(DTYPES[self._op.weight_type]).astype(np.int32) - np.int32(self._op.weight_zero_point)
+        weights = data.view(DTYPES[self._op.weight_type]).astype(np.int32)
+        return weights - np.int32(self._op.weight_zero_point)
 
     def result(self) -> Sums:
         """The lanes' sums, or what stands for them, once all steps are in."""
@@ -65,7 +66,7 @@ class MacArray:
             case Operation.AVERAGE:
                 return average(self._taps, self._op.scaling)
             case Operation.MAXIMUM:
-                return np.max(np.stack(self._taps), axis=0).astype(np.int32)
+                return np.asarray(np.max(np.stack(self._taps), axis=0), np.int32)
             case Operation.TABLE:
                 return self._taps[0].astype(np.int32)
             case _:

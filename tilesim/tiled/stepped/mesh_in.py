@@ -101,7 +101,8 @@ class MeshInEngine(Engine):
     def _next_word(self) -> Bytes:
         if self.op.fill is not None:
             return self._fills.popleft()
-        assert self.link is not None and self._transfer is not None
+        assert self.link is not None
+        assert self._transfer is not None
         return self.link.receive(self._transfer)
 
     def through(self) -> bool:

@@ -77,5 +77,5 @@ class MeshOutEngine(Engine):
             self.raise_flag(self._rounds.raises(self._accesses[written // self._words_per_access - 1]))
         self._seen = written
         if not self._register and self._rounds.step is None and written == self._transfer.sent:
-            self._retire()
+            self.retire()
             self.link.account.note(self.clock.cycle + 1, IDLE)

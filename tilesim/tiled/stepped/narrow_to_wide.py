@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilesim.tiled.isa.instructions import NarrowToWide
-from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, PORT
+from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ttu import Step, walk
@@ -41,10 +41,7 @@ class NarrowToWideEngine(Engine):
         self.kind = self._holds()
         self._writes = bool(self._rows) and self.memories.wide_port.take()
         self._reads = not self.kind and self.memories.narrow_read.take()
-        if not self.kind:
-            self.kind = PORT
-        elif self.kind == FIFO and self._rows and not self._writes:
-            self.kind = PORT
+        self.kind = self.reason(self.kind, bool(self._rows) and not self._writes)
 
     def _holds(self) -> str:
         if self._rounds.step is None:

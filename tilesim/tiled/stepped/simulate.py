@@ -66,9 +66,7 @@ def simulate(program: Program, inputs: Sequence[NDArray[Any]], trace: bool = Fal
 def _cut_short(chip: Chip, section: str, outcome: Outcome, end: int) -> Outcome:
     """What is known of a run that did not come to its end."""
     units, collided = chip.close(end), chip.monitor.collided
-    return replace(
-        outcome, units=units, spans=chip.spans, collided=collided, hung="" if collided else section
-    )
+    return replace(outcome, units=units, spans=chip.spans, collided=collided, hung="" if collided else section)
 
 
 def _named(instructions: tuple[Instruction, ...], section: str) -> tuple[Instruction, ...]:

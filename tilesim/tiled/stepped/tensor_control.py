@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilesim.tiled.isa.fields import Flag, Nest, Reference
-from tilesim.tiled.isa.instructions import Operation, TensorOp
-from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, HAZARD, IDLE, PORT, Account
+from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, HAZARD, IDLE, Account
 from tilesim.tiled.stepped.activation_unit import ActivationUnit
 from tilesim.tiled.stepped.engine import Buffer, Engine, Tile
 from tilesim.tiled.stepped.mac_array import MacArray, Sums, cycles_per_step
-from tilesim.tiled.stepped.memory import Bytes
-from tilesim.tiled.stepped.ttu import Step, Watch, walk
-
-Place = tuple[str, int]
-"""A memory and the number of a word (narrow) or row (wide) in it."""
+from tilesim.tiled.stepped.memory import Bytes, Port
+from tilesim.tiled.stepped.operands import Operands, Place
+from tilesim.tiled.stepped.ttu import Step, Watch
 
 
 @dataclass
@@ -63,12 +60,8 @@ class TensorControl(Engine):
         self.mac_account = mac_account
 
     def begin(self, op: TensorOp) -> None:
-        outer = op.nest.loops[: len(op.nest.loops) - 1 - len(op.reduce)]
-        inner = op.nest.loops[len(outer) : -1]
         self.flag = Flag.AVDATA if op.sums_out is None else Flag.PARTIAL_SUMS
-        self._outer: Iterator[Step] = walk(Nest(outer))
-        self._inner = list(walk(Nest(inner)))
-        self._completes_each = {loop.name for loop in inner}
+        self._operands = Operands(op, self.memories, self.tile.topology.tile.inputs_per_cycle)
         self._watch = Watch(op.wait)
         self._cycles_per_step = cycles_per_step(op)
         self._unit = ActivationUnit(op, self.memories.row_bytes)
@@ -77,55 +70,19 @@ class TensorControl(Engine):
         self._next_group()
 
     def _next_group(self) -> None:
-        outer = next(self._outer, None)
+        outer = next(self._operands.groups, None)
         self._group = None
         if outer is None:
             return
-        self._group = Group(outer, lanes := self._lanes(outer), MacArray(self.op, lanes))
+        lanes = self._operands.lanes(outer)
+        self._group = Group(outer, lanes, MacArray(self.op, lanes))
         self.gate(self._watch.gates(outer))
         if self.op.parameters and self.op.output:
             rows = self._unit.missing_rows(outer.address(self.op.parameters))
             self._group.extras.extend(("parameters", address) for address in rows)
         if self.op.sums_in:
             self._group.extras.append(("sums", outer.address(self.op.sums_in)))
-        self._reads = self._places_read()
-
-    def _lanes(self, outer: Step) -> int:
-        """The innermost bound, or the alternate limit in the last iteration of its loop."""
-        nest = self.op.nest
-        bounds = {loop.name: loop.bound for loop in nest.loops}
-        if nest.alternate and outer.counters[nest.alternate.loop] == bounds[nest.alternate.loop] - 1:
-            return nest.alternate.limit
-        return nest.loops[-1].bound
-
-    # ---- what the group needs -------------------------------------------------------------------------------------
-
-    def _operand_bytes(self, lanes: int) -> int:
-        return self.tile.topology.tile.inputs_per_cycle if self.op.operation is Operation.CONVOLUTION else lanes
-
-    def _address(self, reference: Reference, inner: Step) -> int:
-        assert self._group is not None
-        return self._group.outer.address(reference) + inner.address(reference) - reference.base
-
-    def _places_read(self) -> frozenset[Place]:
-        """What the group will read of the memory that the instruction writes."""
-        assert self._group is not None
-        found: set[Place] = set()
-        op, memories = self.op, self.memories
-        if op.output:
-            size = self._operand_bytes(self._group.lanes)
-            for reference in filter(None, (op.input, op.input_b)):
-                for inner in self._inner:
-                    address = self._address(reference, inner)
-                    words = range(address // memories.word_bytes, (address + size - 1) // memories.word_bytes + 1)
-                    found.update(("narrow", word) for word in words)
-        elif op.weights:
-            found.update(("wide", self._address(op.weights, inner) // memories.row_bytes) for inner in self._inner)
-        if op.sums_out and op.sums_in:
-            found.add(("wide", self._group.outer.address(op.sums_in) // memories.row_bytes))
-        return frozenset(found)
-
-    # ---- a cycle ---------------------------------------------------------------------------------------------------
+        self._reads = self._operands.reads_where_it_writes(outer)
 
     def arbitrate(self) -> None:
         if self.op is None or not self.begun:
@@ -135,12 +92,10 @@ class TensorControl(Engine):
         self._writes = bool(self._results) and self._write_port.take()
         if not self.kind:
             self._take_reads()
-            self.kind = PORT
-        elif self.kind == FIFO and self._results and not self._writes:
-            self.kind = PORT
+        self.kind = self.reason(self.kind, bool(self._results) and not self._writes)
 
     @property
-    def _write_port(self):  # type: ignore[no-untyped-def]
+    def _write_port(self) -> Port:
         return self.memories.wide_port if self.op.sums_out else self.memories.narrow_write
 
     def _holds(self) -> str:
@@ -168,7 +123,7 @@ class TensorControl(Engine):
         if memories.narrow_read.free and (self.op.weights is None or memories.wide_port.free):
             self._issue = memories.narrow_read.take() and (self.op.weights is None or memories.wide_port.take())
             if group.cycle == 0:
-                self._read_operands(group)
+                group.array.step(*self._operands.read(group.outer, self._operands.steps[group.step]))
 
     def _read_extra(self, group: Group) -> None:
         what, address = group.extras.popleft()
@@ -178,18 +133,6 @@ class TensorControl(Engine):
             group.sums_in = row[: 4 * group.lanes].view(np.int32)
         else:
             self._unit.load(row)
-
-    def _read_operands(self, group: Group) -> None:
-        inner = self._inner[group.step]
-        op, size = self.op, self._operand_bytes(group.lanes)
-        x = self.memories.narrow.read(self._address(op.input, inner), size)
-        y = None
-        if op.input_b:
-            y = self.memories.narrow.read(self._address(op.input_b, inner), size)
-        elif op.weights:
-            width = size * group.lanes if op.operation is Operation.CONVOLUTION else size
-            y = self.memories.wide.read(self._address(op.weights, inner), width)
-        group.array.step(x, y)
 
     def advance(self) -> str:
         if self._writes:
@@ -205,8 +148,10 @@ class TensorControl(Engine):
         if self.op is not None and not self.begun:
             self.mac_account.note(self.clock.cycle, self.kind, self.op.label)
         super().commit()
-        if self.op is None:
-            self.mac_account.note(self.clock.cycle + 1, IDLE)
+
+    def retire(self) -> None:
+        super().retire()
+        self.mac_account.note(self.clock.cycle + 1, IDLE)
 
     def _write(self) -> None:
         result = self._results[0]
@@ -215,7 +160,7 @@ class TensorControl(Engine):
         memory.write(address, data)
         if not result.accesses:
             self._results.popleft()
-            self.raise_flag(self.op.produce in result.outer.completes or self.op.produce in self._completes_each)
+            self.raise_flag(self.op.produce in {*result.outer.completes, *self._operands.reduction})
 
     def _advance_issue(self) -> None:
         group = self._group
@@ -225,7 +170,7 @@ class TensorControl(Engine):
         if group.cycle < self._cycles_per_step:
             return
         group.cycle, group.step = 0, group.step + 1
-        if group.step == len(self._inner):
+        if group.step == len(self._operands.steps):
             self._results.append(self._finished(group))
             self._next_group()
 

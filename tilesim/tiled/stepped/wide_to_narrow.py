@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from tilesim.tiled.isa.instructions import WideToNarrow
-from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, PORT
+from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ttu import Step, walk
@@ -35,10 +35,7 @@ class WideToNarrowEngine(Engine):
         self.kind = self._holds()
         self._reads = not self.kind and self.memories.wide_port.take()
         self._writes = bool(self._rows) and self.memories.narrow_write.take()
-        if not self.kind:
-            self.kind = PORT
-        elif self.kind == FIFO and self._rows and not self._writes:
-            self.kind = PORT
+        self.kind = self.reason(self.kind, bool(self._rows) and not self._writes)
         if self._reads:
             self._data = self._read()
 

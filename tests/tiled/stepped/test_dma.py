@@ -1,0 +1,66 @@
+"""The DMA engines of a tile, the mesh: unloaded latency and rate, cycle by cycle."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tiled.stepped.bench import run
+
+ROW_WORDS = 4
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_narrow_to_wide_takes_a_word_a_cycle_and_one_cycle_more(rows: int) -> None:
+    words = rows * ROW_WORDS
+    times = run(f"a: narrow_to_wide tiles=1 read=[w:{words} @0x0+w*4] write=[r:{rows} @0x0+r*16]")
+    assert times.lasted("tile0.narrow_to_wide") == words + 1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_wide_to_narrow_takes_a_word_a_cycle_and_one_cycle_more(rows: int) -> None:
+    words = rows * ROW_WORDS
+    times = run(f"a: wide_to_narrow tiles=1 read=[r:{rows} @0x0+r*16] write=[w:{words} @0x0+w*4]")
+    assert times.lasted("tile0.wide_to_narrow") == words + 1
+
+
+@pytest.mark.parametrize("words", [1, 2, 9])
+def test_a_fill_takes_a_word_a_cycle_and_one_cycle_more(words: int) -> None:
+    times = run(f"a: mesh_in tiles=1 side=north write=[w:{words} @0x0+w*4] fill=3")
+    assert times.lasted("tile0.mesh_in_north") == words + 1
+
+
+@pytest.mark.parametrize("memory", ["narrow", "wide"])
+@pytest.mark.parametrize(("most", "hop"), [(1, 1), (2, 1), (4, 1), (4, 3), (2, 5)])
+def test_the_mesh_reads_as_its_credits_come_back(most: int, hop: int, memory: str) -> None:
+    """Word k is read in cycle (k // c) * max(c, h + 1) + k % c, and both ends retire h + 1 after the last."""
+    words = 2 * ROW_WORDS
+    if memory == "narrow":
+        out = into = f"[w:{words} @0x0+w*4]"
+    else:
+        out = into = f"[r:{words // ROW_WORDS} @0x0+r*16]"
+    lines = f"in: mesh_in tiles=2 side=north write={into}\n" + (
+        f"out: mesh_out tiles=1 side=south read={out}" + (" memory=wide" if memory == "wide" else "")
+    )
+    times = run(lines, mesh__credits=most, mesh__hop_cycles=hop, mesh__destination=memory)
+    expected = [(k // most) * max(most, hop + 1) + k % most for k in range(words)]
+    start = times.began("tile0.mesh_out_south")
+    assert [cycle - start for cycle in times.busy("tile0.mesh_out_south")] == expected
+    assert times.busy("mesh.tile0.south") == times.busy("tile0.mesh_out_south")
+    assert times.ended("tile0.mesh_out_south") == times.ended("tile1.mesh_in_north") == start + expected[-1] + hop + 1
+
+
+def test_words_wait_on_the_link_for_who_comes_later() -> None:
+    times = run("out: mesh_out tiles=1 side=south read=[w:2 @0x0+w*4]\nin: mesh_in tiles=2 side=north write=[w:2 @0x0]")
+    first = times.began("tile1.mesh_in_north")
+    assert times.busy("tile0.mesh_out_south")[-1] < first
+    assert times.busy("tile1.mesh_in_north") == [first, first + 1]
+
+
+def test_a_multiplier_delays_the_first_address() -> None:
+    lines = "a: mesh_in tiles=1 side=north write=[w:2 @0x0] fill=3"
+    times = run(lines, tile__traversal="multiplier", tile__multiplier_cycles=3)
+    start = times.began("tile0.mesh_in_north")
+    assert times.spans("tile0.mesh_in_north") == [
+        (start, start + 3, "stall:traversal"),
+        (start + 3, start + 6, "busy"),
+    ]

@@ -1,0 +1,73 @@
+"""What one tensorop addresses: its result groups, the reduction inside each, and the places that they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesim.tiled.isa.fields import Nest, Reference
+from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.stepped.memory import Bytes, Memories
+from tilesim.tiled.stepped.ttu import Step, walk
+
+Place = tuple[str, int]
+"""A memory and the number of a word (narrow) or row (wide) in it."""
+
+
+class Operands:
+    """The loops around the reduction make the ``groups``, those of the reduction the ``steps`` of each; the innermost
+    one is the lanes.
+    """
+
+    def __init__(self, op: TensorOp, memories: Memories, inputs_per_cycle: int) -> None:
+        outer = op.nest.loops[: len(op.nest.loops) - 1 - len(op.reduce)]
+        inner = op.nest.loops[len(outer) : -1]
+        self.groups: Iterator[Step] = walk(Nest(outer))
+        self.steps = list(walk(Nest(inner)))
+        self.reduction = {loop.name for loop in inner}
+        self._op = op
+        self._memories = memories
+        self._inputs_per_cycle = inputs_per_cycle
+
+    def lanes(self, group: Step) -> int:
+        """The innermost bound, or the alternate limit in the last iteration of its loop."""
+        nest = self._op.nest
+        bounds = {loop.name: loop.bound for loop in nest.loops}
+        if nest.alternate and group.counters[nest.alternate.loop] == bounds[nest.alternate.loop] - 1:
+            return nest.alternate.limit
+        return nest.loops[-1].bound
+
+    def read(self, group: Step, step: Step) -> tuple[Bytes, Bytes | None]:
+        """The input, and the second one or the weights, of one reduction step."""
+        op, lanes, narrow = self._op, self.lanes(group), self._memories.narrow
+        size = self._input_bytes(lanes)
+        x = narrow.read(self._address(op.input, group, step), size)
+        if op.input_b:
+            return x, narrow.read(self._address(op.input_b, group, step), size)
+        if op.weights is None:
+            return x, None
+        width = size * lanes if op.operation is Operation.CONVOLUTION else size
+        return x, self._memories.wide.read(self._address(op.weights, group, step), width)
+
+    def reads_where_it_writes(self, group: Step) -> frozenset[Place]:
+        """What a group reads of the memory that the instruction writes."""
+        op = self._op
+        if op.sums_out is None:
+            return frozenset(self._words_read(group))
+        row_bytes = self._memories.row_bytes
+        addresses = [self._address(op.weights, group, step) for step in self.steps] if op.weights else []
+        addresses += [group.address(op.sums_in)] if op.sums_in else []
+        return frozenset(("wide", address // row_bytes) for address in addresses)
+
+    def _words_read(self, group: Step) -> Iterator[Place]:
+        word_bytes, size = self._memories.word_bytes, self._input_bytes(self.lanes(group))
+        for reference in filter(None, (self._op.input, self._op.input_b)):
+            for step in self.steps:
+                address = self._address(reference, group, step)
+                for word in range(address // word_bytes, (address + size - 1) // word_bytes + 1):
+                    yield "narrow", word
+
+    def _input_bytes(self, lanes: int) -> int:
+        return self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else lanes
+
+    def _address(self, reference: Reference, group: Step, step: Step) -> int:
+        return group.address(reference) + step.address(reference) - reference.base
