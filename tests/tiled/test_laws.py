@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import subprocess
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from random import Random
-from typing import Any
 
-import pytest
-
-import tilesim
 from tests.tiled.corpus.programs import inputs_of, random_program
-from tests.tiled.test_determinism import disorder
 from tilesim.errors import ProgramError, RunError
 from tilesim.run import Run
 from tilesim.tiled.isa.accesses import mesh_words

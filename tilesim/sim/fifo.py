@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import simpy
@@ -25,6 +26,7 @@ class Fifo(Generic[Item]):
         self._occupied = 0
         self._getter: simpy.Event | None = None
         self._room: simpy.Event | None = None
+        self._freed: Callable[[], None] | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -35,6 +37,14 @@ class Fifo(Generic[Item]):
         self._room = event
         self._offer()
         return event
+
+    def claim(self, otherwise: Callable[[], None]) -> bool:
+        """Take a place, which is then the caller's, if there is one; else ``otherwise`` is called when there may be."""
+        if self._occupied < self.depth:
+            self._occupied += 1
+            return True
+        self._freed = otherwise
+        return False
 
     def put(self, item: Item) -> None:
         """Fill the place that :meth:`room` gave."""
@@ -60,6 +70,9 @@ class Fifo(Generic[Item]):
     def _free_place(self, _: simpy.Event) -> None:
         self._occupied -= 1
         self._offer()
+        if self._freed is not None:
+            freed, self._freed = self._freed, None
+            freed()
 
     def _offer(self) -> None:
         if self._room is not None and self._occupied < self.depth:

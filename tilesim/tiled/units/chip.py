@@ -25,7 +25,7 @@ from tilesim.tiled.units.controller import FENCES, OUTFEEDS, Sequencer
 from tilesim.tiled.units.decoder import Decoder
 from tilesim.tiled.units.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.infeed import InfeedEngine
-from tilesim.tiled.units.instruction_bus import BusStop, Station
+from tilesim.tiled.units.instruction_bus import BusStop, InstructionBus, Station
 from tilesim.tiled.units.mesh_link import MeshLink
 from tilesim.tiled.units.outfeed import OutfeedEngine
 from tilesim.tiled.units.ring import RingStop
@@ -120,17 +120,12 @@ class Chip:
         self.mesh = [self._mesh_link(tile, side) for tile in self.tiles for side in tile.mesh_out]
         self.classifier = ClassifierTile(self.clock, self._unit("chip.classifier"), topology, self.stops[tiles + 1])
         stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
+        controller = self._unit("chip.controller")
         self.bus = [
-            BusStop(
-                self.clock, self._unit(f"chip.instruction_bus.stop{k}"), k, topology.instruction_bus.hop_cycles, station
-            )
-            for k, station in enumerate(stations)
+            BusStop(self._unit(f"chip.instruction_bus.stop{k}"), k, station) for k, station in enumerate(stations)
         ]
-        for bus_stop, following_stop in zip(self.bus, self.bus[1:], strict=False):
-            bus_stop.following = following_stop
-        self.sequencer = Sequencer(
-            self.clock, self._unit("chip.controller"), topology, self.bus[0], self.infeed.buffer, self.outfeed.buffer
-        )
+        bus = InstructionBus(self.clock, topology.instruction_bus.hop_cycles, controller, self.bus)
+        self.sequencer = Sequencer(self.clock, controller, topology, bus, self.infeed.buffer, self.outfeed.buffer)
 
         self._circulation = Circulation(self.clock, self.packet_stops, self.units, self._awaits_tails)
         for stop in self.packet_stops:

@@ -11,9 +11,9 @@ from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.instructions import WORD_BYTES, Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
+from tilesim.tiled.isa.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.instruction_bus import BusStop, Delivery, bus_words, send
+from tilesim.tiled.units.instruction_bus import Delivery, InstructionBus, bus_words
 
 Work = Generator[simpy.Event, Any, None]
 
@@ -36,19 +36,24 @@ class Sequencer:
         clock: Clock,
         unit: Unit,
         topology: Topology,
-        first_stop: BusStop,
+        bus: InstructionBus,
         infeed: Fifo[Infeed],
         outfeed: Fifo[Outfeed | Infeed],
     ) -> None:
         self.unit = unit
         self.counters = FlagFile(clock)
-        self.current: Instruction | None = None
+        self._current: Instruction | None = None
         self._clock = clock
         self._topology = topology
-        self._first_stop = first_stop
+        self._bus = bus
         self._infeed, self._outfeed = infeed, outfeed
         self._starts = 0
         self._outfeeds = 0
+
+    @property
+    def current(self) -> Instruction | None:
+        """The instruction that is being issued."""
+        return self._bus.current or self._current
 
     def start(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> None:
         """Issue instructions; ``passed(label)`` hears of each scalar fence when it is through."""
@@ -56,26 +61,27 @@ class Sequencer:
 
     def _work(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> Work:
         for op in instructions:
-            self.current = op
+            if not isinstance(op, ScalarFence | Infeed | Outfeed):
+                self._broadcast(op)
+                continue
+            yield self._bus.issued()
+            self._current = op
             self.unit.instruction = op.label
             if isinstance(op, ScalarFence):
                 yield from self._await_fences(op)
                 passed(op.label)
-            elif isinstance(op, Infeed | Outfeed):
-                yield from self._dispatch(op)
             else:
-                yield from self._broadcast(op)
-        self.current = None
+                yield from self._dispatch(op)
+            self._current = None
+        yield self._bus.issued()
         self.unit.instruction = ""
 
-    def _broadcast(self, op: Instruction) -> Work:
+    def _broadcast(self, op: Instruction) -> None:
         words = bus_words(op, self._topology.instruction_bus.width_bytes)
         stops = header_of(op, self._topology.tiles)
         delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
         self._starts = stops if isinstance(op, Broadcast) else 0
-        yield from send(self._clock, self.unit, self._first_stop, delivery, self._topology.instruction_bus.hop_cycles)
-        yield self._clock.timeout(words)
-        self.unit.spend(BUSY, moved_bytes=op.words * WORD_BYTES)
+        self._bus.send(delivery)
 
     def _dispatch(self, op: Infeed | Outfeed) -> Work:
         """Rows that are forwarded concern both: the outfeed takes them, the infeed sends them."""

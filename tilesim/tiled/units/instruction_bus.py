@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
 from math import ceil
 from typing import Any, Protocol
 
@@ -11,10 +12,11 @@ import simpy
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
-from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.isa.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
 
-Work = Generator[simpy.Event, Any, None]
+Waiting = Generator[None, None, int]
+"""Work that yields while it can't go on, and returns the cycle in which it could."""
 
 
 @dataclass(frozen=True)
@@ -49,69 +51,190 @@ def bus_words(op: Instruction, width_bytes: int) -> int:
 
 
 class BusStop:
-    """Copies the instructions that carry its bit into their buffers and passes on what others still need.
+    """A stop: the instructions on their way to it, with the cycles in which they come, the cycles from which on each of
+    its free places can be used, and whether a fence of its tile is not through.
+    """
+
+    def __init__(self, unit: Unit, bit: int, station: Station) -> None:
+        self.unit = unit
+        self.mask = 1 << bit
+        self.station = station
+        self.inbox: deque[tuple[int, Delivery]] = deque()
+        self.places: deque[int] = deque()
+        self.fenced = False
+        self.fenced_until = 0
+
+
+class InstructionBus:
+    """Carries instructions from the controller past all stops, each as soon as it can go on.
+
+    A stop copies the instructions that carry its bit into their buffers and passes on what others still need. What
+    happens there is worked out ahead, as far as it is certain: a place in a buffer that is there now will be there when
+    the instruction comes, as nobody else fills it. Only a full buffer, or a fence that is not through, keeps the work
+    waiting until it is heard of.
 
     Timing: an instruction of n words whose first word enters the bus at t is in the buffer of stop k (from 0) at
     t + (k + 1) * hop_cycles + n; peak rate one word a cycle. A full buffer, or a fence of this tile that is not
     through, stalls this stop and so everything behind it. A stop that starts a broadcast has the whole instruction
-    before it sends the first word, so that it is n cycles later in the buffers of the stops behind. Source: US
-    2025/0265455 [0030]-[0031], [0037]; US 19/025,090 [0059]; hop, width and that broadcasts start from a whole
+    before it sends the first word, so that it is n cycles later in the buffers of the stops behind. A stop has places
+    for hop_cycles + 1 instructions; one that it begins with in t leaves its place to another at t + 1. Source: US
+    2025/0265455 [0030]-[0031], [0037]; US 19/025,090 [0059]; hop, width, places and that broadcasts start from a whole
     instruction are assumptions.
     """
 
-    def __init__(self, clock: Clock, unit: Unit, bit: int, hop_cycles: int, station: Station) -> None:
-        self.inbox: Fifo[Delivery] = Fifo(clock, hop_cycles + 1)
-        self.following: BusStop | None = None
-        self.unit = unit
+    def __init__(self, clock: Clock, hop_cycles: int, controller: Unit, stops: Sequence[BusStop]) -> None:
+        self.current: Instruction | None = None
         self._clock = clock
-        self._mask = 1 << bit
         self._hop_cycles = hop_cycles
-        self._station = station
-        self._fence: simpy.Event | None = None
-        clock.process(self._work())
+        self._controller = controller
+        self._queue: deque[Delivery] = deque()
+        self._ready = 0
+        self._issued: simpy.Event | None = None
+        self._stops = stops
+        self._works = [self._issue(), *(self._carry(place) for place in range(len(stops)))]
+        self._awake: deque[int] = deque()
+        self._working = False
+        for stop in stops:
+            stop.places.extend([0] * (hop_cycles + 1))
 
-    def _work(self) -> Work:
+    def send(self, delivery: Delivery) -> None:
+        """Send an instruction after all before it."""
+        if not self._queue:
+            self._ready = max(self._ready, self._clock.cycle)
+        self._queue.append(delivery)
+        self._wake(0)
+
+    def issued(self) -> simpy.Event:
+        """When the last word of everything so far has left the controller."""
+        event = self._issued = self._clock.event()
+        if self.current is None:
+            self._end_issue()
+        return event
+
+    def _wake(self, place: int) -> None:
+        """Something may be possible: at the controller (0), or at the stop before ``place``."""
+        self._awake.append(place)
+        if not self._working:
+            self._working = True
+            while self._awake:
+                next(self._works[self._awake.popleft()])
+            self._working = False
+
+    def _issue(self) -> Generator[None, None, None]:
+        """The controller's work."""
+        unit = self._controller
         while True:
-            delivery: Delivery = yield from self.unit.wait(self.inbox.get(), Reason.INSTRUCTION)
-            self.unit.instruction = delivery.op.label
-            mine = delivery.header & self._mask
-            starts = mine and delivery.then
-            copies = starts & self._mask if starts else mine
+            while not self._queue:
+                yield
+            delivery = self._queue.popleft()
+            self.current = delivery.op
+            unit.instruction = delivery.op.label
+            at = yield from self._pass(unit, 0, delivery, self._ready)
+            unit.add(BUSY, delivery.words, delivery.op.words * WORD_BYTES)
+            self._ready = at + delivery.words
+            if not self._queue:
+                self.current = None
+                self._end_issue()
+
+    def _end_issue(self) -> None:
+        if self._issued is not None:
+            event, self._issued = self._issued, None
+            over = self._clock.timeout(max(self._ready - self._clock.cycle, 0))
+            over.callbacks.append(event.trigger)
+
+    def _carry(self, place: int) -> Generator[None, None, None]:
+        """The work of a stop."""
+        stop, ready = self._stops[place], 0
+        unit = stop.unit
+        while True:
+            while not stop.inbox:
+                yield
+            arrival, delivery = stop.inbox.popleft()
+            at = max(arrival, ready)
+            unit.spend("idle", at)
+            unit.instruction = delivery.op.label
+            stop.places.append(at + 1)
+            self._wake(place)
+            mine = delivery.header & stop.mask
+            starts = delivery.then if mine else 0
+            copies = bool(starts & stop.mask) if starts else bool(mine)
             if mine:
-                yield from self._admit(delivery, bool(copies))
-            yield from self._forward(delivery)
-            yield self._clock.timeout(delivery.words)
-            self.unit.spend(BUSY, moved_bytes=delivery.op.words * WORD_BYTES)
+                at = yield from self._admit(stop, place, delivery.op if copies else None, at)
+            at = yield from self._forward(unit, place, delivery, delivery.header, at)
+            ready = at + delivery.words
+            unit.add(BUSY, delivery.words, delivery.op.words * WORD_BYTES)
             if copies:
-                self._copy(delivery)
+                self._copy(stop, place, delivery.op, ready)
             if starts:
-                yield from self._forward(Delivery(delivery.then, delivery.op, delivery.words))
-                yield self._clock.timeout(delivery.words)
-                self.unit.spend(BUSY)
+                ready = delivery.words + (yield from self._forward(unit, place, delivery, starts, ready))
+                unit.add(BUSY, delivery.words)
 
-    def _admit(self, delivery: Delivery, copies: bool) -> Work:
-        """Wait until this tile's fence is through and the buffer has a place for an instruction that it copies."""
-        if self._fence is not None and not self._fence.processed:
-            yield from self.unit.wait(self._fence, Reason.FLAG, lambda: "a tile fence to let instructions pass")
-        if copies and not isinstance(delivery.op, TileFence | Broadcast):
-            room = self._station.buffer(delivery.op).room()
-            yield from self.unit.wait(
-                room, Reason.FIFO, lambda: f"a place in the instruction buffer of {delivery.op.mnemonic}"
-            )
+    def _admit(self, stop: BusStop, place: int, op: Instruction | None, at: int) -> Waiting:
+        """Wait until this tile's fence is through and the buffer has a place for ``op``, if the stop copies it."""
+        if stop.fenced:
+            stop.unit.waiting = Wait(Reason.FLAG, at, lambda: "a tile fence to let instructions pass")
+            while self._is_fenced(stop):
+                yield
+            stop.unit.waiting = None
+        if stop.fenced_until > at:
+            at = stop.fenced_until
+            stop.unit.spend(Reason.FLAG.kind, at)
+        if op is None or isinstance(op, TileFence | Broadcast):
+            return at
+        buffer = stop.station.buffer(op)
+        if not buffer.claim(lambda: self._wake(place + 1)):
+            what = f"a place in the instruction buffer of {op.mnemonic}"
+            stop.unit.waiting = Wait(Reason.FIFO, at, lambda: what)
+            yield
+            while not buffer.claim(lambda: self._wake(place + 1)):
+                yield
+            stop.unit.waiting = None
+            at = max(at, self._clock.cycle)
+            stop.unit.spend(Reason.FIFO.kind, at)
+        return at
 
-    def _forward(self, delivery: Delivery) -> Work:
-        left = delivery.header & ~self._mask
-        if left and self.following is not None:
-            yield from send(self._clock, self.unit, self.following, replace(delivery, header=left), self._hop_cycles)
+    @staticmethod
+    def _is_fenced(stop: BusStop) -> bool:
+        return stop.fenced
 
-    def _copy(self, delivery: Delivery) -> None:
-        if isinstance(delivery.op, TileFence):
-            self._fence = self._station.fence(delivery.op)
-        elif not isinstance(delivery.op, Broadcast):  # which only says what the controller does with the next one
-            self._station.deliver(delivery.op)
+    def _forward(self, unit: Unit, place: int, delivery: Delivery, header: int, at: int) -> Waiting:
+        """Send on what is for other stops than the one at ``place``, if it is for any."""
+        left = header & ~self._stops[place].mask
+        if not left or place + 1 == len(self._stops):
+            return at
+        onward = Delivery(left, delivery.op, delivery.words, delivery.then if header == delivery.header else 0)
+        return (yield from self._pass(unit, place + 1, onward, at))
 
+    def _pass(self, unit: Unit, to: int, delivery: Delivery, at: int) -> Waiting:
+        """Wait for a place at the stop ``to``; the first word stands there ``hop_cycles`` later."""
+        stop = self._stops[to]
+        if not stop.places:
+            unit.waiting = Wait(Reason.CREDIT, at, lambda: "a place at the next stop of the instruction bus")
+            while not stop.places:
+                yield
+            unit.waiting = None
+        at = max(at, stop.places.popleft())
+        unit.spend(Reason.CREDIT.kind, at)
+        stop.inbox.append((at + self._hop_cycles, delivery))
+        self._wake(to + 1)
+        return at
 
-def send(clock: Clock, unit: Unit, stop: BusStop, delivery: Delivery, hop_cycles: int) -> Work:
-    """Wait for a place at ``stop``, then let the first word stand there ``hop_cycles`` later."""
-    yield from unit.wait(stop.inbox.room(), Reason.CREDIT, lambda: "a place at the next stop of the instruction bus")
-    clock.timeout(hop_cycles).callbacks.append(lambda _: stop.inbox.put(delivery))
+    def _copy(self, stop: BusStop, place: int, op: Instruction, cycle: int) -> None:
+        """Put an instruction into its buffer, or begin a fence, in ``cycle``."""
+        if isinstance(op, Broadcast):  # which only says what the controller does with the next one
+            return
+        copied = self._clock.timeout(cycle - self._clock.cycle)
+        if isinstance(op, TileFence):
+            stop.fenced = True
+            copied.callbacks.append(lambda _: self._begin_fence(stop, place, op))
+        else:
+            copied.callbacks.append(lambda _: stop.station.deliver(op))
+
+    def _begin_fence(self, stop: BusStop, place: int, op: TileFence) -> None:
+        def end(_: simpy.Event) -> None:
+            stop.fenced = False
+            stop.fenced_until = self._clock.cycle
+            self._wake(place + 1)
+
+        passed = stop.station.fence(op)
+        passed.callbacks.append(end)

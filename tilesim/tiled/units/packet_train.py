@@ -49,7 +49,8 @@ class PacketTrain:
     @property
     def leaves(self) -> Cycles:
         """When each packet enters its first link."""
-        return self.times[0]
+        leaves: Cycles = self.times[0]
+        return leaves
 
     @property
     def asked(self) -> Cycles:

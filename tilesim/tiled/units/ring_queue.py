@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import simpy
@@ -53,6 +54,9 @@ class Share(Fifo[Any]):
 
     def room(self) -> simpy.Event:
         return self._queue.fifo.room()
+
+    def claim(self, otherwise: Callable[[], None]) -> bool:
+        return self._queue.fifo.claim(otherwise)
 
     def put(self, item: Any) -> None:
         self._queue.fifo.put((self, item))
