@@ -7,10 +7,10 @@ one tile and writes them in another.
 Timing, cycle by cycle. The read stage takes one group after the other: first its *extra* reads (parameters, partial
 sums; wide port only), then its *issue* reads. It may start group g once fewer than ``depth`` groups that it started
 before are unwritten. The write stage takes a group ``delay`` cycles after all its reads are done. Either goes on in
-each cycle in which its ports have an access left; the last extra and the first issue read share a cycle only if the
-extra reads' port has an access left for both. So the end of reading of group g is the L-th free slot after max(end of
-reading g - 1, end of writing g - depth), and the end of writing the W-th free slot after max(end of reading g + delay,
-end of writing g - 1).
+each cycle in which its ports have an access left; extra reads take all that theirs has left; the last extra and the
+first issue read share a cycle only if the extra reads' port has an access left for both. So the end of reading of group
+g is the L-th free slot after max(end of reading g - 1, end of writing g - depth), and the end of writing the W-th free
+slot after max(end of reading g + delay, end of writing g - 1).
 
 A group that reads what one shortly before it writes is a hazard: its reads wait until that one has been written. Where
 several groups make up one access (words of a row that passes through a register), only the first of them reads it, and

@@ -64,3 +64,15 @@ def test_a_multiplier_delays_the_first_address() -> None:
         (start, start + 3, "stall:traversal"),
         (start + 3, start + 6, "busy"),
     ]
+
+
+def test_a_receiver_waits_for_its_flag_first_then_for_the_sender() -> None:
+    lines = (
+        "g: mesh_in tiles=2 side=east write=[w:20 @0x0] fill=1 produce=w\n"
+        "in: mesh_in tiles=2 side=north write=[w:1 @0x40] wait=mesh_east_in@w>=1\n"
+        "n: narrow_to_wide tiles=1 read=[w:40 @0x0] write=[r:10 @0x0+r*16]\n"
+        "out: mesh_out tiles=1 side=south read=[w:1 @0x0] wait=narrow_to_wide>=0"
+    )
+    times = run(lines.replace("r*16]", "r*16] produce=r").replace(">=0", ">=1"))
+    kinds = [kind for _, _, kind in times.spans("tile1.mesh_in_north")]
+    assert kinds == ["stall:flag", "stall:fifo", "busy"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.tiled.programs import program
-from tests.tiled.stepped.bench import run
+from tests.tiled.stepped.bench import Times, run
 from tilesim.tiled import stepped
 
 CONSUME = "c: ring_consume tiles=2 write=[r:{0} @0x0+r*16]\n"
@@ -107,3 +107,34 @@ def test_roles_that_share_a_buffer_take_turns() -> None:
     shared, split = run(lines, ring__queue="shared"), run(lines)
     assert shared.began("tile0.ring_producer") == shared.ended("tile0.ring_consumer")
     assert split.began("tile0.ring_producer") < split.ended("tile0.ring_consumer")
+
+
+def test_a_consumer_is_posted_up_to_the_last_cycle_of_its_work() -> None:
+    """Its second row completes two; a third one, which stands there meanwhile, finds nobody in the cycle after."""
+    head = (
+        ".input name=x index=0 dtype=int8 shape=1,1,1,48 axes=0,1,2,3 element=i8 extent=1,1,48 "
+        "blocks=[origin:0,0,0 extent:1,1,48 pixel_bytes:48 rows:3]"
+    )
+    lines = (
+        "c: ring_consume tiles=1 write=[r:2 @0x0+r*16] filter=[rows:2 first:3 keep:15 gap:1]\n"
+        "i: infeed source=host rows=2 to=1\nj: infeed source=host rows=1 to=1\n"
+        "b: mesh_in tiles=1 side=north write=[w:60 @0x0] fill=1 produce=w\nf: tile_fence tiles=1\n"
+        "d: ring_consume tiles=1 write=[r:1 @0x40]"
+    )
+    chip = {"ring__byte_filter": True, "ring__no_consumer": "circulate", "host__bytes_per_cycle": 16}
+    times = Times(stepped.simulate(program(lines, head=head, **chip), [np.zeros((1, 1, 1, 48), np.int8)], trace=True))
+    taken = times.busy("tile0.ring_consumer", "c")
+    assert taken[2] == taken[1] + 1
+    assert times.busy("ring.link1")[0] == taken[2] + 1
+    assert len(times.busy("tile0.ring_consumer", "d")) == 1
+
+
+def test_who_waits_for_tails_has_patience_while_rows_go_round() -> None:
+    """The tail that nobody takes comes by tile 1 once a lap: the second fill waits for the third one."""
+    lines = (
+        "f: mesh_in tiles=2 side=north write=[w:1 @0x0] fill=1 wait=ring_producer_a>=3\n"
+        "g: tile_fence tiles=2 increment=1\ns: scalar_fence count=1\nc: ring_consume tiles=1 write=[r:1 @0x0]"
+    )
+    times = run("i: infeed source=data rows=1 to=1\n" + lines, ring__no_consumer="circulate")
+    third = times.busy("ring.link1")[2] + 1  # when it stands at tile 1
+    assert times.busy("tile1.mesh_in_north")[0] == third + 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tiled.programs import program
 from tests.tiled.stepped.bench import run
+from tilesim.tiled import stepped
 
 CONVOLUTION = "a: tensorop tiles=1 operation=convolution"
 
@@ -98,3 +100,19 @@ def test_a_group_waits_for_the_flag_of_its_loop() -> None:
     times = run(fill + hold + op.replace("g>=1+1", "g>=1+2"))
     issues = times.busy("tile0.mac_array")
     assert issues[3] == times.ended("tile0.mesh_in_north", "h")
+
+
+def test_lanes_beyond_the_alternate_limit_are_not_written() -> None:
+    """A sum of ones, of one lane only, over a row of nothing."""
+    head = (
+        ".output name=y index=0 dtype=int8 shape=1,1,1,16 axes=0,1,2,3 element=i8 extent=1,1,16 "
+        "blocks=[origin:0,0,0 extent:1,1,16 pixel_bytes:16 rows:1]"
+    )
+    lines = (
+        "f: mesh_in tiles=1 side=north write=[w:8 @0x0+w*4] fill=1 produce=w\n"
+        "t: tensorop tiles=1 operation=sum nest=[g:1,z:4 alternate g:1] input=@0x0 sums_out=@0x0 produce=g "
+        "wait=mesh_north_in>=1\no: outfeed output=0 rows=1\n"
+        "p: ring_produce tiles=1 read=[r:1 @0x0] to=8 wait=partial_sums>=1"
+    )
+    [row] = stepped.simulate(program(lines, head=head), []).outputs
+    assert row.ravel().tolist() == [1] + [0] * 15

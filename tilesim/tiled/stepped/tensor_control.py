@@ -77,7 +77,7 @@ class TensorControl(Engine):
         lanes = self._operands.lanes(outer)
         self._group = Group(outer, lanes, MacArray(self.op, lanes))
         self.gate(self._watch.gates(outer))
-        if self.op.parameters and self.op.output:
+        if self.op.parameters:
             rows = self._unit.missing_rows(outer.address(self.op.parameters))
             self._group.extras.extend(("parameters", address) for address in rows)
         if self.op.sums_in:

@@ -22,7 +22,9 @@ FILL_WORDS = 2
 
 class MeshInEngine(Engine[MeshIn]):
     """Writes the words that the neighbour sends, or the fill byte (the zero point of what is filled), a word a cycle;
-    into wide memory a row with its last word, the others of which have been gathered in a register.
+    into wide memory a row with its last word, the others of which have been gathered in a register. Watchers of loops
+    hold a word that arrives before it is written (of a row, before the first is gathered), one of a fill before it is
+    made.
 
     Timing: unloaded, a fill of n words takes n + 1 cycles from start to retirement; words from the neighbour are timed
     by :class:`~tilesim.tiled.units.mesh_link.MeshLink`. Peak rate one word a cycle. Source: US 19/025,090 [0055]; the

@@ -27,9 +27,10 @@ class MeshLink:
     Timing, the same for both memories: a word that is read in cycle t can be written from t + hop_cycles on, and its
     credit can be used in the cycle after the write. Unloaded, with c credits, a hop of h cycles and a receiver that
     waits, the sender reads word k (from 0) in its cycle (k // c) * max(c, h + 1) + k % c, and both ends retire h + 1
-    cycles after it has read the last: n words take n + h cycles if c > h. Peak rate min(1, c / (h + 1)) words a cycle.
-    Source: US 19/025,090 [0053]-[0055]; US 2025/0265455 [0029], [0032]; that there are credits is from libedgetpu's
-    register names, the registers for rows and all numbers are assumptions.
+    cycles after it has read the last: n words take n + h cycles if c > h. The link is busy when a word is read, stalls
+    while it waits for credits, at the end for all of them, and is idle while the sender has nothing to send. Peak rate
+    min(1, c / (h + 1)) words a cycle. Source: US 19/025,090 [0053]-[0055]; US 2025/0265455 [0029], [0032]; that there
+    are credits is from libedgetpu's register names, the registers for rows and all numbers are assumptions.
     """
 
     def __init__(self, unit: Unit, mesh: Mesh, side: Side, sender: Engine[MeshOut], receiver: Engine[MeshIn]) -> None:

@@ -60,9 +60,10 @@ class RingStop:
     may come by again; ``on_miss`` hears of it.
 
     Timing: a packet that leaves at t stands at the next stop at t + hop_cycles; one packet a cycle. A register has
-    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. ``on_tail`` hears at t + 1 of every
-    tail packet that the stop sends, forwards or takes in t; one that it takes and forwards is one. Source: US
-    2025/0265455 [0033]-[0035], [0046], [0054]; hop, credits, forwarding before injection and counting tails are
+    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. The link is busy when a packet enters
+    it and stalls for want of a credit alone: a row that waits for its consumer leaves it idle. ``on_tail`` hears at t +
+    1 of every tail packet that the stop sends, forwards or takes in t; one that it takes and forwards is one. Source:
+    US 2025/0265455 [0033]-[0035], [0046], [0054]; hop, credits, forwarding before injection and counting tails are
     assumptions.
     """
 

@@ -24,12 +24,12 @@ from tilesim.tiled.units.ring_bursts import Announcement, BurstStop, Taken
 class RingConsumer(Engine[RingConsume]):
     """Supplies the address of each row; the ring's packets carry none.
 
-    Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody
-    else at the wide port, and is seen at t + 1; peak rate one row a cycle. With a byte filter every row takes its
-    cycle, but only one that completes a row of ``write`` is committed, and waits for that row's loop watchers. A last
-    row that is not full is committed with the row that brings its last byte; if that one completes another row as
-    well, in the cycle after, in which none is taken. Source: US 2025/0265455 [0034]-[0035], [0046]; the filter's
-    timing is an assumption.
+    Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody else
+    at the wide port, and is seen at t + 1; peak rate one row a cycle. With a byte filter every row takes its cycle, but
+    only one that completes a row of ``write`` is committed, and waits for that row's loop watchers. A last row that is
+    not full is committed with the row that brings its last byte; if that one completes another row as well, in the
+    cycle after, in which none is taken. The consumer is posted up to its last cycle: in the one after, a row for it
+    finds nobody. Source: US 2025/0265455 [0034]-[0035], [0046]; the filter's timing is an assumption.
     """
 
     def __init__(

@@ -105,7 +105,8 @@ class _Meeting:
 class Monitor:
     """Hears of every packet at every stop; ``strict``: the first meeting ends the run.
 
-    ``on_ring`` tells the transfers that have packets on the ring. Only the earliest meeting of each pair is kept, of
+    ``on_ring`` tells the transfers that have packets on the ring. One that has none left at the end of a cycle meets
+    nobody in it, though some stop has not seen its tail. Only the earliest meeting of each pair is kept, of
     several in one cycle that at the first node.
     """
 
