@@ -1,0 +1,76 @@
+"""Thousands of random programs on random chips, each on both models: not a cycle differs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.corpus.waits import CAN, undecided, waits
+from tilesim.errors import ProgramError
+from tilesim.tiled.verify import COLLIDED, ENDED, differences, event_account, stepped_account
+
+NUMBERS, CHUNKS = 5600, 8
+LEAST_PROGRAMS, LEAST_EACH = 5000, 100
+FEW = 120
+
+
+@dataclass
+class Tally:
+    """What came of comparing some programs: how they ended, in how many a kind of unit had waited for something, and
+    those on which the models differ.
+    """
+
+    ends: Counter[str] = field(default_factory=Counter)
+    waited: Counter[tuple[str, str]] = field(default_factory=Counter)
+    different: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def programs(self) -> int:
+        return self.ends.total()
+
+
+def tally(numbers: Iterable[int]) -> Tally:
+    found = Tally()
+    for number in numbers:
+        program = random_program(number)
+        inputs = inputs_of(program)
+        try:
+            event = event_account(program, inputs)
+        except ProgramError:
+            continue  # nothing orders two of its accesses: no program
+        if different := differences(event, stepped_account(program, inputs)):
+            found.different[number] = str(different[0])
+        found.ends[event.end] += 1
+        found.waited.update(waits(event.units or {}))
+    return found
+
+
+def test_every_wait_is_known_to_occur_or_not_to() -> None:
+    assert not undecided()
+
+
+def test_a_few_random_programs_agree() -> None:
+    found = tally(range(NUMBERS, NUMBERS + FEW))
+    assert not found.different
+    assert found.programs > 0.8 * FEW
+    assert {kind for kind, _ in found.waited} > {"tile.tensor", "ring.link", "mesh.tile", "controller", "outfeed"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_thousands_of_random_programs_agree(chunk: int) -> None:
+    """A chunk has its share of the programs and of every wait that there can be."""
+    found = tally(range(chunk, NUMBERS, CHUNKS))
+    assert not found.different
+    assert found.programs >= LEAST_PROGRAMS / CHUNKS
+    assert found.ends[ENDED] > 0.9 * found.programs
+    assert found.ends[COLLIDED], "some must collide"
+    assert len(found.ends) > 2, "some must hang"
+    possible = {(kind, reason) for kind, reasons in CAN.items() for reason in reasons}
+    assert {*found.waited} == possible
+    rare = {pair: found.waited[pair] for pair in possible if found.waited[pair] < LEAST_EACH / CHUNKS}
+    assert not rare
