@@ -40,14 +40,25 @@ COPIES = ("tile.narrow_to_wide", "tile.wide_to_narrow")
 NEVER: dict[str, dict[tuple[str, ...], str]] = {
     "hold": {tuple(CAN): "who runs a program may hold instructions back; nothing in a program does"},
     "work": {
-        (*ENGINES[2:], *FEEDS, *ISSUE, *LINKS, *HOST): "it is idle then: a lack of work is a stall of MAC arrays, and of "
-        "what controls them, only",
+        (
+            *ENGINES[2:],
+            *FEEDS,
+            *ISSUE,
+            *LINKS,
+            *HOST,
+        ): "it is idle then: a lack of work is a stall of MAC arrays, and of what controls them, only",
     },
     "traversal": {(*FEEDS, *ISSUE, *LINKS, *HOST): "it has no TTU"},
     "hazard": {(*ENGINES[2:], *FEEDS, *ISSUE, *LINKS, *HOST): "only tensorops read what they write themselves"},
     "host": {
-        (*ENGINES, *LINKS, *ISSUE, *HOST, "outfeed", "classifier"): "only the infeed takes what the host sends, and the "
-        "host always takes what it is sent",
+        (
+            *ENGINES,
+            *LINKS,
+            *ISSUE,
+            *HOST,
+            "outfeed",
+            "classifier",
+        ): "only the infeed takes what the host sends, and the host always takes what it is sent",
     },
     "port": {
         ("tile.ring_consumer",): "a ring commit goes before everybody else at the wide port",
