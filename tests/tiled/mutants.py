@@ -1,0 +1,209 @@
+"""Small errors of timing, one in either model, and what the models say with them: a table that is easy to amend.
+
+``numbers`` are those of random programs (:mod:`tests.tiled.corpus.programs`) of which at least one must tell. A new line
+needs some: ``python -m tests.tiled.mutants`` looks for them, for all that have none or name code that has changed.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_loader
+from itertools import islice
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import tilesim
+from tests.tiled.corpus.programs import inputs_of, random_program
+from tilesim.errors import ProgramError
+from tilesim.tiled import verify
+
+FIRST = 300
+"""Programs among which numbers are looked for."""
+PATIENCE_SECONDS = 2
+PACKAGE = Path(tilesim.__file__).parent
+SHARED = ("tilesim.tiled.isa", "tilesim.tiled.topology")
+"""What both models share is never loaded anew."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A file, below the package's ``tiled`` folder, and a text in it that becomes another one."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        return (PACKAGE / "tiled" / self.file).resolve()
+
+    @property
+    def module(self) -> str:
+        return ".".join(self.path.relative_to(PACKAGE.parent).with_suffix("").parts)
+
+    @property
+    def steps(self) -> bool:
+        """Whether it is one of the stepped model."""
+        return self.file.startswith("stepped/")
+
+    def source(self) -> str:
+        """The changed text of its file.
+
+        Raises:
+            LookupError: the file has no such text any more, or has it twice.
+        """
+        text = self.path.read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            raise LookupError(f"{self.name}: {self.file} must have once, not {text.count(self.old)} times: {self.old!r}")
+        return text.replace(self.old, self.new)
+
+
+class _Loader(SourceFileLoader):
+    """Loads a mutant in place of what is in its file."""
+
+    def __init__(self, mutant: Mutant) -> None:
+        super().__init__(mutant.module, str(mutant.path))
+        self._source = mutant.source()
+
+    def get_code(self, _fullname: str) -> CodeType:
+        return compile(self._source, self.path, "exec")
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant, self._loader = mutant, _Loader(mutant)
+
+    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> ModuleSpec | None:
+        return spec_from_loader(fullname, self._loader) if fullname == self._mutant.module else None
+
+
+@contextmanager
+def at_large(mutant: Mutant) -> Iterator[None]:
+    """Let :mod:`tilesim.tiled.verify` meet the mutant in place of one of the two models."""
+    part = "stepped" if mutant.steps else "simulate"
+    plain, names = getattr(verify, part), dict(vars(tilesim.tiled))
+    modules = {name: module for name, module in sys.modules.items() if _is_anew(name, mutant)}
+    finder = _Finder(mutant)
+    for name in modules:
+        del sys.modules[name]
+    sys.meta_path.insert(0, finder)
+    try:
+        module = import_module(f"tilesim.tiled.{part}")
+        setattr(verify, part, module if mutant.steps else module.simulate)
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        for name in [name for name in sys.modules if _is_anew(name, mutant)]:
+            del sys.modules[name]
+        sys.modules.update(modules)
+        vars(tilesim.tiled).update(names)
+        setattr(verify, part, plain)
+
+
+def _is_anew(name: str, mutant: Mutant) -> bool:
+    """Whether a module is loaded anew with a mutant: all of its model."""
+    if mutant.steps:
+        return name.startswith("tilesim.tiled.stepped")
+    kept = ("tilesim.tiled.stepped", "tilesim.tiled.verify", "tilesim.tiled.departure", *SHARED)
+    return name.startswith(("tilesim.tiled.", "tilesim.sim")) and not name.startswith(kept)
+
+
+def tells(number: int) -> bool:
+    """Whether the models, as they are now, differ on a random program."""
+    program = random_program(number)
+    inputs = inputs_of(program)
+    return bool(verify.differences(verify.event_account(program, inputs), verify.stepped_account(program, inputs)))
+
+
+def _search(mutant: Mutant, numbers: range) -> Iterator[int]:
+    with at_large(mutant):
+        for number in numbers:
+            signal.alarm(PATIENCE_SECONDS)
+            try:
+                if tells(number):
+                    yield number
+            except (ProgramError, TimeoutError):
+                continue
+            finally:
+                signal.alarm(0)
+
+
+def _give_up(*_: object) -> None:
+    raise TimeoutError
+
+
+MUTANTS = (
+    Mutant("ring hop", "stepped/ring.py", "cycle + self._hop_cycles, replace", "cycle + self._hop_cycles + 1, replace"),
+    Mutant("ring credits", "stepped/ring.py", "self.credits = ring.hop_cycles + 1", "self.credits = ring.hop_cycles"),
+    Mutant(
+        "injection before forwarding",
+        "stepped/ring.py",
+        "kind = self._pass_on(upstream)",
+        "kind = IDLE if self.outgoing and self.credits else self._pass_on(upstream)",
+    ),
+    Mutant(
+        "ring credit a cycle late",
+        "stepped/ring.py",
+        "self.credits += self._returned\n        self._returned = 0",
+        "self.credits, self._late = self.credits + getattr(self, '_late', 0), self._returned\n        self._returned = 0",
+    ),
+    Mutant("strict comparison", "stepped/flags.py", "self.counts[flag] > expected if", "self.counts[flag] >= expected if"),
+    Mutant("FIFO place a cycle early", "stepped/fifo.py", "self._freed_in < self._clock.cycle else 0)", "True else 0)"),
+    Mutant("bus register depth", "stepped/instruction_bus.py", "Fifo(clock, bus.hop_cycles + 1)", "Fifo(clock, bus.hop_cycles + 2)"),
+    Mutant("bus hop", "stepped/instruction_bus.py", "put(delivery, hop_cycles)", "put(delivery, hop_cycles + 1)"),
+    Mutant("fences let others pass", "stepped/instruction_bus.py", "while not self._look_at_fence():", "while False:"),
+    Mutant("broadcast without the whole", "stepped/instruction_bus.py", "for _ in range(delivery.words):\n                yield BUSY\n            if copies", "for _ in range(1 if delivery.then else delivery.words):\n                yield BUSY\n            if copies"),
+    Mutant("dispatch a cycle late", "stepped/controller.py", "buffer.put(op, 1)", "buffer.put(op, 2)"),
+    Mutant("scalar fence takes all", "stepped/controller.py", "self.fences -= op.count", "self.fences = 0"),
+    Mutant("data memory rate", "stepped/infeed.py", "ceil(self._row_bytes / topology", "1 + int(self._row_bytes / topology"),
+    Mutant("infeed's turn", "stepped/infeed.py", "while self.passed < op.turn:", "while self.passed + 1 < op.turn:"),
+    Mutant("forwarding depth", "stepped/infeed.py", "FORWARDED_ROWS = 2", "FORWARDED_ROWS = 1"),
+    Mutant("host queue", "stepped/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 7"),
+    Mutant("host latency", "stepped/host.py", "self._clock.cycle + self._latency_cycles", "self._clock.cycle + self._latency_cycles - 1"),
+    Mutant("narrow to wide buffers", "stepped/narrow_to_wide.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 1"),
+    Mutant("wide to narrow buffers", "stepped/wide_to_narrow.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3"),
+    Mutant("mesh credits", "stepped/mesh_link.py", "< self._mesh.credits", "<= self._mesh.credits"),
+    Mutant("mesh hop", "stepped/mesh_link.py", "+ self._mesh.hop_cycles, word", "+ self._mesh.hop_cycles + 1, word"),
+    Mutant("fill words", "stepped/mesh_in.py", "FILL_WORDS = 2", "FILL_WORDS = 1"),
+    Mutant("priority of DMAs", "stepped/tile.py", "to_wide,\n            to_narrow,\n            self.tensor", "to_narrow,\n            to_wide,\n            self.tensor"),
+    Mutant("tensor control first", "stepped/tile.py", "to_wide,\n            to_narrow,\n            self.tensor", "self.tensor,\n            to_wide,\n            to_narrow"),
+    Mutant("mesh out before mesh in", "stepped/tile.py", "*self.mesh_in.values(),\n            *self.mesh_out.values(),\n            to_wide", "*self.mesh_out.values(),\n            *self.mesh_in.values(),\n            to_wide"),
+    Mutant("ring producer last", "stepped/tile.py", "self.producer.claim()\n        for engine in self.by_priority:\n            engine.arbitrate()", "for engine in self.by_priority:\n            engine.arbitrate()\n        self.producer.claim()"),
+    Mutant("two wide ports", "stepped/memory.py", "Port(topology.wide_memory.ports)", "Port(2)"),
+    Mutant("output FIFO depth", "stepped/tensor_control.py", ">= self.tile.topology.tile.output_fifo_groups", "> self.tile.topology.tile.output_fifo_groups"),
+    Mutant("no interlock", "stepped/tensor_control.py", "return HAZARD if any(", "return '' if any("),
+    Mutant("extra reads share a cycle", "stepped/tensor_control.py", "if group.extras or (self._extra and not memories.wide_port.free):", "if group.extras:"),
+    Mutant("parameters stay", "stepped/activation_unit.py", "PARAMETER_ROWS = 3", "PARAMETER_ROWS = 2"),
+    Mutant("multiplier latency", "stepped/engine.py", "if self._fill_cycles:\n", "if self._fill_cycles > 1:\n"),
+    Mutant("shared queue in disorder", "stepped/ring_queue.py", "and self.other.op is None", "and True"),
+    Mutant("classifier rate", "stepped/classifier.py", "op.elements * self._topology", "op.rows * self._topology"),
+    Mutant("ring commits last", "stepped/ring_consumer.py", "self.memories.wide_port.take()\n        self._row = row", "self._row = row"),
+    Mutant("forwarding depth (event)", "units/infeed.py", "FORWARDED_ROWS = 2", "FORWARDED_ROWS = 3"),
+    Mutant("host queue (event)", "units/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9"),
+    Mutant("row buffers (event)", "units/narrow_to_wide.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3"),
+    Mutant("priority of DMAs (event)", "units/memories.py", "NARROW_TO_WIDE = 10\n    WIDE_TO_NARROW = 11", "NARROW_TO_WIDE = 11\n    WIDE_TO_NARROW = 10"),
+    Mutant("partial sums first (event)", "units/memories.py", "SUM_WRITE = 12\n    SUM_READ = 13\n    WEIGHT_READ = 14", "SUM_WRITE = 14\n    SUM_READ = 13\n    WEIGHT_READ = 12"),
+    Mutant("ring credits (event)", "units/ring.py", "self._places = topology.ring.hop_cycles + 1", "self._places = topology.ring.hop_cycles + 2"),
+    Mutant("ring credit early (event)", "units/ring.py", "self._freed.append(self._clock.cycle + 1)", "self._freed.append(self._clock.cycle)"),
+    Mutant("bus depth (event)", "units/instruction_bus.py", "Fifo(clock, hop_cycles + 1)", "Fifo(clock, hop_cycles)"),
+    Mutant("multiplier latency (event)", "units/ttu.py", "return self.tile.multiplier_cycles if", "return self.tile.multiplier_cycles + 1 if"),
+    Mutant("classifier rate (event)", "units/classifier.py", "op.elements * self._cycles_per_element", "(op.elements + 1) * self._cycles_per_element"),
+)
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGALRM, _give_up)
+    for each in MUTANTS:
+        if not each.numbers:
+            told = list(islice(_search(each, range(FIRST)), 3))
+            sys.stdout.write(f"{each.name}: {told}\n")
+            sys.stdout.flush()

@@ -1,0 +1,154 @@
+"""Laws that hold for any program on any chip, on random ones and on random networks."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+import tilesim
+from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.test_determinism import disorder
+from tilesim.errors import ProgramError, RunError
+from tilesim.run import Run
+from tilesim.tiled.isa.accesses import mesh_words
+from tilesim.tiled.isa.instructions import WORD_BYTES, Classify, Infeed, Instruction, MeshOut, RingProduce
+from tilesim.tiled.isa.nests import iterations
+from tilesim.tiled.isa.program import Program
+from tilesim.tiled.simulate import simulate
+from tilesim.tiled.topology import Topology
+
+ROOT = Path(__file__).parents[2]
+FIRST = 7000
+HASHES = """
+from tests.tiled.test_laws import hashes
+print(hashes())
+"""
+
+
+def runs(count: int, serial: bool = False, trace: bool = False) -> Iterator[tuple[Program, Run]]:
+    """Those of so many random programs that come to their end."""
+    for number in range(FIRST, FIRST + count):
+        program = random_program(number, serial)
+        try:
+            yield program, simulate(program, inputs_of(program), trace=trace)
+        except (ProgramError, RunError):
+            continue
+
+
+# ---- every cycle and every byte is somewhere ---------------------------------------------------------------------
+
+
+def test_busy_stalls_and_idle_are_the_run() -> None:
+    for program, run in runs(60):
+        for unit in (*run.statistics["units"], *run.statistics["links"]):
+            total = unit["busy_cycles"] + sum(unit["stall_cycles"].values()) + unit["idle_cycles"]
+            assert total == run.cycles, (program.name, unit)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Rows that a program puts on the ring, and how many links each passes."""
+
+    rows: int
+    links: int
+
+
+def sent(op: Instruction, tiles: int) -> Iterator[Sent]:
+    """What an instruction of the run puts on the ring, if rows stop where their consumers wait."""
+    if isinstance(op, Infeed):
+        yield from (Sent(op.rows, links(0, op.to << k, tiles)) for k in range(op.transfers))
+    elif isinstance(op, RingProduce):
+        yield Sent(iterations(op.read.nest), links(op.tiles.bit_length(), op.to, tiles))
+    elif isinstance(op, Classify):
+        yield Sent(op.rows if not op.elements_per_sender else 0, 1)
+
+
+def links(master: int, to: int, tiles: int) -> int:
+    """From a node to the last stop in a bitmap."""
+    nodes = tiles + 3
+    return max((bit + 1 - master) % nodes for bit in range(tiles + 2) if to >> bit & 1)
+
+
+def mesh_bytes(program: Program, kind: type = MeshOut) -> int:
+    words = sum(
+        mesh_words(op, program.topology) * op.tiles.bit_count()
+        for op in program.run
+        if isinstance(op, kind) and getattr(op, "fill", None) is None
+    )
+    return words * program.topology.narrow_memory.word_bytes
+
+
+def test_bytes_in_are_bytes_out_on_every_bus() -> None:
+    """What the instructions say enters a bus, enters it, is carried over as many links as its way has, and arrives."""
+    ended = floating = 0
+    for program, run in runs(120):
+        moved, row_bytes = run.statistics["bytes"], program.topology.wide_memory.row_bytes
+        rows = [each for op in program.run for each in sent(op, program.topology.tiles)]
+        carried = sum(each.rows * each.links for each in rows) * row_bytes
+        assert moved["ring"]["entered"] == sum(each.rows for each in rows) * row_bytes
+        assert moved["ring"]["carried"] >= carried
+        circulates = program.topology.ring.no_consumer == "circulate"
+        floating += moved["ring"]["carried"] > carried
+        assert moved["ring"]["carried"] == carried or circulates
+        assert moved["ring"]["carried"] == sum(
+            unit["bytes"] for unit in run.statistics["links"] if ".ring." in unit["track"]
+        )
+        assert moved["mesh"]["entered"] == moved["mesh"]["carried"] == mesh_bytes(program)
+        issued = sum(getattr(op, "words", 0) for op in program.run) * WORD_BYTES
+        assert moved["instruction_bus"]["entered"] == issued
+        host_rows = sum(tensor.rows for tensor in (*program.inputs, *program.outputs))
+        assert moved["host"]["entered"] == moved["host"]["carried"] == host_rows * row_bytes
+        ended += 1
+    assert ended > 90
+    assert floating, "some rows must go round the ring"
+
+
+# ---- a better chip is not slower ---------------------------------------------------------------------------------
+
+BETTER: dict[str, tuple[int, ...]] = {
+    "host.bytes_per_cycle": (1, 2, 4, 8, 64),
+    "host.latency_cycles": (9, 3, 1, 0),
+    "data_memory.bytes_per_cycle": (1, 4, 8, 64),
+    "instruction_bus.width_bytes": (1, 8, 16, 64),
+    "instruction_bus.hop_cycles": (4, 2, 1),
+    "instruction_bus.buffer_depth": (1, 2, 3, 8),
+    "ring.hop_cycles": (4, 2, 1),
+    "mesh.hop_cycles": (4, 2, 1),
+    "mesh.credits": (1, 2, 3, 8),
+    "wide_memory.ports": (1, 2),
+    "tile.output_fifo_groups": (1, 2, 3, 8),
+    "tile.multiplier_cycles": (4, 2, 0),
+    "classifier.cycles_per_element": (3, 2, 1),
+}
+"""Values of a key, each better than the one before: more bandwidth, ports, depth or credits, or less latency."""
+
+
+def changed(topology: Topology, key: str, value: int) -> Topology:
+    tree, (section, name) = topology.model_dump(), key.split(".")
+    tree[section][name] = value
+    return Topology.model_validate(tree)
+
+
+def cycles(program: Program, key: str) -> list[int]:
+    """Those of a program with all values of a key; none if it does not end with some."""
+    found = []
+    for value in BETTER[key]:
+        subject = replace(program, topology=changed(program.topology, key, value))
+        try:
+            found.append(simulate(subject, inputs_of(subject)).cycles)
+        except RunError:
+            return []
+    return found
+
+
+def not_slower(found: list[int]) -> bool:
+    return found == sorted(found, reverse=True)

@@ -1,0 +1,33 @@
+"""The comparison of both models notices every small error of timing that somebody might make in one of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tiled.mutants import MUTANTS, Mutant, at_large, tells
+from tilesim.tiled import verify
+
+LEAST, LEAST_STEPPED = 30, 20
+
+
+def test_there_are_enough_of_either_kind() -> None:
+    stepped = sum(mutant.steps for mutant in MUTANTS)
+    assert len(MUTANTS) >= LEAST
+    assert LEAST_STEPPED <= stepped < len(MUTANTS)
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_is_caught(mutant: Mutant) -> None:
+    """By a program on which the models, as they should be, agree."""
+    plain = verify.simulate, verify.stepped
+    with at_large(mutant):
+        assert (verify.simulate, verify.stepped) != plain
+        assert any(tells(number) for number in mutant.numbers)
+    assert (verify.simulate, verify.stepped) == plain
+    assert not any(tells(number) for number in mutant.numbers)
+
+
+def test_a_mutant_whose_code_has_changed_is_no_mutant() -> None:
+    with pytest.raises(LookupError, match=r"ghost: units/ring.py must have once, not 0 times: 'gone'"):
+        Mutant("ghost", "units/ring.py", "gone", "here").source()
