@@ -9,12 +9,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from random import Random
-from typing import Any
 
 import pytest
 
-import tilesim
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.test_determinism import disorder
 from tilesim.errors import ProgramError, RunError
@@ -152,6 +149,50 @@ def cycles(program: Program, key: str) -> list[int]:
 
 def not_slower(found: list[int]) -> bool:
     return found == sorted(found, reverse=True)
+
+
+def tried(count: int, serial: bool) -> Iterator[tuple[str, str, list[int]]]:
+    """Random programs, each with all values of a key of its own: its name, the key and the cycles."""
+    for number in range(FIRST, FIRST + count):
+        program, key = random_program(number, serial), sorted(BETTER)[number % len(BETTER)]
+        try:
+            found = cycles(program, key)
+        except ProgramError:
+            continue
+        if found:
+            yield program.name, key, found
+
+
+def test_a_better_chip_is_never_slower_where_one_thing_happens_at_a_time() -> None:
+    """In these programs a fence stands behind each step: an instruction, both ends of a transfer, or a few that share
+    the ring. So nobody finds a port or a link taken that was free on a worse chip.
+    """
+    found = list(tried(65, serial=True))
+    assert len(found) > 50
+    assert all(not_slower(each) for _, _, each in found), [each for each in found if not not_slower(each[2])]
+    assert sum(each[0] > each[-1] for _, _, each in found) > len(found) / 3, "most keys must matter to some"
+
+
+ANOMALIES = {
+    "instruction_bus.width_bytes": (7006, [1251, 173, 114, 116]),
+    "instruction_bus.buffer_depth": (7046, [83, 84, 84, 84]),
+    "tile.multiplier_cycles": (7048, [39, 35, 36]),
+}
+"""Programs that a better chip makes slower. Instructions arrive, or addresses come, sooner; so one with a higher
+priority at a port begins sooner, and takes accesses of another one that ends the run, which on the worse chip had gone
+before it. With nothing else at work (the law above) this can't be.
+"""
+
+
+@pytest.mark.parametrize("key", ANOMALIES)
+def test_priorities_may_make_a_better_chip_slower(key: str) -> None:
+    number, expected = ANOMALIES[key]
+    assert cycles(random_program(number), key) == expected
+
+
+def test_it_is_hardly_ever_much_slower() -> None:
+    for name, key, found in tried(40, serial=False):
+        assert all(later <= 1.05 * found[0] + 2 for later in found), (name, key, found)
 
 
 # ---- the same program takes the same cycles ----------------------------------------------------------------------
