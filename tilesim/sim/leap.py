@@ -38,18 +38,18 @@ class Totals:
     """Reads and writes of all groups before each: what a leap counts with.
 
     ``apart`` as in :class:`~tilesim.sim.pipe.Costs`. A leap does not go beyond the groups in ``breaks``, a backlog not
-    beyond those in ``hazards``, which wait longer than for a place in the queue, ``depth`` groups long.
+    beyond those that wait longer than for a place in the queue.
     """
 
-    def __init__(self, extras: Counts, issues: Counts, writes: Counts, apart: Counts | None, depth: int) -> None:
+    def __init__(self, extras: Counts, issues: Counts, writes: Counts, apart: Counts | None) -> None:
         reads = extras + issues
-        self.reads, self.extras, self.writes = (np.r_[0, np.cumsum(column)] for column in (reads, extras, writes))
+        self.reads, self.extras, self.writes = _before(reads), _before(extras), _before(writes)
         self.upto: list[int] = self.reads.tolist()
         broken = reads[1:] < writes[:-1]
         if apart is not None:
             broken |= apart[1:] < 2
         self.breaks: list[int] = (np.flatnonzero(broken) + 1).tolist()
-        self.hazards: list[int] = [] if apart is None else np.flatnonzero(apart < depth).tolist()
+        self.apart = apart
         self.with_extras = np.flatnonzero(extras)
 
     def end(self, group: int) -> int:
@@ -83,6 +83,13 @@ class Totals:
         if not writes and written + 1 < len(self.upto):
             writes = int(self.writes[written + 1] - self.writes[written])
         return Place(read, written, extras, issues, writes)
+
+
+def _before(column: Counts) -> Counts:
+    """The sums of all before each, and of all."""
+    sums = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(column, out=sums[1:])
+    return sums
 
 
 class Leap(NamedTuple):
