@@ -176,19 +176,23 @@ class Window:
     """What others take from ``start`` on, in arrays; a free slot's number is its cycle less what was taken before."""
 
     def __init__(self, others: Intervals | None, start: int, until: int) -> None:
-        spans = np.array(list(others.between(start, until)) if others else [], np.int64).reshape(-1, 2)
-        self.starts, self.ends = spans[:, 0], spans[:, 1]
-        self.before = np.r_[0, np.cumsum(self.ends - self.starts)]
+        starts, ends = others.between(start, until) if others else ([], [])
+        self.starts, self.ends = np.array(starts, np.int64), np.array(ends, np.int64)
+        self.before = _before(self.ends - self.starts)
         self.slots = self.starts - self.before[:-1]
 
     def cycles(self, slots: Counts) -> Counts:
         """The cycle of each free slot."""
+        if not len(self.starts):
+            return slots
         found: Counts = slots + self.before[np.searchsorted(self.slots, slots, "right")]
         return found
 
     def slots_before(self, cycles: Counts) -> Counts:
         """The number of the first free slot from each cycle on."""
+        if not len(self.starts):
+            return cycles
         k = np.searchsorted(self.starts, cycles, "right")
-        inside = np.maximum(np.r_[0, self.ends][k] - cycles, 0)
+        inside = np.where(k > 0, np.maximum(self.ends[k - 1] - cycles, 0), 0)
         found: Counts = cycles - self.before[k] + inside
         return found
