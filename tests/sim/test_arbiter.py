@@ -265,6 +265,13 @@ def test_links_give_way_to_each_other_in_a_circle_as_the_toys_do(scene: Scene) -
     assert real_run(scene) == toy_run(scene)
 
 
+def test_a_flag_that_holds_nothing_leaves_a_full_queue_as_it_is() -> None:
+    """Its loop begins after the last group."""
+    op = Op(0, [(0, 1, 3), (0, 1, 3), (0, 1, 3), (0, 1, 1)], 2, ((5, 4), (0, 0)))
+    scene = Scene({"tensor 0": [op]}, producer=frozenset({0}))
+    assert real_run(scene) == toy_run(scene)
+
+
 def test_a_change_plans_only_what_depends_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A link into tile 1 makes way for nobody there, but the fill has to make way for it; that in tile 2 has not."""
     planned: list[Pipe] = []

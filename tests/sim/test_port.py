@@ -122,7 +122,7 @@ def test_more_of_the_same_is_not_another_thing() -> None:
     others.extend([8, 11])
     assert told.replace(2, others) is Change.MORE
     assert told.replace(2, others) is Change.NONE
-    assert list(told.between(4, 8)) == [(4, 5), (7, 8)]
+    assert told.between(4, 8) == ([4, 7], [5, 8])
     others.cut(8)
     assert told.replace(2, others) is Change.OTHER
 

@@ -30,12 +30,13 @@ class _Client:
 class Arbiter:
     """Keeps the pipes of all memory ports in step.
 
-    A change in cycle t (a pipe starts, a flag holds or releases one, a single access takes a port) makes pipes stale:
-    those that it is about, and those of lower rank at a port where the accesses from t on are others than was said (a
-    single access only delays those that tell nobody what they do: they are planned when their time has come). In the
-    settle phase of t stale pipes advance to t and are planned anew, until none is stale. Whatever the order in
-    which they are taken, the end is the same, since what happens in a cycle depends on earlier cycles and, at each
-    port, on higher ranks only; taking the highest ranks first only saves work.
+    A change in cycle t (a pipe starts, a flag holds or releases one, single accesses are announced or revoked) makes
+    pipes stale: those that it is about, and those of lower rank at a port where the accesses from t on are others than
+    was said (if there are only more of them, they delay those that tell nobody what they do: these are planned when
+    their time has come). Data move when somebody hears of the groups that they belong to. In the settle phase of t
+    stale pipes advance to t and are planned anew, until none is stale. Whatever the order in which they are taken, the
+    end is the same, since what happens in a cycle depends on earlier cycles and, at each port, on higher ranks only;
+    taking the highest ranks first only saves work.
     """
 
     def __init__(self, clock: Clock) -> None:

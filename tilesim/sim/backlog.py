@@ -7,7 +7,6 @@ last have taken their cycles. Reading starts there, and waits for a place in the
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -44,8 +43,9 @@ def backlog(
 ) -> Backlog | None:
     """Write on from ``start`` until at most group ``last`` has been read or cycle ``until`` has come."""
     read, written = origin.read, origin.written
-    blocked = bisect_left(totals.hazards, read)
-    last = min(last, totals.hazards[blocked]) if blocked < len(totals.hazards) else last
+    if totals.apart is not None:
+        hazards = totals.apart[read:last] < read - written
+        last = read + int(hazards.argmax()) if hazards.any() else last
     if last <= read:
         return None
     ends = totals.writes[written + 1 : written + 2 + last - read] + (start + origin.writes - totals.writes[written + 1])

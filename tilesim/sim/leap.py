@@ -38,18 +38,18 @@ class Totals:
     """Reads and writes of all groups before each: what a leap counts with.
 
     ``apart`` as in :class:`~tilesim.sim.pipe.Costs`. A leap does not go beyond the groups in ``breaks``, a backlog not
-    beyond those in ``hazards``, which wait longer than for a place in the queue, ``depth`` groups long.
+    beyond those that wait longer than for a place in the queue.
     """
 
-    def __init__(self, extras: Counts, issues: Counts, writes: Counts, apart: Counts | None, depth: int) -> None:
+    def __init__(self, extras: Counts, issues: Counts, writes: Counts, apart: Counts | None) -> None:
         reads = extras + issues
-        self.reads, self.extras, self.writes = (np.r_[0, np.cumsum(column)] for column in (reads, extras, writes))
+        self.reads, self.extras, self.writes = _before(reads), _before(extras), _before(writes)
         self.upto: list[int] = self.reads.tolist()
         broken = reads[1:] < writes[:-1]
         if apart is not None:
             broken |= apart[1:] < 2
         self.breaks: list[int] = (np.flatnonzero(broken) + 1).tolist()
-        self.hazards: list[int] = [] if apart is None else np.flatnonzero(apart < depth).tolist()
+        self.apart = apart
         self.with_extras = np.flatnonzero(extras)
 
     def end(self, group: int) -> int:
@@ -83,6 +83,13 @@ class Totals:
         if not writes and written + 1 < len(self.upto):
             writes = int(self.writes[written + 1] - self.writes[written])
         return Place(read, written, extras, issues, writes)
+
+
+def _before(column: Counts) -> Counts:
+    """The sums of all before each, and of all."""
+    sums = np.zeros(len(column) + 1, np.int64)
+    np.cumsum(column, out=sums[1:])
+    return sums
 
 
 class Leap(NamedTuple):
@@ -169,19 +176,23 @@ class Window:
     """What others take from ``start`` on, in arrays; a free slot's number is its cycle less what was taken before."""
 
     def __init__(self, others: Intervals | None, start: int, until: int) -> None:
-        spans = np.array(list(others.between(start, until)) if others else [], np.int64).reshape(-1, 2)
-        self.starts, self.ends = spans[:, 0], spans[:, 1]
-        self.before = np.r_[0, np.cumsum(self.ends - self.starts)]
+        starts, ends = others.between(start, until) if others else ([], [])
+        self.starts, self.ends = np.array(starts, np.int64), np.array(ends, np.int64)
+        self.before = _before(self.ends - self.starts)
         self.slots = self.starts - self.before[:-1]
 
     def cycles(self, slots: Counts) -> Counts:
         """The cycle of each free slot."""
+        if not len(self.starts):
+            return slots
         found: Counts = slots + self.before[np.searchsorted(self.slots, slots, "right")]
         return found
 
     def slots_before(self, cycles: Counts) -> Counts:
         """The number of the first free slot from each cycle on."""
+        if not len(self.starts):
+            return cycles
         k = np.searchsorted(self.starts, cycles, "right")
-        inside = np.maximum(np.r_[0, self.ends][k] - cycles, 0)
+        inside = np.where(k > 0, np.maximum(self.ends[k - 1] - cycles, 0), 0)
         found: Counts = cycles - self.before[k] + inside
         return found

@@ -25,6 +25,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -74,7 +75,8 @@ class Slot(NamedTuple):
 class Costs:
     """Cycles that each group takes: ``extras`` and ``issues`` reads, ``writes`` writes, one array element a group.
 
-    ``apart``: how far before each group the last one stands that writes what it reads; None if there are none.
+    ``apart``: how far before each group the last one stands that writes what it reads; None if there are none. Pipes
+    that have the same costs share what is derived from them.
     """
 
     extras: Counts
@@ -82,10 +84,32 @@ class Costs:
     writes: Counts
     apart: Counts | None = None
 
+    @cached_property
+    def columns(self) -> tuple[list[int], list[int], list[int]]:
+        """Extras, issues and writes."""
+        return self.extras.tolist(), self.issues.tolist(), self.writes.tolist()
+
+    @cached_property
+    def distances(self) -> list[int] | None:
+        """``apart``."""
+        return None if self.apart is None else self.apart.tolist()
+
+    @cached_property
     def run_ends(self) -> list[int]:
         """Where runs of equally costly groups end."""
-        table = np.stack([self.extras, self.issues, self.writes, *([] if self.apart is None else [self.apart])])
-        return [*(np.flatnonzero((table[:, 1:] != table[:, :-1]).any(axis=0)) + 1).tolist(), table.shape[1]]
+        changes = self.issues[1:] != self.issues[:-1]
+        for column in (self.extras, self.writes, *([] if self.apart is None else [self.apart])):
+            changes |= column[1:] != column[:-1]
+        return [*(np.flatnonzero(changes) + 1).tolist(), len(self.issues)]
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether no group takes more than an access at either end."""
+        return not self.extras.any() and bool(self.issues.max() == 1 and self.writes.max() == 1)
+
+    @cached_property
+    def totals(self) -> Totals:
+        return Totals(self.extras, self.issues, self.writes, self.apart)
 
 
 class _Stretch(NamedTuple):
@@ -165,9 +189,9 @@ class Pipe:
         self.write_limit = self.groups
         self.target = self.groups
         self.slots = (*issue, write, *([] if extra is None else [extra]))
-        self._costs = tuple(column.tolist() for column in (costs.extras, costs.issues, costs.writes))
-        self._run_ends = costs.run_ends()
-        self._apart = None if costs.apart is None else costs.apart.tolist()
+        self._costs = costs.columns
+        self._run_ends = costs.run_ends
+        self._apart = costs.distances
         self._depth, self._delay = depth, delay
         self._read_every, self._write_every = read_every, write_every
         self._issue, self._extra, self._write = issue, extra, write
@@ -177,8 +201,8 @@ class Pipe:
         self._every_span = every_span
         ports = {slot.port for slot in self.slots if slot is not write}
         alone = delay == 0 and read_every == write_every == 1 and depth > 1 and write.port not in ports
-        leaps = alone and not every_span and all(port.capacity == 1 for port in ports)
-        self._totals = Totals(costs.extras, costs.issues, costs.writes, costs.apart, depth) if leaps else None
+        leaps = alone and not costs.single and not every_span and all(port.capacity == 1 for port in ports)
+        self._totals = costs.totals if leaps else None
         self._state = self._loaded(_State(cycle))
         self._planned: tuple[_State, _Log] | None = None
         self._delivered = 0
@@ -308,8 +332,12 @@ class Pipe:
 
     def _backlog_end(self, state: _State, target: int) -> int:
         """Up to which group a queue that is full now may be filled again, if the writes that are asked for allow it."""
+        if state.read == self.groups or self._depth == 1:
+            return 0
+        if self._costs[0][state.read] + self._costs[1][state.read] > self._costs[2][state.written + 1]:
+            return 0
         written = min(self.write_limit, target) - 1
-        return min(state.read + written - state.written, self.limit)
+        return min(state.read + written - state.written, self.limit, self.groups)
 
     def _alone(self, cycle: int, extras: bool) -> tuple[Intervals | None, int] | None:
         """Who is the first to take or to leave the read ports, and until when nobody else does or wants to write.
@@ -351,29 +379,33 @@ class Pipe:
 
     def _next(self, state: _State, free: _Free) -> tuple[Activity, int]:
         """What happens in the present cycle, and for how many cycles it stays like that."""
-        reads_access = state.read % self._read_every == 0
-        writes_access = state.written % self._write_every == self._write_every - 1
-        accesses = reads_access, writes_access
+        reads_access = self._read_every == 1 or state.read % self._read_every == 0
+        writes_access = self._write_every == 1 or state.written % self._write_every == self._write_every - 1
         writes_wait = self._holds_writes(state) or ("" if free.write or not writes_access else "port")
         writing = not writes_wait
         cycles = state.writes if writing else NEVER
         if state.arrivals:
             cycles = min(cycles, state.arrivals[0] - state.cycle)
+        reading = issuing = False
         reads_wait = self._holds_reads(state)
-        if reads_wait:
-            return Activity(False, False, writing, reads_wait, writes_wait, *accesses), cycles
-        claims = writing and writes_access
-        extra = free.extra - (claims and self._writes_extra_port)
-        if state.extras >= extra > 0:
-            return Activity(True, False, writing, "port", writes_wait, *accesses), min(cycles, state.extras // extra)
-        issue = not reads_access or all(
-            left > (claims and shared) for left, shared in zip(free.issue, self._writes_issue_port, strict=True)
-        )
-        if issue and (extra > 0 or not state.extras):
-            return Activity(True, True, writing, "", writes_wait, *accesses), min(cycles, state.issues)
-        if state.extras and extra > 0:
-            return Activity(True, False, writing, "port", writes_wait, *accesses), 1
-        return Activity(False, False, writing, "port", writes_wait, *accesses), cycles
+        if not reads_wait:
+            claims = writing and writes_access
+            extra = free.extra - (claims and self._writes_extra_port)
+            if state.extras >= extra > 0:
+                reading, cycles = True, min(cycles, state.extras // extra)
+            elif (extra > 0 or not state.extras) and (not reads_access or self._may_issue(free, claims)):
+                reading = issuing = True
+                cycles = min(cycles, state.issues)
+            elif state.extras and extra > 0:
+                reading, cycles = True, 1
+            reads_wait = "" if issuing else "port"
+        return Activity(reading, issuing, writing, reads_wait, writes_wait, reads_access, writes_access), cycles
+
+    def _may_issue(self, free: _Free, writing: bool) -> bool:
+        for left, shared in zip(free.issue, self._writes_issue_port, strict=True):
+            if left <= (writing and shared):
+                return False
+        return True
 
     def _holds_reads(self, state: _State) -> str:
         """What the read stage waits for, whatever its ports; nothing if it may go on."""
@@ -392,22 +424,21 @@ class Pipe:
 
     def _step(self, state: _State, activity: Activity, cycles: int, extra: int) -> bool:
         """Carry ``cycles`` cycles of ``activity`` out; True when a group has been read."""
-        done = False
+        state.cycle += cycles
         if activity.writing:
             state.writes -= cycles
             if not state.writes:
                 state.written += 1
                 if state.written < self.groups:
                     state.writes = self._costs[2][state.written]
-        state.cycle += cycles
-        if activity.reading:
-            if activity.issuing:
-                state.extras = 0
-                state.issues -= cycles
-            else:
-                claims = activity.writing and activity.write_access
-                state.extras -= min(state.extras, cycles * (extra - (claims and self._writes_extra_port)))
+        done = False
+        if activity.issuing:
+            state.extras = 0
+            state.issues -= cycles
             done = not state.issues
+        elif activity.reading:
+            claims = activity.writing and activity.write_access
+            state.extras -= min(state.extras, cycles * (extra - (claims and self._writes_extra_port)))
         if done:
             self._queue(state)
         if state.arrivals and state.arrivals[0] == state.cycle:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from enum import Enum, auto
 from itertools import accumulate, islice
 from operator import sub
@@ -81,11 +81,13 @@ class Intervals:
         k = bisect_right(self.ends, cycle)
         return [max(start, cycle) for start in self.starts[k : k + 1]] + self.starts[k + 1 :], self.ends[k:]
 
-    def between(self, cycle: int, end: int) -> Iterator[tuple[int, int]]:
-        """What lies in [cycle, end), cut to it."""
+    def between(self, cycle: int, end: int) -> _Spans:
+        """Starts and ends of what lies in [cycle, end), cut to it."""
         first, last = bisect_right(self.ends, cycle), bisect_left(self.starts, end)
-        for k in range(first, last):
-            yield max(self.starts[k], cycle), min(self.ends[k], end)
+        starts, ends = self.starts[first:last], self.ends[first:last]
+        if starts:
+            starts[0], ends[-1] = max(starts[0], cycle), min(ends[-1], end)
+        return starts, ends
 
     def cut(self, cycle: int) -> None:
         """Forget everything from ``cycle`` on."""
@@ -161,7 +163,8 @@ class Port:
         """
         free, until = self.capacity, NEVER
         for higher in self.taken[:rank]:
-            if higher.ends and higher.ends[-1] > cycle:
+            ends = higher.ends
+            if ends and ends[-1] > cycle:
                 taken, change = higher.at(cycle)
                 free -= taken
                 until = min(until, change)
