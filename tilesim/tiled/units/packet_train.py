@@ -37,6 +37,7 @@ class PacketTrain:
         self.ready: Cycles = np.full(rows, NEVER, np.int64)
         self.released = 0
         self.data: list[Bytes] = []
+        self.stale = True
         self.takers: dict[int, Cycles] = {}
         self.ahead: list[PacketTrain] = []
         self.held: list[tuple[int, int, int]] = []
@@ -75,6 +76,7 @@ class PacketTrain:
         """The next packets, (samples or 1, packets, row bytes), may be sent from ``ready`` on."""
         self.ready[self.released : self.released + len(ready)] = ready
         self.released += len(ready)
+        self.stale = True
         self.data.append(data)
 
     def rows_of(self, first: int, end: int) -> Bytes:
@@ -83,18 +85,25 @@ class PacketTrain:
             self.data = [np.concatenate(self.data, axis=1)]
         return self.data[0][:, first:end]
 
-    def plan(self) -> None:
-        """Work out ``times``."""
+    def plan(self) -> bool:
+        """Work out ``times``; whether they are others than before."""
+        self.stale = False
         self.held = []
+        before = self.times
         leaves = np.maximum.accumulate(self.ready - self._gaps) + self._gaps
-        times = leaves + self._hops
-        if self._is_clear(times):
-            self.times = times
-        else:
+        self.times = leaves + self._hops
+        if not self._is_clear():
             self.times = self._queued()
+        return not np.array_equal(before, self.times)
 
-    def _is_clear(self, times: Cycles) -> bool:
-        """Whether no packet waits anywhere."""
+    def forget(self) -> None:
+        """What was planned was planned without knowing everything."""
+        self.stale = True
+        self.times = np.full(self.times.shape, NEVER)
+
+    def _is_clear(self) -> bool:
+        """Whether no packet waits anywhere if ``times`` are those of packets that don't."""
+        times = self.times
         if any((times[place] < ready).any() for place, ready in self.takers.items()):
             return False
         return all(last < times[max(place - 1, 0), 0] for other in self.ahead for place, last in self._last(other))

@@ -137,7 +137,7 @@ class BurstStop:
                 own = np.arange(first, first + train.rows)
                 ready[(own < covered) & (ready == NEVER)] = since
                 ready[(own >= covered) & (ready == NEVER)] = 0
-                found = True
+                train.stale = found = True
         return found
 
     def _stop_at(self, row: int) -> None:
@@ -146,6 +146,7 @@ class BurstStop:
             if first + train.rows > row:
                 ready = train.takers.setdefault(position, np.zeros(train.rows, np.int64))
                 ready[max(row - first, 0) :] = NEVER
+                train.stale = True
 
     def _hand_over(self) -> None:
         post, self._post = self._post, None
@@ -215,7 +216,6 @@ class BurstRing:
         self.stops = [BurstStop(self, node, link(node)) for node in range(topology.tiles + 3)]
         self._journeys: list[Journey] = []
         self._touched: dict[int, list[BurstStop]] = {}
-        self._stale = False
 
     @property
     def busy(self) -> bool:
@@ -238,7 +238,6 @@ class BurstRing:
         journey.sent = self.clock.event()
         if begins:
             self._enter(journey)
-        self._stale = True
         self.touch()
         return journey.sent
 
@@ -265,28 +264,35 @@ class BurstRing:
             raise Unforeseen
         for other in behind:
             other.ahead.append(train)
+            other.stale = True
+        train.forget()
         self._journeys.insert(place, journey)
         for position in train.destinations:
             self._stop(train, position).expect(train, others[place:])
 
     def _arbitrate(self, _: simpy.Event) -> None:
         now = self.clock.cycle
-        touched = self._touched.pop(now)
-        while self._stale or touched:
-            if self._stale:
-                self._plan()
-                touched = [stop for stop in self.stops if stop.visits]
-            settled = [stop.settle(now) for stop in touched]
-            self._stale, touched = not all(settled), []
+        touched = set(self._touched.pop(now))
+        while True:
+            touched |= self._plan()
+            if not touched:
+                return
+            touched = {stop for stop in touched if not stop.settle(now)}
 
-    def _plan(self) -> None:
+    def _plan(self) -> set[BurstStop]:
+        """Plan the trains for which anything has changed, and those behind them; the stops at which they arrive."""
+        found: set[BurstStop] = set()
+        changed: set[PacketTrain] = set()
         for journey in self._journeys:
             train = journey.train
-            train.plan()
+            if not (train.stale or any(other in changed for other in train.ahead)) or not train.plan():
+                continue
+            changed.add(train)
             if not all(_apart(other, train) for other in train.ahead):
                 raise Unforeseen
-        for journey in self._journeys:
+            found.update(self._stop(train, place) for place in train.destinations)
             self._expect(journey)
+        return found
 
     def _expect(self, journey: Journey) -> None:
         """Wait for what comes next of a train."""
