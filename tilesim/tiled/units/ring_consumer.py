@@ -57,6 +57,7 @@ class RingConsumer(Engine[RingConsume]):
             yield self.tile.clock.timeout(1)
             self.unit.spend(BUSY, moved_bytes=0 if row is None else memories.row_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
+        self._stop.poke()  # a row that waited for its end may go past now
 
     def _receive(self, row: int) -> Work:
         """Let the stop hand over the next row."""
