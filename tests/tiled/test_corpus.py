@@ -22,7 +22,6 @@ FEW = 80
 UNSETTLED = {
     4029: "the monitor asks in the middle of a cycle whether a transfer that goes round is over: that depends on the "
     "order of events",
-    5249: "a link whose packet waits for a credit and for a consumer at once: event-driven says credit, stepped idle",
 }
 """Programs on which the models still differ, and why; to be emptied."""
 

@@ -19,6 +19,9 @@ from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring_monitor import Passage, Transfer
 
+NO_CREDIT = "a place at the next stop"
+"""What a packet waits for when its receiver here, if it has one, is ready."""
+
 
 @dataclass(frozen=True)
 class Packet:
@@ -146,8 +149,9 @@ class RingStop:
         packet = self._register[0][1]
         taken = self._taken_bit(packet)
         left = packet.header & ~taken
-        if self._obstacle(packet, taken) is not None:
-            if left and not self.credits:
+        obstacle = self._obstacle(packet, taken)
+        if obstacle is not None:
+            if obstacle == NO_CREDIT:
                 self._await_credit()
             return False
         self._register.popleft()
@@ -180,12 +184,12 @@ class RingStop:
             obstacle = self.receiver.obstacle()
             if obstacle is not None:
                 return obstacle
-        return "a place at the next stop" if packet.header & ~taken and not self.credits else None
+        return NO_CREDIT if packet.header & ~taken and not self.credits else None
 
     def _await_credit(self) -> None:
         if self.link.waiting is None:
             self.link.spend("idle")
-            self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
+            self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: NO_CREDIT)
 
     def _inject(self) -> None:
         if not self.credits:
