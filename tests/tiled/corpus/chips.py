@@ -29,7 +29,7 @@ CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
         "multiplier_cycles": (0, 1, 3),
         "strict_compare": (False, False, True),
     },
-    "classifier": {"cycles_per_element": (1, 2)},
+    "classifier": {"cycles_per_element": (1, 1, 2)},
 }
 """What a chip may have, by section and key; what stands more often is chosen more often."""
 
@@ -56,7 +56,7 @@ def random_chip(random: Random) -> Topology:
             "wide_memory": {
                 "size_bytes": WIDE_BYTES,
                 "row_bytes": row_bytes,
-                "ports": random.choice((1, 1, 2)),
+                "ports": random.choice((1, 1, 1, 2)),
                 "reserve_bytes": random.choice((0, 0, row_bytes)),
             },
             "data_memory": {"size_bytes": DATA_BYTES, **tree["data_memory"]},

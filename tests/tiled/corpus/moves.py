@@ -60,9 +60,9 @@ def wide_to_narrow(sketch: Sketch) -> None:
     sketch.post(op, Buffer("narrow", base, size, read.tiles, unit_bytes=unit_bytes(produce, sketch.row)))
 
 
-def mesh_fill(sketch: Sketch) -> None:
-    """Words that nobody sends, at any side."""
-    tiles = sketch.some(range(sketch.tiles))
+def mesh_fill(sketch: Sketch, tiles: tuple[int, ...] = ()) -> None:
+    """Words that nobody sends, at any side, in ``tiles`` or in any."""
+    tiles = tiles or sketch.some(range(sketch.tiles))
     side, fill = sketch.random.choice(list(Side)), sketch.random.randint(-128, 127)
     into = sketch.chip.mesh.destination
     each = sketch.word if into == "narrow" else sketch.row
@@ -79,7 +79,7 @@ def mesh(sketch: Sketch) -> None:
     if not sides:
         return
     side = sketch.random.choice(sides)
-    for way in (side, OPPOSITE[side]) if sketch.maybe(0.4) else (side,):
+    for way in (side, OPPOSITE[side]) if sketch.maybe(0.6) else (side,):
         _one_way(sketch, way)
 
 

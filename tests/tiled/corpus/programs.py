@@ -18,18 +18,18 @@ from tilesim.tiled.isa.fields import Engine, Loop, Nest, Reference, Traversal
 from tilesim.tiled.isa.instructions import Instruction, WideToNarrow
 from tilesim.tiled.isa.program import DataSegment, Program
 
-LENGTHS = (3, 6, 9, 12)
+LENGTHS = (2, 4, 6, 10)
 """Steps of a program, of one or a few instructions each."""
 INSIDE = {"tensorop": 6, "narrow_to_wide": 3, "wide_to_narrow": 3}
 THEMES: dict[str, dict[str, int]] = {
-    "everything": {"transfer": 4, "singles": 1, "beyond": 1, "mesh": 3, "mesh_fill": 1, "fence": 1, **INSIDE},
-    "ring": {"transfer": 7, "singles": 5, "feed": 1, "tensorop": 3, "wide_to_narrow": 1, "fence": 1},
-    "host": {"feed": 3, "beyond": 4, "transfer": 1, "tensorop": 2},
-    "mesh": {"mesh": 8, "mesh_fill": 2, "transfer": 1, "fence": 1, **INSIDE},
+    "everything": {"transfer": 4, "singles": 1, "beyond": 1, "mesh": 3, "mesh_fill": 1, "fence": 1, "jam": 1, **INSIDE},
+    "ring": {"transfer": 7, "singles": 7, "feed": 1, "jam": 1, "tensorop": 3, "wide_to_narrow": 1, "fence": 1},
+    "host": {"feed": 2, "jam": 1, "beyond": 5, "transfer": 1, "tensorop": 2},
+    "mesh": {"mesh": 10, "mesh_fill": 2, "transfer": 1, "fence": 1, **INSIDE},
     "inside": {"transfer": 1, "mesh_fill": 1, **INSIDE},
 }
 """How often each kind of step comes, by what programs are about."""
-UNRULY, LOADED, CRIPPLED = 0.15, 0.25, 0.03
+UNRULY, LOADED, CRIPPLED = 0.15, 0.15, 0.03
 """Shares of programs: those that let masters meet, that load constants first, and that lack an instruction."""
 LOADED_BYTES = 256
 """Constants that come to narrow memory."""
@@ -86,6 +86,7 @@ def _step(sketch: Sketch, ring: Ring, theme: str) -> None:
         "narrow_to_wide": partial(narrow_to_wide, sketch),
         "wide_to_narrow": partial(wide_to_narrow, sketch),
         "fence": partial(_fence, sketch),
+        "jam": partial(_jam, sketch, ring),
     }
     names, weights = zip(*THEMES[theme].items(), strict=True)
     makers[sketch.random.choices(names, weights)[0]]()
@@ -115,6 +116,15 @@ def _fence(sketch: Sketch) -> None:
     sketch.fence(tiles, idle, sketch.random.randint(0, 2), reset=idle == everything and sketch.maybe(0.7))
     if sketch.maybe(0.5):
         sketch.scalar_fence(sketch.random.randint(0, sketch.fenced))
+
+
+def _jam(sketch: Sketch, ring: Ring) -> None:
+    """Instructions for the last tile, behind a fence there that waits for rows: the instruction bus fills up."""
+    last = sketch.tiles - 1
+    ring.feed(last)
+    sketch.fence((last,), (Engine.RING_CONSUMER,), 0)
+    for _ in range(sketch.random.randint(3, 8)):
+        mesh_fill(sketch, (last,))
 
 
 def _crippled(random: Random, ops: list[Instruction]) -> list[Instruction]:

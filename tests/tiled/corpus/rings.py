@@ -49,13 +49,14 @@ class Ring:
 
     def beyond(self) -> None:
         """Rows from somewhere to the classifier or the sink."""
-        self.sketch.random.choice((self._classified, self._to_sink))(self._master())
+        self.sketch.random.choice((self._classified, self._classified, self._to_sink))(self._master())
 
-    def feed(self) -> None:
-        """Many rows from the infeed to a tile, in one or more instructions."""
-        random, taker = self.sketch.random, self.sketch.random.randrange(self.sketch.tiles)
-        for _ in range(random.choice((1, 1, 3, 5))):
-            self._to_tiles(0, (taker,), random.choice((1, 2, 12)))
+    def feed(self, taker: int | None = None) -> None:
+        """Many rows from the infeed to a tile, or to ``taker``, in one or more instructions."""
+        random = self.sketch.random
+        taker = random.randrange(self.sketch.tiles) if taker is None else taker
+        for _ in range(random.choice((1, 1, 2, 4))):
+            self._to_tiles(0, (taker,), random.choice((1, 2, 10)))
 
     def singles(self) -> None:
         """Single rows from any tile to any other, in no order: they can't lie inside one another."""
@@ -63,7 +64,7 @@ class Ring:
         if len(tiles) < 2 or sketch.chip.ring.queue == "shared":  # where takers would be in the way of masters
             return
         self.barrier()
-        ways = [tuple(sketch.random.sample(tiles, 2)) for _ in range(sketch.random.randint(3, 12))]
+        ways = [tuple(sketch.random.sample(tiles, 2)) for _ in range(sketch.random.randint(4, 16))]
         sources = [sketch.source("wide", sketch.row, (tile,)) for tile, _ in ways]
         takers = [taker for _, taker in ways]
         for tile in sorted({*takers}):
@@ -77,7 +78,7 @@ class Ring:
         if (
             self.loose
             and all(0 in self._occupied(sent.master, sent.last) for sent in self.loose)
-            and self.sketch.maybe(0.6)
+            and self.sketch.maybe(0.8)
         ):
             return 0  # which has seen them all
         return self.sketch.random.choice((0, *tiles, *tiles))
@@ -204,16 +205,16 @@ class Ring:
 
     def _classified(self, master: int) -> None:
         sketch, random = self.sketch, self.sketch.random
-        elements = random.randint(1, random.choice((1, 2, 5)) * sketch.row)
+        elements = random.randint(1, random.choice((1, 5)) * sketch.row)
         rows = -(-elements // sketch.row)
         turn = self._turn(master, self.classifier + 1, (), beyond=True)
         sketch.emit(Classify(rows=rows, elements=elements, function="softmax", scaling=SOFTMAX))
-        if sketch.maybe(0.5):
+        if sketch.maybe(0.4):
             self._outfeed(rows)
             self._send(master, 1 << self.classifier, rows, turn)
         else:
             self._send(master, 1 << self.classifier, rows, turn)
-            if sketch.maybe(0.5):  # late, so that results wait on the ring
+            if sketch.maybe(0.7):  # late, so that results wait on the ring
                 tiles = range(sketch.tiles)
                 sketch.fence(tiles, (Engine.TENSOR, Engine.WIDE_TO_NARROW), 1)
                 sketch.scalar_fence(sketch.fenced)
@@ -244,7 +245,7 @@ class Ring:
         last = last if beyond else self._last(master, list(takers))
         mine = self._occupied(master, last)
         behind = [s for s in self.loose if s.master != master and (mine & self._occupied(s.master, s.last))]
-        if not behind and self.sketch.maybe(0.9):
+        if not behind and self.sketch.maybe(0.8):
             return 0
         sees = all(master in self._occupied(sent.master, sent.last) for sent in self.loose)
         if not sees or self.sketch.maybe(0.2):

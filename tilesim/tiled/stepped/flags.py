@@ -30,6 +30,8 @@ class FlagFile:
 
     def commit(self) -> None:
         """The cycle ends."""
+        if not self._resets and not self._rises:
+            return
         for flag in self._resets:
             self.counts[flag] = 0
         for flag, increment in self._rises:

@@ -120,24 +120,30 @@ class Tile:
         return any(engine.awaited == ORDINAL for engine in self.engines.values())
 
     def request(self) -> None:
-        """The cycle begins."""
-        for engine in self.engines.values():
+        """The cycle begins. Engines that have no instruction are left out of it."""
+        self._at_work = [engine for engine in self.engines.values() if engine.unfinished]
+        for engine in self._at_work:
             engine.request()
 
     def arbitrate(self) -> None:
         """The ring has committed its rows: everybody else takes the accesses that are left."""
+        if not self._at_work:
+            return
         self.producer.claim()
         for engine in self.by_priority:
-            engine.arbitrate()
+            if engine.unfinished:
+                engine.arbitrate()
 
     def commit(self) -> None:
         """The cycle ends."""
-        for engine in self.engines.values():
+        if not self._at_work:
+            return
+        for engine in self._at_work:
             engine.commit()
         self.memories.commit()
 
     def commit_late(self) -> None:
         """The cycle has ended in the neighbours, too."""
-        for engine in self.mesh_out.values():
+        for engine in self.mesh_out.values() if self._at_work else ():
             engine.hear_of_writes()
         self.flags.commit()
