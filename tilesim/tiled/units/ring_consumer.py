@@ -14,11 +14,12 @@ from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import ByteFilter, Flag
 from tilesim.tiled.isa.instructions import RingConsume
+from tilesim.tiled.units.announcement import Announcement
+from tilesim.tiled.units.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates_by_round, stretches
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.packer import Packer, steps
 from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_bursts import Announcement, BurstStop, Taken
 
 
 class RingConsumer(Engine[RingConsume]):

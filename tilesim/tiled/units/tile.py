@@ -17,6 +17,7 @@ from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import Instruction, TileFence
 from tilesim.tiled.isa.neighbours import neighbour
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.decoder import Decoder
 from tilesim.tiled.units.engine import Engine, Surroundings
 from tilesim.tiled.units.memories import TileMemories
@@ -24,7 +25,6 @@ from tilesim.tiled.units.mesh_in import MeshInEngine
 from tilesim.tiled.units.mesh_out import MeshOutEngine
 from tilesim.tiled.units.narrow_to_wide import NarrowToWideEngine
 from tilesim.tiled.units.ring import RingStop
-from tilesim.tiled.units.ring_bursts import BurstStop
 from tilesim.tiled.units.ring_consumer import RingConsumer
 from tilesim.tiled.units.ring_producer import RingProducer
 from tilesim.tiled.units.ring_queue import RingQueue
