@@ -73,7 +73,8 @@ class RingConsumer(Engine[RingConsume]):
                 yield self.tile.clock.timeout(1)
                 self.unit.spend(BUSY, moved_bytes=moved_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
-        self._stop.poke()  # a row that waited for its end may go past now
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that waited for its end may go past now
 
     def _take(
         self, stop: BurstStop, addresses: NDArray[np.int64], held: Mapping[int, list[Gate]], rises: Mapping[int, int]
