@@ -132,4 +132,8 @@ class RingConsumer(Engine[RingConsume]):
         assert self._address is not None
         memories = self.tile.memories
         memories.wide.write_row(self._address, self._packer.packed())
-        self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+        if isinstance(self._stop, RingStop):
+            self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+        else:
+            assert self._stop.commits is not None
+            self._stop.commits.tell(np.array([self.tile.clock.cycle]))
