@@ -55,7 +55,7 @@ def requantise(
 
 
 def _double(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> NDArray[Any]:
-    if shift.size == 1 and shift[0] < 0:
+    if shift.size == 1 and -MOST_BY_ONE <= shift[0] < 0:
         return _double_by_one(accumulators, int(multiplier[0]), -int(shift[0]))
     right = np.maximum(-shift, 0).astype(np.int64)
     if (shift > 0).any():

@@ -146,9 +146,10 @@ class RingStop:
         packet = self._register[0][1]
         taken = self._taken_bit(packet)
         left = packet.header & ~taken
-        if self._obstacle(packet, taken) is not None:
-            if left and not self.credits:
-                self._await_credit()
+        if self._receiver_obstacle(taken) is not None:
+            return False
+        if left and not self.credits:
+            self._await_credit()
             return False
         self._register.popleft()
         assert self._previous is not None
@@ -176,11 +177,12 @@ class RingStop:
 
     def _obstacle(self, packet: Packet, taken: int) -> str | None:
         """Why the packet can't go on in this cycle."""
-        if taken and self.receiver is not None:
-            obstacle = self.receiver.obstacle()
-            if obstacle is not None:
-                return obstacle
-        return "a place at the next stop" if packet.header & ~taken and not self.credits else None
+        credit = "a place at the next stop" if packet.header & ~taken and not self.credits else None
+        return self._receiver_obstacle(taken) or credit
+
+    def _receiver_obstacle(self, taken: int) -> str | None:
+        """Why a packet of which the bit ``taken`` is to be taken here can't be."""
+        return self.receiver.obstacle() if taken and self.receiver is not None else None
 
     def _await_credit(self) -> None:
         if self.link.waiting is None:
