@@ -25,6 +25,9 @@ from numpy.typing import NDArray
 BLOCK_ELEMENTS = 1 << 15
 """Elements handled at once: the int64 intermediates of a block stay in the processor's cache."""
 
+MOST_BY_ONE = 62
+"""Places to the right for which there is a half in 64 bits; a program may hold any."""
+
 
 def requantise(
     rule: str, accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32]

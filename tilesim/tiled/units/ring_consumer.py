@@ -46,6 +46,8 @@ class RingConsumer(Engine[RingConsume]):
             stop.commits = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_COMMIT), tile.clock)
 
     def execute(self, op: RingConsume) -> Work:
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that wanted to go past may wait for it now
         yield from self.watch(op.wait)
         nest, memories = op.write.nest, self.tile.memories
         rises = Counter(completions(nest, op.produce))
