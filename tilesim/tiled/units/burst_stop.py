@@ -102,7 +102,7 @@ class BurstStop:
 
     def _let(self, covered: int, since: int) -> bool:
         """Rows that stood here may be taken now; whether there are any."""
-        found = False
+        found = self._first_stood(since)
         for train, first, position in self._takers():
             ready = train.takers.get(position)
             if ready is not None and (ready == NEVER).any():
@@ -111,6 +111,18 @@ class BurstStop:
                 ready[(own >= covered) & (ready == NEVER)] = 0
                 train.stale = found = True
         return found
+
+    def _first_stood(self, since: int) -> bool:
+        """Whether the next row stood here without a place at the next stop, and before ``since`` without a receiver."""
+        for train in self.visits[:1]:
+            position = train.position(self.node)
+            if position < train.reach and train.arrival(position, self._gone) < since:
+                ready = train.takers.setdefault(position, np.zeros(train.rows, np.int64))
+                if ready[self._gone] < since:
+                    ready[self._gone] = since
+                    train.stale = True
+                    return True
+        return False
 
     def _stop_at(self, row: int) -> None:
         """Nobody is there to take rows from ``row`` on."""

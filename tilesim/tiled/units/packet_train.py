@@ -62,9 +62,9 @@ class PacketTrain:
         np.maximum(asked[1:], self.leaves[:-1] + self.gap_cycles, out=asked[1:])
         return asked
 
-    def arrival(self, place: int) -> int:
-        """When the first packet stands ``place`` stops after the first one."""
-        return int(self.times[place - 1, 0]) + self._hop_cycles
+    def arrival(self, place: int, row: int = 0) -> int:
+        """When a packet stands ``place`` stops after the first one."""
+        return int(self.times[place - 1, row]) + self._hop_cycles
 
     def position(self, node: int) -> int:
         """How many stops after its master ``node`` comes."""

@@ -14,14 +14,10 @@ import simpy
 from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.announcement import Announcement
+from tilesim.tiled.units.announcement import Announcement, Unforeseen
 from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.journey import Journey
 from tilesim.tiled.units.packet_train import PacketTrain
-
-
-class Unforeseen(Exception):
-    """What comes of this only packets can tell."""
 
 
 class BurstRing:
