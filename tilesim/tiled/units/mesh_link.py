@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import simpy
 
+from tilesim.sim.late import Late
 from tilesim.sim.memory import Bytes, Places
 from tilesim.sim.pipe import Activity, Costs, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit
@@ -77,6 +78,7 @@ class Transfer:
         self._reading, self._writing = reading, link.writing
         self._from = words
         self._to: Places | None = None
+        self._late: Late | None = None
         self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
         ones = np.ones(len(self._from), np.int64)
         self.pipe = Pipe(
@@ -102,8 +104,20 @@ class Transfer:
             raise AssertionError(f"{self._link.unit.track} joins {self.pipe.groups} words to {words}")
         self.pipe.hold_writes(self._link.unit.clock.cycle, self.pipe.groups)
         self._to = accesses
+        source, target = self._reading.memory, self._writing.memory
+        self._late = Late(
+            [(source, self._from.lowest, self._from.end)], [(target, accesses.lowest, accesses.end)], self._carry
+        )
 
     def _move(self, first: int, end: int) -> None:
+        """Words have been written; they are carried over as soon as somebody looks, the last ones at once."""
+        assert self._to is not None
+        assert self._late is not None
+        self._late.add(first, end)
+        if end == self.pipe.groups:
+            self._late.settle()
+
+    def _carry(self, first: int, end: int) -> None:
         assert self._to is not None
         each = self._writing.words_per_access
         words = self._reading.memory.read(self._from.part(first, end))
