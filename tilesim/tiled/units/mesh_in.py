@@ -9,11 +9,11 @@ import numpy as np
 import simpy
 
 from tilesim.sim.memory import Places
-from tilesim.sim.pipe import Costs, Pipe
+from tilesim.sim.pipe import Pipe
 from tilesim.sim.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import MeshIn
-from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, Surroundings, Work, alike, completions, gates
 from tilesim.tiled.units.mesh_link import MeshLink, Transfer
 
 FILL_WORDS = 2
@@ -68,10 +68,9 @@ class MeshInEngine(Engine[MeshIn]):
             if len(written):
                 memory.write(written, np.full((1, len(written), written.width_bytes), fill_byte, np.uint8))
 
-        ones = np.ones(len(accesses) * each, np.int64)
         pipe = Pipe(
             self.tile.clock.cycle,
-            Costs(0 * ones, ones, ones),
+            alike(len(accesses) * each),
             FILL_WORDS,
             issue=[],
             extra=None,

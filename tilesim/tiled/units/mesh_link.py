@@ -6,13 +6,13 @@ import numpy as np
 import simpy
 
 from tilesim.sim.memory import Bytes, Places
-from tilesim.sim.pipe import Activity, Costs, Pipe
+from tilesim.sim.pipe import Activity, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.neighbours import OPPOSITE
 from tilesim.tiled.topology import Mesh
-from tilesim.tiled.units.engine import Engine
+from tilesim.tiled.units.engine import Engine, alike
 from tilesim.tiled.units.memories import WordPort
 
 
@@ -78,10 +78,9 @@ class Transfer:
         self._from = words
         self._to: Places | None = None
         self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
-        ones = np.ones(len(self._from), np.int64)
         self.pipe = Pipe(
             link.unit.clock.cycle,
-            Costs(0 * ones, ones, ones),
+            alike(len(self._from)),
             link.mesh.credits,
             issue=[reading.slot],
             extra=None,
