@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -24,9 +23,9 @@ class Fifo(Generic[Item]):
     def __init__(self, clock: Clock, depth: int) -> None:
         self._clock = clock
         self.depth = depth
-        self.items: deque[Item] = deque()
+        self.items: list[Item] = []
         self._occupied = 0
-        self._leaving: deque[int] = deque()
+        self._leaving: list[int] = []
         self._getter: simpy.Event | None = None
         self._waiting: Callable[[], None] | None = None
 
@@ -48,7 +47,7 @@ class Fifo(Generic[Item]):
         """Take a place, which is then the caller's, if there is one; else ``otherwise`` is called when there may be."""
         now = self._clock.cycle
         while self._leaving and self._leaving[0] <= now:
-            self._leaving.popleft()
+            self._leaving.pop(0)
             self._occupied -= 1
         if self._occupied < self.depth:
             self._occupied += 1
@@ -79,7 +78,7 @@ class Fifo(Generic[Item]):
         return self._take() if self.items else None
 
     def _take(self) -> Item:
-        item = self.items.popleft()
+        item = self.items.pop(0)
         self._leaving.append(self._clock.cycle + 1)
         if self._waiting is not None:
             self._tell(1)

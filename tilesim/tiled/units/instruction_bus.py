@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
 from math import ceil
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import simpy
 
@@ -19,8 +18,7 @@ Waiting = Generator[None, None, int]
 """Work that yields while it can't go on, and returns the cycle in which it could."""
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(NamedTuple):
     """An instruction on the bus: the stops that still have to copy it, and the bus words that it takes.
 
     ``then``: the stops to which the one that it is for now, which starts its broadcast, sends it.
@@ -160,7 +158,8 @@ class InstructionBus:
             copies = bool(starts & stop.mask) if starts else bool(mine)
             if mine:
                 at = yield from self._admit(stop, place, delivery.op if copies else None, at)
-            at = yield from self._forward(unit, place, delivery, delivery.header, at)
+            if mine != delivery.header:
+                at = yield from self._forward(unit, place, delivery, delivery.header, at)
             ready = at + delivery.words
             unit.add(BUSY, delivery.words, delivery.op.words * WORD_BYTES)
             if copies:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tilesim.sim.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import MeshIn
 from tilesim.tiled.units.engine import Engine, Surroundings, Work, alike, completions, gates
+from tilesim.tiled.units.memories import WordPort
 from tilesim.tiled.units.mesh_link import MeshLink, Transfer
 
 FILL_WORDS = 2
@@ -36,7 +38,11 @@ class MeshInEngine(Engine[MeshIn]):
 
     def __init__(self, tile: Surroundings, unit: Unit, side: Side) -> None:
         super().__init__(tile, unit, Flag(f"mesh_{side}_in"))
-        self._writing = tile.memories.mesh_in(side)
+        self._side = side
+
+    @cached_property
+    def _writing(self) -> WordPort:
+        return self.tile.memories.mesh_in(self._side)
 
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)

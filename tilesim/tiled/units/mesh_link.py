@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import simpy
 
@@ -37,9 +39,14 @@ class MeshLink:
         self.unit = unit
         self.mesh = mesh
         self.sender, self.receiver = sender, receiver
-        self.writing = receiver.tile.memories.mesh_in(OPPOSITE[side])
+        self._side = side
         self._offered: Transfer | None = None
         self._awaited: simpy.Event | None = None
+
+    @cached_property
+    def writing(self) -> WordPort:
+        """Where the words go."""
+        return self.receiver.tile.memories.mesh_in(OPPOSITE[self._side])
 
     def send(self, reading: WordPort, words: Places) -> Transfer:
         """The sender begins to send the ``words`` that it reads in this cycle."""
