@@ -14,7 +14,7 @@ from tilesim.sim.flags import FlagFile
 from tilesim.sim.unit import Unit
 from tilesim.tiled.isa.fields import Engine as EngineName
 from tilesim.tiled.isa.fields import Flag, Side
-from tilesim.tiled.isa.instructions import Instruction, TileFence
+from tilesim.tiled.isa.instructions import MESH_IN, MESH_OUT, Instruction, TileFence
 from tilesim.tiled.isa.neighbours import neighbour
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.decoder import Decoder
@@ -31,9 +31,6 @@ from tilesim.tiled.units.ring_queue import RingQueue
 from tilesim.tiled.units.tensor_control import TensorControl
 from tilesim.tiled.units.ttu import TraversalForm
 from tilesim.tiled.units.wide_to_narrow import WideToNarrowEngine
-
-MESH_IN = {side: EngineName(f"mesh_in_{side}") for side in Side}
-MESH_OUT = {side: EngineName(f"mesh_out_{side}") for side in Side}
 
 
 class Tile:
