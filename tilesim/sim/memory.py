@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from mmap import ACCESS_COPY, mmap
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +54,7 @@ class Memory:
         self.name = name
         self.size_bytes = size_bytes
         self.late: list[Late] = []
-        self.content: Bytes = np.zeros((samples, size_bytes), np.uint8)
+        self.content: Bytes = _zeros(samples, size_bytes)
 
     @property
     def bytes(self) -> Bytes:
@@ -131,6 +132,11 @@ class Memory:
         whole = self.size_bytes - self.size_bytes % places.unit_bytes
         data = data if whole == self.size_bytes else data[:, :whole]
         return data.view(_word_type(places.unit_bytes))
+
+
+def _zeros(samples: int, size_bytes: int) -> Bytes:
+    """Pages straight from the system: they take neither time nor space before they are used, as most never are."""
+    return np.frombuffer(mmap(-1, samples * size_bytes, access=ACCESS_COPY), np.uint8).reshape(samples, size_bytes)
 
 
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:

@@ -193,8 +193,9 @@ class Chip:
             unit.holds = everywhere
         for each in self.tiles:
             ours = {label: start + cycle for (label, tile), cycle in holds.items() if tile == each.index}
+            both = everywhere | ours
             for engine in each.engines.values():
-                engine.unit.holds = everywhere | ours
+                engine.unit.holds = both
 
     def _transfers_on_ring(self) -> Iterator[Transfer]:
         return (packet.transfer for stop in self.packet_stops for packet in stop.packets if packet.transfer is not None)

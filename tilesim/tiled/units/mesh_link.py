@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import simpy
 
 from tilesim.sim.late import Late
 from tilesim.sim.memory import Bytes, Places
-from tilesim.sim.pipe import Activity, Costs, Pipe
+from tilesim.sim.pipe import Activity, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.neighbours import OPPOSITE
 from tilesim.tiled.topology import Mesh
-from tilesim.tiled.units.engine import Engine
+from tilesim.tiled.units.engine import Engine, alike
 from tilesim.tiled.units.memories import WordPort
 
 
@@ -38,9 +40,14 @@ class MeshLink:
         self.unit = unit
         self.mesh = mesh
         self.sender, self.receiver = sender, receiver
-        self.writing = receiver.tile.memories.mesh_in(OPPOSITE[side])
+        self._side = side
         self._offered: Transfer | None = None
         self._awaited: simpy.Event | None = None
+
+    @cached_property
+    def writing(self) -> WordPort:
+        """Where the words go."""
+        return self.receiver.tile.memories.mesh_in(OPPOSITE[self._side])
 
     def send(self, reading: WordPort, words: Places) -> Transfer:
         """The sender begins to send the ``words`` that it reads in this cycle."""
@@ -80,10 +87,9 @@ class Transfer:
         self._to: Places | None = None
         self._late: Late | None = None
         self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
-        ones = np.ones(len(self._from), np.int64)
         self.pipe = Pipe(
             link.unit.clock.cycle,
-            Costs(0 * ones, ones, ones),
+            alike(len(self._from)),
             link.mesh.credits,
             issue=[reading.slot],
             extra=None,
