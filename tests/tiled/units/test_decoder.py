@@ -143,7 +143,7 @@ def test_written_groups_are_computed_when_somebody_looks(read: bool, monkeypatch
     monkeypatch.setattr(TensorControl, "compute", noted)
     bench = Bench()
     bench.randomise()
-    bench.deliver(sums(nest=nest(x=80, k=2, lane=64), produce="x"))
+    bench.deliver(sums(nest=nest(x=80, k=2, lane=64), produce="k"))
     to = line(0 if read else 0x4000, 64, 4)
     bench.deliver(WideToNarrow(tiles=1, read=line(0x70000, 1, ROW), write=to, label="row"), after=100)
     bench.clock.run()

@@ -61,14 +61,14 @@ class MeshInEngine(Engine[MeshIn]):
     def _receive(self, accesses: Places, held: Sequence[Gate]) -> Generator[simpy.Event, Any, Pipe]:
         assert self.link is not None
         arrival = self.link.transfer()
-        yield from self._pass(held, arrival)
+        yield from self._pass(list(held), arrival)
         transfer: Transfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
         transfer.receive(accesses)
         self.unit.waiting = Wait(Reason.FIFO, self.tile.clock.cycle, self.link.describe_sender)
         self.tile.arbiter.add(transfer.pipe, [self._writing.slot])
         return transfer.pipe
 
-    def _pass(self, held: Sequence[Gate], arrival: simpy.Event) -> Work:
+    def _pass(self, held: list[Gate], arrival: simpy.Event) -> Work:
         """Wait for the flags that hold the first word, until there is a sender; those that have come hold no more."""
         while held and held[0].group == 0 and not arrival.triggered:
             gate = held[0]
