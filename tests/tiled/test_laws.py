@@ -159,7 +159,7 @@ BETTER: dict[str, tuple[int, ...]] = {
 """Values of a key, each better than the one before: more bandwidth, ports, depth or credits, or less latency."""
 
 
-def changed(topology: Topology, key: str, value: int) -> Topology:
+def changed(topology: Topology, key: str, value: int | str) -> Topology:
     tree, (section, name) = topology.model_dump(), key.split(".")
     tree[section][name] = value
     return Topology.model_validate(tree)
