@@ -17,11 +17,6 @@ NUMBERS, CHUNKS = 5400, 4
 LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 100
 """Programs, and those of them in which a kind of unit waits for something: each chunk must have its share."""
 FEW = 80
-UNSETTLED = {
-    4029: "the monitor asks in the middle of a cycle whether a transfer that goes round is over: that depends on the "
-    "order of events",
-}
-"""Programs on which the models still differ, and why; to be emptied."""
 
 
 @dataclass
@@ -42,8 +37,6 @@ class Tally:
 def tally(numbers: Iterable[int]) -> Tally:
     found = Tally()
     for number in numbers:
-        if number in UNSETTLED:
-            continue
         program = random_program(number)
         inputs = inputs_of(program)
         try:

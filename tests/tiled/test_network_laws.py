@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import tilesim
 from tests.networks import Weave
 from tests.tiled.corpus.chips import random_chip
-from tests.tiled.test_laws import bytes_are_conserved, changed
+from tests.tiled.test_laws import bytes_are_conserved
 from tests.tiled.test_more_operators import multiplied, put_together, resized, table
 from tilesim.errors import CapacityError
 from tilesim.network.evaluate import evaluate
@@ -47,10 +47,12 @@ def networks(draw: Any) -> Network:
 @st.composite
 def chips(draw: Any) -> Topology:
     """Those of the random programs, as far as networks are compiled for them."""
-    chip = random_chip(Random(draw(st.integers(0, 999))))  # noqa: S311
-    word_bytes = min(chip.narrow_memory.word_bytes, chip.tile.lanes)
-    chip = changed(changed(chip, "mesh.destination", "narrow"), "ring.no_consumer", "stall")
-    return changed(changed(chip, "narrow_memory.word_bytes", word_bytes), "tile.vector_bytes", word_bytes)
+    tree = random_chip(Random(draw(st.integers(0, 999)))).model_dump()  # noqa: S311
+    word_bytes = min(tree["narrow_memory"]["word_bytes"], tree["tile"]["lanes"])
+    tree["narrow_memory"]["word_bytes"] = tree["tile"]["vector_bytes"] = word_bytes
+    tree["tile"]["inputs_per_cycle"] = min(tree["tile"]["inputs_per_cycle"], word_bytes)
+    tree["mesh"]["destination"], tree["ring"]["no_consumer"] = "narrow", "stall"
+    return Topology.model_validate(tree)
 
 
 def test_both_models_agree_on_small_networks() -> None:

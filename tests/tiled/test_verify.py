@@ -18,6 +18,7 @@ from tilesim.tiled.verify import COLLIDED, ENDED, Account, Difference, differenc
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_ad_ae")
 CHIPS = ("edge-1x1", "edge-2x2", "fig2-5x2")
+"""Of 1, 4 and 10 tiles: larger ones take the stepped model longer, though no more happens in them."""
 TAKE = "take: ring_consume tiles=0x4 write=[r:8,b:1 @0x40+r*16]"
 SEND = "m{0}: ring_produce tiles=0x{0} read=[r:4 @0x0+r*16] to=0x4"
 SAME = Account(ENDED, [np.zeros((1, 2), np.int8)], 7, 5, {"chip.a": {"busy": 3, "idle": 4}})
