@@ -264,8 +264,10 @@ MUTANTS = (
     Mutant(
         "ring producer last",
         "stepped/tile.py",
-        "self.producer.claim()\n        for engine in self.by_priority:\n            if engine.unfinished:\n                engine.arbitrate()",
-        "for engine in self.by_priority:\n            if engine.unfinished:\n                engine.arbitrate()\n        self.producer.claim()",
+        "self.producer.claim()\n        for engine in self.by_priority:\n"
+        "            if engine.unfinished:\n                engine.arbitrate()",
+        "for engine in self.by_priority:\n            if engine.unfinished:\n                engine.arbitrate()\n"
+        "        self.producer.claim()",
         (28, 112, 137),
     ),
     Mutant("two wide ports", "stepped/memory.py", "Port(topology.wide_memory.ports)", "Port(2)", (0, 2, 3)),

@@ -1,4 +1,4 @@
-"""Laws that hold for any small network on any small chip: both models agree, and every byte that enters a bus leaves it."""
+"""Laws that hold for any small network on any small chip: both models agree, and what enters a bus leaves it."""
 
 from __future__ import annotations
 
