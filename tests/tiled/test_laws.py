@@ -204,11 +204,9 @@ def test_a_better_chip_is_never_slower_where_one_thing_happens_at_a_time() -> No
 
 
 PRIORITY = "a copy with a higher priority begins sooner, and takes a tensorop's accesses that it used to come behind"
-ROUND = "a row leaves before its consumer is posted, and so goes round the whole ring"
+
 ANOMALIES = {
-    "instruction_bus.width_bytes": (7006, [1251, 173, 114, 116], PRIORITY),
-    "instruction_bus.buffer_depth": (7046, [83, 84, 84, 84], PRIORITY),
-    "tile.multiplier_cycles": (7048, [39, 35, 36], ROUND),
+    "tile.multiplier_cycles": (7398, [158, 154, 166], PRIORITY),
 }
 """Programs that a better chip makes slower, and why. With nothing else at work (the law above) this can't be."""
 
