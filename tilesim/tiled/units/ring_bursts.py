@@ -144,7 +144,7 @@ class BurstStop:
         return found
 
     def _first_stood(self, since: int) -> bool:
-        """Whether the next row stood here for want of a place at the next stop, and before ``since`` of a receiver too."""
+        """Whether the next row stood here without a place at the next stop and, before ``since``, without a receiver."""
         for train in self.visits[:1]:
             position = train.position(self.node)
             if position < train.reach and train.times[position - 1, self._gone] + self.ring.hop_cycles < since:
