@@ -110,7 +110,7 @@ class PacketTrain:
         takers = [
             ready.tolist() if (ready := self.takers.get(place)) is not None else None for place in range(self.reach + 1)
         ]
-        floor = max((last + 1 for other in self.ahead for place, last in self._last(other) if not place), default=0)
+        floor = max((self._link_free(other) for other in self.ahead), default=0)
         ready, sent = self.ready.tolist(), -self.gap_cycles
         for k in range(self.rows):
             asked = max(ready[k], sent + self.gap_cycles, 0 if k else floor)
@@ -125,6 +125,11 @@ class PacketTrain:
                 handled[place].append(at)
         places = self._hop_cycles + 1
         return np.minimum([each[places:] for each in handled], NEVER)
+
+    def _link_free(self, other: PacketTrain) -> int:
+        """When the first link is free of ``other``, which passes there or ends at the stop before it."""
+        place = other.position(self.node)
+        return int(other.times[place, -1]) + (place < other.reach) if place <= other.reach else 0
 
     def _granted(self, place: int, k: int, free: int, handled: list[list[int]]) -> int:
         """When packet ``k``, which could go on in ``free``, has a place at the next stop."""

@@ -20,9 +20,12 @@ from tilesim.sim.memory import Bytes
 from tilesim.sim.pipe import Slot
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.packet_train import NEVER, UNKNOWN, Cycles, PacketTrain
 
 Work = Generator[simpy.Event, Any, None]
+
+RING_CLIENTS = (WideRank.RING_COMMIT, WideRank.RING_PRODUCER)
 
 
 class Unforeseen(Exception):
@@ -130,7 +133,7 @@ class BurstStop:
 
     def _let(self, covered: int, since: int) -> bool:
         """Rows that stood here may be taken now; whether there are any."""
-        found = False
+        found = self._first_stood(since)
         for train, first, position in self._takers():
             ready = train.takers.get(position)
             if ready is not None and (ready == NEVER).any():
@@ -139,6 +142,17 @@ class BurstStop:
                 ready[(own >= covered) & (ready == NEVER)] = 0
                 found = True
         return found
+
+    def _first_stood(self, since: int) -> bool:
+        """Whether the next row stood here without a place at the next stop and, before ``since``, without a receiver."""
+        for train in self.visits[:1]:
+            position = train.position(self.node)
+            if position < train.reach and train.times[position - 1, self._gone] + self.ring.hop_cycles < since:
+                ready = train.takers.setdefault(position, np.zeros(train.rows, np.int64))
+                if ready[self._gone] < since:
+                    ready[self._gone] = since
+                    return True
+        return False
 
     def _stop_at(self, row: int) -> None:
         """Nobody is there to take rows from ``row`` on."""
@@ -168,7 +182,10 @@ class BurstStop:
 
 
 class Announcement:
-    """Single accesses to come at a port, told to all below; from the present cycle on they can change."""
+    """Single accesses to come at a wide port, told to all below; from the present cycle on they can change.
+
+    A row that would be read in the cycle of a commit has to wait for it, and so have all behind it: Unforeseen.
+    """
 
     def __init__(self, arbiter: Arbiter, slot: Slot, clock: Clock) -> None:
         self._arbiter = arbiter
@@ -187,6 +204,14 @@ class Announcement:
         self._told = cycles
         if len(cycles):
             self._arbiter.announce(self._slot, cycles.tolist())
+            self._must_be_apart(now)
+
+    def _must_be_apart(self, now: int) -> None:
+        port, told = self._slot.port, {*self._told.tolist()}
+        clients = (port.taken[rank] for rank in RING_CLIENTS if rank != self._slot.rank)
+        others = [taken for taken in clients if port.capacity == 1 and taken.ends and taken.ends[-1] > now]
+        if any(not told.isdisjoint(range(*span)) for taken in others for span in zip(*taken.since(now), strict=True)):
+            raise Unforeseen
 
 
 @dataclass

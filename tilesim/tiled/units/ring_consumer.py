@@ -46,6 +46,8 @@ class RingConsumer(Engine[RingConsume]):
             stop.commits = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_COMMIT), tile.clock)
 
     def execute(self, op: RingConsume) -> Work:
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that wanted to go past may wait for it now
         yield from self.watch(op.wait)
         nest, memories = op.write.nest, self.tile.memories
         rises = Counter(completions(nest, op.produce))
@@ -73,6 +75,8 @@ class RingConsumer(Engine[RingConsume]):
                 yield self.tile.clock.timeout(1)
                 self.unit.spend(BUSY, moved_bytes=moved_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that waited for its end may go past now
 
     def _take(
         self, stop: BurstStop, addresses: NDArray[np.int64], held: Mapping[int, list[Gate]], rises: Mapping[int, int]
@@ -130,4 +134,8 @@ class RingConsumer(Engine[RingConsume]):
         assert self._address is not None
         memories = self.tile.memories
         memories.wide.write_row(self._address, self._packer.packed())
-        self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+        if isinstance(self._stop, RingStop):
+            self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+        else:
+            assert self._stop.commits is not None
+            self._stop.commits.tell(np.array([self.tile.clock.cycle]))

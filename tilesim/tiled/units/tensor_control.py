@@ -158,13 +158,16 @@ class TensorControl(Engine[TensorOp]):
 
     def _finish(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
         sums = self._mac_array.sums(op, operands, first, end)
+        lanes = operands.lanes[first:end]
         if operands.sums_out is not None:
             row = np.ascontiguousarray(sums).view(np.uint8)
-            self.tile.memories.wide.write_words(operands.sums_out.groups[first:end], row)
+            for count in np.unique(lanes):
+                chosen = np.flatnonzero(lanes == count)
+                at = operands.sums_out.groups[first:end][chosen]
+                self.tile.memories.wide.write_words(at, row[:, chosen, : 4 * count])
             return
         assert operands.output is not None
         data = self._activation.finish(op, operands, sums, first, end)
-        lanes = operands.lanes[first:end]
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
             self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count])
