@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
+from tilesim.compiled import wanted
 from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
 from tilesim.sim.port import Port
 
@@ -35,6 +36,7 @@ class Rig:
     apart: list[int] = field(default_factory=list)
     every: tuple[int, int] = (1, 1)
     every_span: bool = False
+    flat: bool = False
 
     def __post_init__(self) -> None:
         self.ports = {name: Port(name, self.capacity, 5) for name in RANKS}
@@ -61,6 +63,7 @@ class Rig:
             read_every=self.every[0],
             write_every=self.every[1],
             every_span=self.every_span,
+            flat=self.flat,
         )
         self.slots = [slot for slot in self.pipe.slots if slot.rank != EXTRA_RANK]
 
@@ -114,6 +117,7 @@ RIGS = st.builds(
     apart=st.just([]) | APART | st.integers(1, 4).map(lambda far: [far] * MOST_GROUPS),
     every=st.sampled_from([(1, 1), (1, 1), (1, 4), (2, 1), (2, 4)]),
     every_span=st.booleans(),
+    flat=st.booleans() if wanted() else st.just(False),
 )
 
 
