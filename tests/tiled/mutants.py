@@ -315,9 +315,9 @@ MUTANTS = (
     ),
     Mutant(
         "ring credits (event)",
-        "units/ring.py",
-        "self._places = topology.ring.hop_cycles + 1",
-        "self._places = topology.ring.hop_cycles + 2",
+        "units/packet_train.py",
+        "at = handled[place + 1][k] + 1",
+        "at = handled[place + 1][k]",
         (13, 15, 32),
     ),
     Mutant(
@@ -330,8 +330,8 @@ MUTANTS = (
     Mutant(
         "bus depth (event)",
         "units/instruction_bus.py",
-        "Fifo(clock, hop_cycles + 1)",
-        "Fifo(clock, hop_cycles)",
+        "[0] * (hop_cycles + 1)",
+        "[0] * hop_cycles",
         (2, 8, 10),
     ),
     Mutant(

@@ -23,7 +23,7 @@ FIXED_ADD = (3, MANTISSA, 0, -4, MANTISSA, 1, 5, MANTISSA, -10)
 SCALINGS: dict[Operation, dict[str, tuple[int, ...]]] = {
     Operation.SUM: {"double": (MANTISSA, SHIFT), "single": (MANTISSA, SHIFT), "float": (HALF, 0), "divide": (5, 0)},
     Operation.AVERAGE: {"real": (1, HALF, 4, ONE, -3)},
-    Operation.ADD: {"double": FIXED_ADD, "float": (HALF, ONE, HALF, 2)},
+    Operation.ADD: {"double": FIXED_ADD, "float": (HALF, ONE, HALF)},
     Operation.MULTIPLY: {"double": (1, 2, 3, MANTISSA, SHIFT), "float": (1, 2, 3, HALF, 0)},
 }
 WEIGHED = (Operation.CONVOLUTION, Operation.DEPTHWISE)
