@@ -122,3 +122,15 @@ def test_what_is_not_known_to_be_exact_is_refused(
     rule: str, bound: int, offset: int, multiplier: int, shift: int, zero_point: int, clamp: tuple[int, int]
 ) -> None:
     assert prepared(rule, bound, offset, multiplier, shift, zero_point, clamp) is None
+
+
+@pytest.mark.parametrize("rule", ["double", "single", "float"])
+def test_a_part_scales_its_columns_as_the_whole_does(rule: str) -> None:
+    random = np.random.default_rng(1)
+    sums = random.integers(-1 << 12, 1 << 12, (7, 6)).astype(np.float32)
+    multiplier = float_bits(random.random(6) / 50) if rule == "float" else np.full(6, 3 << 29, np.int32)
+    scale = scaler(
+        rule, 1 << 12, random.integers(-99, 99, 6), multiplier, np.arange(-6, 0, dtype=np.int32), 3, (-99, 99)
+    )
+    assert scale is not None
+    assert np.array_equal(scale.part(2, 5)(sums[:, 2:5]), scale(sums)[:, 2:5])

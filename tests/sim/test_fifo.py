@@ -56,3 +56,29 @@ def test_a_place_that_was_given_is_kept() -> None:
     assert not fifo.room().triggered
     fifo.put("late")
     assert fifo.get().value == "late"
+
+
+def test_who_asks_for_a_place_too_early_is_called_when_one_is_free() -> None:
+    clock, called = Clock(), []
+    fifo: Fifo[str] = Fifo(clock, 1)
+    assert fifo.claim(lambda: called.append(-1))
+    fifo.put("first")
+    clock.run(until=3)
+    assert fifo.get_now() == "first"
+    assert fifo.get_now() is None
+    assert not fifo.claim(lambda: called.append(clock.cycle))
+    clock.run()
+    assert called == [4]
+    assert fifo.claim(lambda: None)
+
+
+def test_nothing_happens_when_a_place_is_free_that_nobody_waits_for() -> None:
+    clock = Clock()
+    fifo: Fifo[int] = Fifo(clock, 2)
+    for item in range(2):
+        assert fifo.claim(lambda: None)
+        fifo.put(item)
+    assert (fifo.get_now(), fifo.get_now(), clock.peek()) == (0, 1, float("inf"))
+    assert not fifo.claim(lambda: None)
+    clock.run(until=1)
+    assert fifo.claim(lambda: None)

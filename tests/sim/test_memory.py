@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.errors import AccessError
-from tilesim.sim.memory import Memory
+from tilesim.sim.memory import Memory, Places
 
 SIZE = 96
 WIDTHS = st.sampled_from([1, 2, 3, 4, 6, 8, 12, 16, 32, 40])
@@ -71,3 +71,24 @@ def test_a_row_is_copied_out_and_written_in_one_piece() -> None:
             memory.row(address, 4)
         with pytest.raises(AccessError, match="test has bytes 0 to 15"):
             memory.write_row(address, row)
+
+
+@given(accesses(), st.integers(1, 2), st.data())
+def test_places_are_worked_out_once_for_any_part_of_them(
+    access: tuple[int, list[int]], samples: int, data: st.DataObject
+) -> None:
+    width, addresses = access
+    first = data.draw(st.integers(0, len(addresses)))
+    end = data.draw(st.integers(first, len(addresses)))
+    memory = Memory("m", SIZE, samples)
+    memory.bytes[:] = np.random.default_rng(0).integers(0, 256, memory.bytes.shape)
+    part = Places(np.array(addresses), width).part(first, end)
+    assert len(part) == end - first
+    expected = [memory.bytes[:, a : a + width].copy() for a in addresses[first:end]]
+    assert np.array_equal(memory.read(part), np.reshape(expected, (end - first, samples, width)).swapaxes(0, 1))
+    words = np.arange(samples * (end - first) * width).astype(np.uint8).reshape(samples, end - first, width)
+    copy = memory.bytes.copy()
+    for place, address in enumerate(addresses[first:end]):
+        copy[:, address : address + width] = words[:, place]
+    memory.write(part, words)
+    assert np.array_equal(memory.bytes, copy)

@@ -228,7 +228,6 @@ MUTANTS = (
         "while self.passed + 1 < op.turn:",
         (17, 63, 91),
     ),
-    Mutant("forwarding depth", "stepped/infeed.py", "FORWARDED_ROWS = 2", "FORWARDED_ROWS = 1", (1491, 1671)),
     Mutant("host queue", "stepped/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 7", (13, 51, 57)),
     Mutant(
         "host latency",

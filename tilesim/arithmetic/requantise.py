@@ -25,6 +25,9 @@ from numpy.typing import NDArray
 BLOCK_ELEMENTS = 1 << 15
 """Elements handled at once: the int64 intermediates of a block stay in the processor's cache."""
 
+MOST_BY_ONE = 62
+"""Places to the right for which there is a half in 64 bits; a program may hold any."""
+
 
 def requantise(
     rule: str, accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32]
@@ -55,7 +58,7 @@ def requantise(
 
 
 def _double(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> NDArray[Any]:
-    if shift.size == 1 and shift[0] < 0:
+    if shift.size == 1 and -MOST_BY_ONE <= shift[0] < 0:
         return _double_by_one(accumulators, int(multiplier[0]), -int(shift[0]))
     right = np.maximum(-shift, 0).astype(np.int64)
     if (shift > 0).any():

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,20 @@ Scale = Callable[[Floats, NDArray[np.uint8]], None]
 
 @dataclass(frozen=True)
 class Scaler:
-    """Turns sums (..., n) into output bytes; ``scale`` does it for a block, into given bytes."""
+    """Turns sums (..., n) into output bytes; ``make(*terms)`` makes what does it for a block, into given bytes, of the
+    terms, (n,) or (1,) each.
+    """
 
-    scale: Scale
+    make: Callable[..., Scale]
+    terms: tuple[NDArray[Any], ...]
+
+    @cached_property
+    def scale(self) -> Scale:
+        return self.make(*self.terms)
+
+    def part(self, first: int, end: int) -> Scaler:
+        """The same for the columns ``first`` to ``end`` alone."""
+        return Scaler(self.make, tuple(term[first:end] for term in self.terms))
 
     def __call__(self, sums: Floats) -> NDArray[np.uint8]:
         """Output bytes of whole numbers held in float32 or float64, whose last axis is that of the parameters."""
@@ -112,16 +124,19 @@ def _double(
     if lowest >= 0:
         return _floor(factor, start + away, lowest, highest, zero)
 
-    def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-        steps = sums.astype(np.float64)
-        np.multiply(steps, factor, out=steps)
-        np.add(steps, start, out=steps)
-        np.add(steps, np.copysign(away, steps), out=steps)
-        steps.clip(lowest, highest, out=steps)
-        np.copyto(out, steps.astype(np.int32), casting="unsafe")
-        np.add(out, zero, out=out)
+    def make(factor: NDArray[Any], start: NDArray[Any], away: NDArray[Any]) -> Scale:
+        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
+            steps = sums.astype(np.float64)
+            np.multiply(steps, factor, out=steps)
+            np.add(steps, start, out=steps)
+            np.add(steps, np.copysign(away, steps), out=steps)
+            steps.clip(lowest, highest, out=steps)
+            np.copyto(out, steps.astype(np.int32), casting="unsafe")
+            np.add(out, zero, out=out)
 
-    return Scaler(scale)
+        return scale
+
+    return Scaler(make, (factor, start, away))
 
 
 def _single(
@@ -135,15 +150,18 @@ def _single(
 def _floor(factor: NDArray[Any], start: NDArray[Any], lowest: float, highest: float, zero: np.uint8) -> Scaler:
     """The steps below, of what the clamp leaves at 0 or more."""
 
-    def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-        steps = sums.astype(np.float64)
-        np.multiply(steps, factor, out=steps)
-        np.add(steps, start, out=steps)
-        steps.clip(lowest, highest, out=steps)
-        np.copyto(out, steps, casting="unsafe")
-        np.add(out, zero, out=out)
+    def make(factor: NDArray[Any], start: NDArray[Any]) -> Scale:
+        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
+            steps = sums.astype(np.float64)
+            np.multiply(steps, factor, out=steps)
+            np.add(steps, start, out=steps)
+            steps.clip(lowest, highest, out=steps)
+            np.copyto(out, steps, casting="unsafe")
+            np.add(out, zero, out=out)
 
-    return Scaler(scale)
+        return scale
+
+    return Scaler(make, (factor, start))
 
 
 def _real(
@@ -157,16 +175,19 @@ def _real(
     lowest, highest = np.float32(low - zero_point), np.float32(high - zero_point)
     zero = np.uint8(zero_point % 256)
 
-    def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-        steps = np.add(sums, start).astype(np.float32, copy=False)
-        with np.errstate(over="ignore"):
-            np.multiply(steps, factor, out=steps)
-        steps.clip(lowest, highest, out=steps)
-        np.rint(steps, out=steps)
-        np.copyto(out, steps.astype(np.int32), casting="unsafe")
-        np.add(out, zero, out=out)
+    def make(start: NDArray[Any], factor: NDArray[np.float32]) -> Scale:
+        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
+            steps = np.add(sums, start).astype(np.float32, copy=False)
+            with np.errstate(over="ignore"):
+                np.multiply(steps, factor, out=steps)
+            steps.clip(lowest, highest, out=steps)
+            np.rint(steps, out=steps)
+            np.copyto(out, steps.astype(np.int32), casting="unsafe")
+            np.add(out, zero, out=out)
 
-    return Scaler(scale)
+        return scale
+
+    return Scaler(make, (start, factor))
 
 
 _AWAY = {"double": _double, "single": _single}

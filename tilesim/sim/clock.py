@@ -39,7 +39,7 @@ class Clock(simpy.Environment):
 
     @property
     def cycle(self) -> int:
-        return int(self.now)
+        return int(self._now)
 
     def listeners(self) -> Iterator[object]:
         """Those whose methods the events to come will call; None for what is no method."""

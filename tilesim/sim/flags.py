@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import simpy
 
 from tilesim.sim.clock import Clock
-
-
-@dataclass(frozen=True)
-class _Watch:
-    flag: str
-    expected: int
-    event: simpy.Event
 
 
 class FlagFile:
@@ -27,7 +18,7 @@ class FlagFile:
         self._clock = clock
         self.strict = strict
         self.counts: dict[str, int] = {}
-        self._watches: list[_Watch] = []
+        self._watches: dict[str, list[tuple[int, simpy.Event]]] = {}
 
     def count(self, flag: str) -> int:
         return self.counts.get(flag, 0)
@@ -37,14 +28,16 @@ class FlagFile:
 
     def awaited(self, flag: str) -> bool:
         """Whether anybody waits for ``flag``."""
-        return any(watch.flag == flag for watch in self._watches)
+        return bool(self._watches.get(flag))
 
     def raise_by(self, flag: str, increment: int = 1) -> None:
         self.counts[flag] = self.count(flag) + increment
-        met = [watch for watch in self._watches if self.met(watch.flag, watch.expected)]
-        for watch in met:
-            self._watches.remove(watch)
-            watch.event.succeed()
+        watches = self._watches.get(flag)
+        if watches:
+            self._watches[flag] = [watch for watch in watches if not self.met(flag, watch[0])]
+            for expected, event in watches:
+                if self.met(flag, expected):
+                    event.succeed()
 
     def reset(self, flag: str) -> None:
         self.counts[flag] = 0
@@ -55,5 +48,5 @@ class FlagFile:
         if self.met(flag, expected):
             event.succeed()
         else:
-            self._watches.append(_Watch(flag, expected, event))
+            self._watches.setdefault(flag, []).append((expected, event))
         return event

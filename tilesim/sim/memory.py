@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Protocol
+from mmap import ACCESS_COPY, mmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import AccessError
+from tilesim.sim.late import Late
 
 Bytes = NDArray[np.uint8]
 
@@ -39,67 +40,62 @@ class Places:
         return part
 
 
-class Late(Protocol):
-    """Something that a unit has done and that is not in its memories yet; the unit says so with ``Memory.late``."""
-
-    def concerns(self, memory: Memory, first: int, end: int) -> bool:
-        """Whether it reads or writes bytes of ``memory`` from ``first`` up to ``end``."""
-
-    def settle(self) -> None:
-        """Read and write them now, and be late no more."""
-
-
 class Memory:
     """``size_bytes`` of storage for each sample of a run, zero at first.
 
     Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
     uint8.
 
-    What a unit does to the memory piece by piece may be done in one go, ``late``, as nobody can tell: whoever touches
-    bytes that it is about has it settled first.
+    Units may be ``late`` (:mod:`tilesim.sim.late`): whoever comes across what they owe has it settled first. Only
+    ``content`` shows the bytes without that.
     """
 
     def __init__(self, name: str, size_bytes: int, samples: int = 1) -> None:
         self.name = name
         self.size_bytes = size_bytes
-        self.late: Late | None = None
-        self._bytes: Bytes = np.zeros((samples, size_bytes), np.uint8)
+        self.late: list[Late] = []
+        self.content: Bytes = _zeros(samples, size_bytes)
 
     @property
     def bytes(self) -> Bytes:
         """All bytes, to be read and written."""
-        if self.late is not None:
-            self.late.settle()
-        return self._bytes
+        self.settle(0, self.size_bytes, writing=True)
+        return self.content
 
     @property
     def samples(self) -> int:
-        return len(self._bytes)
+        return len(self.content)
 
     def check(self, first: int, end: int) -> None:
         """Refuse addresses from ``first`` up to ``end`` that the memory does not have."""
         if first < 0 or end > self.size_bytes:
             raise AccessError(f"{self.name} has bytes 0 to {self.size_bytes - 1}, not {first} to {end - 1}")
 
-    def _touch(self, first: int, end: int) -> Bytes:
-        """All bytes, those from ``first`` up to ``end`` as they now must be."""
+    def settle(self, first: int, end: int, writing: bool) -> None:
+        """Have all done that must be before bytes from ``first`` up to ``end`` are read, or written."""
+        for late in tuple(self.late):
+            if late.concerns(self, first, end, writing):
+                late.settle()
+
+    def _touched(self, first: int, end: int, writing: bool) -> Bytes:
+        """All bytes, of which those from ``first`` up to ``end`` may be read, or written."""
         self.check(first, end)
-        if self.late is not None and self.late.concerns(self, first, end):
-            self.late.settle()
-        return self._bytes
+        if self.late:
+            self.settle(first, end, writing)
+        return self.content
 
     def row(self, address: int, width_bytes: int) -> Bytes:
         """Read at one address: (samples, width_bytes), a copy."""
-        return self._touch(address, address + width_bytes)[:, address : address + width_bytes].copy()
+        return self._touched(address, address + width_bytes, writing=False)[:, address : address + width_bytes].copy()
 
     def write_row(self, address: int, row: Bytes) -> None:
         """Write (samples, width_bytes) at one address."""
         end = address + row.shape[1]
-        self._touch(address, end)[:, address:end] = row
+        self._touched(address, end, writing=True)[:, address:end] = row
 
     def read(self, places: Places) -> Bytes:
         """What is at each of the places: (samples, *their shape, their width)."""
-        packed = self._packed(places)
+        packed = self._packed(places, writing=False)
         if places.in_one_run and places.units.size:
             start = int(places.units[0])
             found = packed[:, start : start + places.units.size].copy()
@@ -109,7 +105,7 @@ class Memory:
 
     def write(self, places: Places, words: Bytes) -> None:
         """Write (samples, *shape of the places, their width) bytes; of two words at one address the later stays."""
-        packed = self._packed(places)
+        packed = self._packed(places, writing=True)
         data = np.ascontiguousarray(words).reshape(len(words), -1).view(packed.dtype)
         if places.in_one_run and places.units.size:
             start = int(places.units[0])
@@ -130,12 +126,17 @@ class Memory:
         """Write (samples, addresses, width_bytes); of two words at one address the later stays."""
         self.write(Places(addresses, words.shape[-1]), words)
 
-    def _packed(self, places: Places) -> NDArray[np.generic]:
+    def _packed(self, places: Places, writing: bool) -> NDArray[np.generic]:
         """All bytes, in the units of the places."""
-        data = self._touch(places.lowest, places.end)
+        data = self._touched(places.lowest, places.end, writing)
         whole = self.size_bytes - self.size_bytes % places.unit_bytes
         data = data if whole == self.size_bytes else data[:, :whole]
         return data.view(_word_type(places.unit_bytes))
+
+
+def _zeros(samples: int, size_bytes: int) -> Bytes:
+    """Pages straight from the system: they take neither time nor space before they are used, as most never are."""
+    return np.frombuffer(mmap(-1, samples * size_bytes, access=ACCESS_COPY), np.uint8).reshape(samples, size_bytes)
 
 
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import simpy
@@ -35,16 +34,16 @@ class Reason(StrEnum):
     WORK = "work"
     HOLD = "hold"
 
-    @property
+    @cached_property
     def kind(self) -> str:
         return "idle" if self is Reason.INSTRUCTION else f"stall:{self}"
 
 
 BUSY = "busy"
+_NO_HOLDS: Mapping[str, int] = {}
 
 
-@dataclass(frozen=True)
-class Wait:
+class Wait(NamedTuple):
     """What a unit waits for, in words made when somebody asks."""
 
     reason: Reason
@@ -60,15 +59,19 @@ class Unit:
     each instruction. ``holds`` says which instructions must not begin before which cycle.
     """
 
+    __slots__ = (
+        "_booked", "_recorder", "active_until", "clock", "cycles", "holds", "instruction", "moved", "track", "waiting",
+    )  # fmt: skip
+
     def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:
         self.clock = clock
         self.track = track
         self.cycles: dict[str, int] = {}
-        self.moved: Counter[str] = Counter()
+        self.moved: dict[str, int] = {}
         self.instruction = ""
         self.waiting: Wait | None = None
         self.active_until = 0
-        self.holds: Mapping[str, int] = {}
+        self.holds = _NO_HOLDS
         self._recorder = recorder
         self._booked = 0
 
@@ -84,7 +87,7 @@ class Unit:
     @property
     def bytes(self) -> int:
         """All bytes moved."""
-        return self.moved.total()
+        return sum(self.moved.values())
 
     def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:
         """Book the next ``cycles`` cycles."""
@@ -98,7 +101,7 @@ class Unit:
         if kind != "idle":
             self.active_until = self._booked
         if moved_bytes:
-            self.moved[self.instruction] += moved_bytes
+            self.moved[self.instruction] = self.moved.get(self.instruction, 0) + moved_bytes
 
     def add_each(self, wait: str, cycles: NDArray[np.int64], moved_bytes: int = 0) -> None:
         """Book each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
@@ -120,7 +123,7 @@ class Unit:
         self._booked += total
         self.active_until = max(self.active_until, int(starts[-1]) + cycles)
         if moved_bytes:
-            self.moved[instruction] += moved_bytes * len(starts)
+            self.moved[instruction] = self.moved.get(instruction, 0) + moved_bytes * len(starts)
         if self._recorder is not None:
             for start in starts.tolist():
                 self._recorder.record(self.track, start, cycles, kind, instruction, moved_bytes)
@@ -157,8 +160,7 @@ class Unit:
 
     def restart(self) -> None:
         """Begin a new account now."""
-        self.cycles, self._booked = {}, self.clock.cycle
-        self.moved.clear()
+        self.cycles, self.moved, self._booked = {}, {}, self.clock.cycle
 
     def close(self, end: int) -> None:
         """Book the rest of the run, which ends at ``end``: what the unit waits for, or idle."""

@@ -8,8 +8,8 @@ from tilesim.errors import HangError
 from tilesim.sim.unit import Reason, Unit
 from tilesim.tiled.causes import causes
 from tilesim.tiled.isa.program import HostTensor, Program
+from tilesim.tiled.units.announcement import Unforeseen
 from tilesim.tiled.units.chip import Chip
-from tilesim.tiled.units.ring_bursts import Unforeseen
 from tilesim.tiled.units.ring_monitor import sentence
 
 

@@ -20,8 +20,8 @@ from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.requests import series
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.tensor_watch import TensorWatch
+from tilesim.tiled.units.announcement import Unforeseen
 from tilesim.tiled.units.chip import Chip, Holds
-from tilesim.tiled.units.ring_bursts import Unforeseen
 
 Array = NDArray[Any]
 

@@ -74,7 +74,7 @@ CONV = TensorOp(
 )
 VECTOR = replace(CONV, operation=Operation.DEPTHWISE, nest=nest(y=4, zi=2, lane=4), weights=at(0, zi=4))
 ADD = replace(VECTOR, operation=Operation.ADD, nest=nest(y=4, lane=4), reduce=(), weights=None, input_b=at(64, y=8))
-ADD = replace(ADD, input=at(0, y=8), scaling=(1, 2))
+ADD = replace(ADD, input=at(0, y=8), parameters=None, scaling=(1, 2, 3, 4, 5, 6, 7, 8, 9))
 TO_NARROW = WideToNarrow(tiles=1, read=stream(0, 2, 64), write=stream(0, 32, 4))
 TO_WIDE = NarrowToWide(tiles=1, read=stream(0, 32, 4), write=stream(0, 2, 64))
 CONSUME = RingConsume(tiles=1, write=stream(0, 2, 64), produce="r")

@@ -53,6 +53,8 @@ TABLE = "t: tensorop tiles=0x1 operation=table nest=[x:4,lane:4] input=@0x0+x*4 
         (f"{TABLE} parameters=@0x18", "parameters must not cross the end of a row"),
         (f"{TABLE} parameters=@0xffffffc0", "parameters must stay inside the wide memory"),
         (f"{TABLE} parameters=@0x0 input_b=@0x0", "input_b must not be given for table, which has none"),
+        (f"{TABLE.replace('table', 'maximum')} parameters=@0x0", "parameters must not be given for maximum, which has"),
+        (f"{SUM} rule=divide scaling=4,0 parameters=@0x0", "parameters must not be given for sum, which has none"),
         (TABLE.replace("table", "multiply"), "input_b must be given for multiply"),
         (f"{TABLE.replace('table', 'multiply')} input_b=@0x0 rule=double scaling=1", "scaling must hold 5 numbers"),
     ],

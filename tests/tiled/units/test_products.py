@@ -146,7 +146,7 @@ def test_byte_by_byte(
         reduce=("ky", "kx") if reduces else (), input=at(0, y=200, x=8, ky=100, kx=4), output=at(OUTPUT, **output),
         input_b=at(0x1000, y=20, x=4) if two else None, input_zero_point=3 if operation is Operation.SUM else 0,
         parameters=at(PARAMETERS) if operation is Operation.TABLE else None,
-        rule="" if operation in (Operation.MAXIMUM, Operation.AVERAGE, Operation.TABLE) else rule if reduces else "double",
+        rule=rule if operation is Operation.SUM else "double",
         scaling=scaling.get(operation, ()), clamp=(-100, 90),
     )  # fmt: skip
     same_either_way(bench, op, cuts)

@@ -23,6 +23,7 @@ NEEDS: dict[Operation, tuple[str, ...]] = {
 REQUANTISED = frozenset(Operation) - {Operation.MAXIMUM, Operation.TABLE}
 BY_CHANNEL = frozenset({Operation.CONVOLUTION, Operation.DEPTHWISE})
 """Operations whose results are requantised channel by channel, by parameter rows; others carry one scaling."""
+PARAMETRISED = BY_CHANNEL | {Operation.TABLE}
 
 WIDTHS = (8, 16)
 
@@ -57,6 +58,8 @@ def _result_faults(op: TensorOp) -> Iterator[str]:
         yield f"output or sums_out must be given, not {'neither' if op.output is None else 'both'}"
     if op.operation is Operation.TABLE and (op.output is None or op.parameters is None):
         yield "parameters and output must be given for table, which looks up bytes"
+    if op.parameters is not None and op.operation not in PARAMETRISED:
+        yield f"parameters must not be given for {op.operation}, which has none"
     if op.output is None or op.operation not in REQUANTISED:
         return
     if not op.rule:

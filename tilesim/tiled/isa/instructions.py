@@ -18,6 +18,10 @@ from tilesim.tiled.isa.fields import ByteFilter, Engine, Flag, MemoryName, Nest,
 WORD_BYTES = 16
 """An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
 
+MESH_IN = {side: Engine(f"mesh_in_{side}") for side in Side}
+MESH_OUT = {side: Engine(f"mesh_out_{side}") for side in Side}
+"""The mesh engines at each side."""
+
 
 class Operation(StrEnum):
     """What a tensorop's MAC array does with its operands; the layer type of US 19/025,090 [0046]."""
@@ -187,7 +191,7 @@ class MeshIn:
 
     @property
     def engine(self) -> Engine:
-        return Engine(f"mesh_in_{self.side}")
+        return MESH_IN[self.side]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +216,7 @@ class MeshOut:
 
     @property
     def engine(self) -> Engine:
-        return Engine(f"mesh_out_{self.side}")
+        return MESH_OUT[self.side]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -60,12 +60,12 @@ class Bytewise:
         place = self.places.get(box)
         if place is None:
             place = self.places[box] = self._place(box)
-        operands = [window.view(memories.narrow.bytes) for window in place.inputs]
+        operands = [window.view(memories.narrow.content) for window in place.inputs]
         if self.op.operation is Operation.TABLE:
-            data = _looked_up(self._tables(memories.wide.bytes), operands[0])
+            data = _looked_up(self._tables(memories.wide.content), operands[0])
         else:
             data = _OPERATIONS[self.op.operation](self, *operands)
-        view = place.output.view(memories.narrow.bytes)
+        view = place.output.view(memories.narrow.content)
         view[..., : self.grid.lanes] = data.view(np.uint8)
         view[..., self.grid.lanes :] = 0  # a word that lanes don't fill
         return True
@@ -169,9 +169,8 @@ def _is_regular(op: TensorOp) -> bool:
 def _spans(grid: Grid, moved: dict[str, Moved], width: int) -> Spans:
     """All bytes that are addressed."""
     sizes = {"input": grid.lanes, "input_b": grid.lanes, "parameters": TABLE_BYTES, "output": width}
-    spans = {name: grid.span(each, name.startswith("input"), sizes[name]) for name, each in moved.items()}
-    wide = tuple(spans.pop(name) for name in ("parameters",) if name in spans)
-    return Spans(tuple(spans.values()), wide)
+    by_step = ("input", "input_b")
+    return Spans.of({name: grid.span(each, name in by_step, sizes[name]) for name, each in moved.items()})
 
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:

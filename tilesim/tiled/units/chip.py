@@ -19,6 +19,7 @@ from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.program import DataSegment
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.circulation import Circulation
 from tilesim.tiled.units.classifier import ClassifierTile
 from tilesim.tiled.units.controller import FENCES, OUTFEEDS, Sequencer
@@ -29,7 +30,7 @@ from tilesim.tiled.units.instruction_bus import BusStop, InstructionBus, Station
 from tilesim.tiled.units.mesh_link import MeshLink
 from tilesim.tiled.units.outfeed import OutfeedEngine
 from tilesim.tiled.units.ring import RingStop
-from tilesim.tiled.units.ring_bursts import BurstRing, BurstStop
+from tilesim.tiled.units.ring_bursts import BurstRing
 from tilesim.tiled.units.ring_monitor import Afloat, Monitor, Transfer
 from tilesim.tiled.units.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor_control import Share
@@ -192,8 +193,9 @@ class Chip:
             unit.holds = everywhere
         for each in self.tiles:
             ours = {label: start + cycle for (label, tile), cycle in holds.items() if tile == each.index}
+            both = everywhere | ours
             for engine in each.engines.values():
-                engine.unit.holds = everywhere | ours
+                engine.unit.holds = both
 
     def _transfers_on_ring(self) -> Iterator[Transfer]:
         return (packet.transfer for stop in self.packet_stops for packet in stop.packets if packet.transfer is not None)

@@ -15,9 +15,9 @@ from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Classify
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_bursts import BurstStop, Taken
 from tilesim.tiled.units.ring_monitor import Transfer
 
 FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
@@ -58,6 +58,8 @@ class ClassifierTile:
             yield self._clock.timeout(op.elements * self._cycles_per_element)
             self.unit.spend(BUSY)
             yield from self._reply(op, classified(op, rows))
+            if isinstance(self._stop, RingStop):
+                self._stop.poke()  # a row that waited for its end may go past now
 
     def _collect(self, op: Classify) -> Generator[simpy.Event, Any, Bytes]:
         """The rows that are to come, (samples, rows, row bytes), in the cycle after the last one has been taken."""
@@ -79,8 +81,8 @@ class ClassifierTile:
     def _reply(self, op: Classify, data: Bytes) -> Work:
         rows = data.shape[1] // self._row_bytes
         if isinstance(self._stop, BurstStop):
-            journey = self._stop.send(op.label, self._sink, rows)
-            yield from self._stop.transmit(self.unit, journey, data.reshape(len(data), rows, -1))
+            journey = self._stop.ring.send(self._stop.node, op.label, self._sink, rows)
+            yield from journey.transmit(self.unit, data.reshape(len(data), rows, -1))
             return
         transfer = Transfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):

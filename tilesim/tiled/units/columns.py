@@ -49,13 +49,15 @@ class Columns:
         if self.parameters is None:
             return None
         if columns not in self._scalers:
-            part = slice(*columns)
-            bias, multiplier, shift = self.parameters[:, part]
-            offsets = self.correction[part] + bias
-            self._scalers[columns] = scaler(
-                op.rule, self.bound, offsets, multiplier, shift, op.output_zero_point, op.clamp
-            )
+            everything = (0, self.correction.size)
+            whole = self._whole_scaler(op, self.parameters) if columns == everything else self.scaler(op, everything)
+            self._scalers[columns] = whole if whole is None or columns == everything else whole.part(*columns)
         return self._scalers[columns]
+
+    def _whole_scaler(self, op: TensorOp, parameters: NDArray[np.int32]) -> Scaler | None:
+        bias, multiplier, shift = parameters
+        offsets = self.correction + bias
+        return scaler(op.rule, self.bound, offsets, multiplier, shift, op.output_zero_point, op.clamp)
 
 
 def products_at_once(weights: NDArray[np.float32], input_bound: int) -> tuple[int, int]:

@@ -17,6 +17,8 @@ from tilesim.tiled.units.instruction_bus import Delivery, InstructionBus, bus_wo
 
 Work = Generator[simpy.Event, Any, None]
 
+OWN = (ScalarFence, Infeed, Outfeed)
+"""What does not go over the instruction bus."""
 FENCES = "tile_fences"
 """The controller's counter of tile fences that are through."""
 OUTFEEDS = "outfeeds"
@@ -44,7 +46,7 @@ class Sequencer:
         self.counters = FlagFile(clock)
         self._current: Instruction | None = None
         self._clock = clock
-        self._topology = topology
+        self._tiles, self._width_bytes = topology.tiles, topology.instruction_bus.width_bytes
         self._bus = bus
         self._infeed, self._outfeed = infeed, outfeed
         self._starts = 0
@@ -61,7 +63,7 @@ class Sequencer:
 
     def _work(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> Work:
         for op in instructions:
-            if not isinstance(op, ScalarFence | Infeed | Outfeed):
+            if not isinstance(op, OWN):
                 self._broadcast(op)
                 continue
             yield self._bus.issued()
@@ -77,8 +79,8 @@ class Sequencer:
         self.unit.instruction = ""
 
     def _broadcast(self, op: Instruction) -> None:
-        words = bus_words(op, self._topology.instruction_bus.width_bytes)
-        stops = header_of(op, self._topology.tiles)
+        words = bus_words(op, self._width_bytes)
+        stops = header_of(op, self._tiles)
         delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
         self._starts = stops if isinstance(op, Broadcast) else 0
         self._bus.send(delivery)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterator
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, Generic, TypeVar
 
+import numpy as np
 import simpy
 
 from tilesim.sim.arbiter import Arbiter
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
-from tilesim.sim.pipe import Activity, Pipe
+from tilesim.sim.pipe import Activity, Costs, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Nest, Watcher
 from tilesim.tiled.isa.instructions import Work as EngineInstruction
@@ -29,6 +31,8 @@ Work = Generator[simpy.Event, Any, None]
 
 NAMED = 3
 """Instructions that a hang report names for a flag; of more it gives the number."""
+KEPT = 1024
+"""How many answers to a question about instructions are kept, which come again for each tile."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,28 @@ class Gate:
     group: int
     flag: Flag
     expected: int
+
+
+@dataclass(frozen=True)
+class Pace:
+    """What is sure of a pipe: each of its groups takes at least ``cycles`` (0: not known), and up to ``queued`` of them
+    are begun before the last one is written.
+    """
+
+    cycles: int
+    queued: int
+
+    def cycles_to(self, pipe: Pipe, group: int, now: int) -> int:
+        """For how many cycles from ``now`` on ``pipe`` can't have come to ``group``."""
+        if self.cycles and self._soonest(pipe, group) <= now:
+            pipe.advance(now)
+        return self._soonest(pipe, group) - now if self.cycles else 0
+
+    def _soonest(self, pipe: Pipe, group: int) -> int:
+        return pipe.cycle + (group - pipe.written - self.queued - 1) * self.cycles
+
+
+UNKNOWN = Pace(0, 0)
 
 
 @dataclass(frozen=True)
@@ -78,7 +104,9 @@ class Engine(ABC, Generic[Op]):
         self.unfinished: list[Op] = []
         self.awaited: Flag | None = None
         self._drained: list[simpy.Event] = []
-        tile.clock.process(self._work())
+        self._works = buffer is not None
+        if self._works:  # who shares a buffer has to ask for instructions before there are any
+            tile.clock.process(self._work())
 
     @abstractmethod
     def execute(self, op: Op) -> Work:
@@ -88,6 +116,9 @@ class Engine(ABC, Generic[Op]):
         """An instruction has arrived from the instruction bus; its place in the buffer was reserved."""
         self.unfinished.append(op)
         self.buffer.put(op)
+        if not self._works:
+            self._works = True
+            self.tile.clock.process(self._work())
 
     def drained(self) -> simpy.Event:
         """When every instruction that has arrived so far has retired."""
@@ -116,35 +147,65 @@ class Engine(ABC, Generic[Op]):
             reached = self.tile.flags.reached(gate.flag, gate.expected)
             yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
 
-    def run_pipe(self, pipe: Pipe, gates: list[Gate], produce: list[int]) -> Work:
+    def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], pace: Pace = UNKNOWN) -> Work:
         """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
         self.tile.arbiter.add(pipe, pipe.slots)
-        yield from self.follow(pipe, pipe.hold, gates, produce)
+        yield from self.follow(pipe, pipe.hold, gates, produce, pace)
 
-    def follow(self, pipe: Pipe, hold: Callable[[int, int], None], gates: list[Gate], produce: list[int]) -> Work:
-        """See ``pipe`` to its end: ``hold``, one of its own, moves from gate to gate as their flags rise; the engine's
-        flag rises each time as many groups are written as ``produce`` lists.
+    def follow(
+        self,
+        pipe: Pipe,
+        hold: Callable[[int, int], None],
+        gates: Sequence[Gate],
+        produce: Sequence[int],
+        pace: Pace = UNKNOWN,
+    ) -> Work:
+        """See ``pipe``, which has just been added, to its end: ``hold``, one of its own, moves from gate to gate as
+        their flags rise; the engine's flag rises each time as many groups are written as ``produce`` lists, in order.
+
+        With a ``pace`` gates whose flags have risen are passed when the pipe may come to them, several at once.
         """
         if gates:
-            self.tile.clock.process(self._open(pipe, hold, gates))
-        rises = Counter(produce)
-        for written in sorted({*produce, pipe.groups}):
+            self._open(pipe, hold, iter(gates), pace, self.unit.waiting)
+        for written, rises in Counter(produce).items():
             yield self.tile.arbiter.reach(pipe, written)
-            self.raise_flag(rises[written])
+            self.raise_flag(rises)
+        if not produce or produce[-1] != pipe.groups:
+            yield self.tile.arbiter.reach(pipe, pipe.groups)
 
-    def _open(self, pipe: Pipe, hold: Callable[[int, int], None], gates: list[Gate]) -> Work:
+    def _open(
+        self,
+        pipe: Pipe,
+        hold: Callable[[int, int], None],
+        gates: Iterator[Gate],
+        pace: Pace,
+        otherwise: Wait | None,
+    ) -> None:
+        """Hold ``pipe`` at the next gate whose flag has not risen, if there is any, until it does. Without a gate the
+        unit waits for what it ``otherwise`` does.
+        """
         flags, clock = self.tile.flags, self.tile.clock
-        for gate in gates:
-            if not flags.met(gate.flag, gate.expected):
-                hold(clock.cycle, gate.group)
-                self.awaited = gate.flag
-                self.tile.arbiter.change(pipe)
-                before = self.unit.waiting
-                self.unit.waiting = Wait(Reason.FLAG, clock.cycle, lambda gate=gate: self._describe(gate))  # type: ignore[misc]
-                yield flags.reached(gate.flag, gate.expected)
-                self.unit.waiting = before
-        hold(clock.cycle, pipe.groups)
+        gate = next((each for each in gates if not flags.met(each.flag, each.expected)), None)
+        hold(clock.cycle, pipe.groups if gate is None else gate.group)
         self.tile.arbiter.change(pipe)
+        if gate is None:
+            return
+        group = gate.group
+
+        def rise(_: simpy.Event) -> None:
+            self.unit.waiting = otherwise
+            early = pace.cycles_to(pipe, group, clock.cycle)
+            if early > 0:
+                clock.timeout(early).callbacks.append(pass_gates)
+            else:
+                pass_gates()
+
+        def pass_gates(_: simpy.Event | None = None) -> None:
+            self._open(pipe, hold, gates, pace, otherwise)
+
+        self.awaited = gate.flag
+        self.unit.waiting = Wait(Reason.FLAG, clock.cycle, partial(self._describe, gate))
+        flags.reached(gate.flag, gate.expected).callbacks.append(rise)
 
     def raise_flag(self, increment: int) -> None:
         if increment:
@@ -171,7 +232,12 @@ class Engine(ABC, Generic[Op]):
     def _work(self) -> Work:
         while True:
             self.unit.instruction = ""
-            op: Op = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION, lambda: "an instruction")
+            op: Op | None = self.buffer.get_now()
+            if op is None:
+                op = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION, lambda: "an instruction")
+                assert op is not None
+            else:
+                self.unit.spend(Reason.INSTRUCTION.kind)
             yield from self.unit.begin(op.label)
             yield from self.execute(op)
             self.unfinished.pop(0)
@@ -182,15 +248,26 @@ class Engine(ABC, Generic[Op]):
                     event.succeed()
 
 
-def gates(nest: Nest, watchers: tuple[Watcher, ...], groups: int = 1) -> list[Gate]:
+@lru_cache(KEPT)
+def alike(groups: int, issues: int = 1, writes: int = 1) -> Costs:
+    """Costs of ``groups`` that all take as many issue reads and writes."""
+    return Costs(np.zeros(groups, np.int64), np.full(groups, issues, np.int64), np.full(groups, writes, np.int64))
+
+
+def gates(nest: Nest, watchers: tuple[Watcher, ...], groups: int = 1) -> Sequence[Gate]:
     """Where the iterations of a nest, of so many ``groups`` each, stall, in order."""
+    return _gates(nest, watchers, groups) if watchers else ()
+
+
+@lru_cache(KEPT)
+def _gates(nest: Nest, watchers: tuple[Watcher, ...], groups: int) -> Sequence[Gate]:
     found = [
         Gate(int(start) * groups, watcher.flag, watcher.expected + k * watcher.stride)
         for watcher in watchers
         if watcher.loop is not None
         for k, start in enumerate(ttu.starts(nest, watcher.loop))
     ]
-    return sorted(found, key=lambda gate: gate.group)
+    return tuple(sorted(found, key=lambda gate: gate.group))
 
 
 def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[Gate]]:
@@ -210,6 +287,11 @@ def stretches(rows: int, held: Container[int], rises: Container[int]) -> Iterato
             first = end
 
 
-def completions(nest: Nest, loop: str | None, groups: int = 1) -> list[int]:
+def completions(nest: Nest, loop: str | None, groups: int = 1) -> Sequence[int]:
     """After how many groups the produced loop has completed, each time."""
-    return [] if loop is None else (ttu.completions(nest, loop) * groups).tolist()
+    return () if loop is None else _completions(nest, loop, groups)
+
+
+@lru_cache(KEPT)
+def _completions(nest: Nest, loop: str, groups: int) -> Sequence[int]:
+    return tuple((ttu.completions(nest, loop) * groups).tolist())

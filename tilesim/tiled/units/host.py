@@ -18,7 +18,7 @@ from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Infeed, Instruction
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.ring_bursts import Unforeseen
+from tilesim.tiled.units.announcement import Unforeseen
 
 QUEUED_ROWS = 8
 """Rows that may wait at the controller for an infeed beside those in data memory and on their way. Assumption."""

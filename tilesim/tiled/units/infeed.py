@@ -16,9 +16,9 @@ from tilesim.sim.memory import Bytes, Memory
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.host import HostInfeed
 from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_bursts import BurstStop
 from tilesim.tiled.units.ring_monitor import Transfer
 
 Work = Generator[simpy.Event, Any, None]
@@ -89,17 +89,17 @@ class InfeedEngine:
         """Send one transfer after the other, as many of its rows at a time as are foreseen."""
         for k in range(op.transfers):
             if op.source == "data":
-                journey = stop.send(op.label, op.to << k, op.rows, self._read_cycles)
-                yield from stop.transmit(self.unit, journey, self._stored(op, k))
+                journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows, self._read_cycles)
+                yield from journey.transmit(self.unit, self._stored(op, k))
                 continue
-            journey = stop.send(op.label, op.to << k, op.rows)
+            journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows)
             if op.source == "host" and self._host.foreseen:
                 come, data = self._host.take(op.rows)
-                yield from stop.transmit(self.unit, journey, data, come)
+                yield from journey.transmit(self.unit, data, come)
             else:
                 for row in range(op.rows):
                     data = yield from self._row(op, row)
-                    yield from stop.transmit(self.unit, journey, data[:, None])
+                    yield from journey.transmit(self.unit, data[:, None])
 
     def _stored(self, op: Infeed, transfer: int) -> Bytes:
         """The rows of a transfer from data memory, (1, rows, row bytes)."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from math import ceil
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import simpy
 
@@ -15,12 +15,13 @@ from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.isa.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
 
+WITHOUT_BUFFER = (TileFence, Broadcast)
+"""What a stop itself obeys."""
 Waiting = Generator[None, None, int]
 """Work that yields while it can't go on, and returns the cycle in which it could."""
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(NamedTuple):
     """An instruction on the bus: the stops that still have to copy it, and the bus words that it takes.
 
     ``then``: the stops to which the one that it is for now, which starts its broadcast, sends it.
@@ -52,8 +53,10 @@ def bus_words(op: Instruction, width_bytes: int) -> int:
 
 class BusStop:
     """A stop: the instructions on their way to it, with the cycles in which they come, the cycles from which on each of
-    its free places can be used, and whether a fence of its tile is not through.
+    its free places can be used, whether somebody waits for one, and whether a fence of its tile is not through.
     """
+
+    __slots__ = ("fenced", "fenced_until", "inbox", "mask", "places", "sought", "station", "unit")
 
     def __init__(self, unit: Unit, bit: int, station: Station) -> None:
         self.unit = unit
@@ -61,6 +64,7 @@ class BusStop:
         self.station = station
         self.inbox: deque[tuple[int, Delivery]] = deque()
         self.places: deque[int] = deque()
+        self.sought = False
         self.fenced = False
         self.fenced_until = 0
 
@@ -92,6 +96,7 @@ class InstructionBus:
         self._issued: simpy.Event | None = None
         self._stops = stops
         self._works = [self._issue(), *(self._carry(place) for place in range(len(stops)))]
+        self._wakers = [partial(self._wake, place + 1) for place in range(len(stops))]
         self._awake: deque[int] = deque()
         self._working = False
         for stop in stops:
@@ -154,13 +159,15 @@ class InstructionBus:
             unit.spend("idle", at)
             unit.instruction = delivery.op.label
             stop.places.append(at + 1)
-            self._wake(place)
+            if stop.sought:
+                self._wake(place)
             mine = delivery.header & stop.mask
             starts = delivery.then if mine else 0
             copies = bool(starts & stop.mask) if starts else bool(mine)
-            if mine:
+            if mine and not self._is_open(stop, place, delivery.op if copies else None, at):
                 at = yield from self._admit(stop, place, delivery.op if copies else None, at)
-            at = yield from self._forward(unit, place, delivery, delivery.header, at)
+            if mine != delivery.header:
+                at = yield from self._forward(unit, place, delivery, delivery.header, at)
             ready = at + delivery.words
             unit.add(BUSY, delivery.words, delivery.op.words * WORD_BYTES)
             if copies:
@@ -168,6 +175,12 @@ class InstructionBus:
             if starts:
                 ready = delivery.words + (yield from self._forward(unit, place, delivery, starts, ready))
                 unit.add(BUSY, delivery.words)
+
+    def _is_open(self, stop: BusStop, place: int, op: Instruction | None, at: int) -> bool:
+        """Whether no fence is in the way, and ``op``, if the stop copies it, has got a place in its buffer."""
+        if stop.fenced or stop.fenced_until > at:
+            return False
+        return op is None or isinstance(op, WITHOUT_BUFFER) or stop.station.buffer(op).claim(self._wakers[place])
 
     def _admit(self, stop: BusStop, place: int, op: Instruction | None, at: int) -> Waiting:
         """Wait until this tile's fence is through and the buffer has a place for ``op``, if the stop copies it."""
@@ -179,14 +192,14 @@ class InstructionBus:
         if stop.fenced_until > at:
             at = stop.fenced_until
             stop.unit.spend(Reason.FLAG.kind, at)
-        if op is None or isinstance(op, TileFence | Broadcast):
+        if op is None or isinstance(op, WITHOUT_BUFFER):
             return at
         buffer = stop.station.buffer(op)
-        if not buffer.claim(lambda: self._wake(place + 1)):
+        if not buffer.claim(self._wakers[place]):
             what = f"a place in the instruction buffer of {op.mnemonic}"
             stop.unit.waiting = Wait(Reason.FIFO, at, lambda: what)
             yield
-            while not buffer.claim(lambda: self._wake(place + 1)):
+            while not buffer.claim(self._wakers[place]):
                 yield
             stop.unit.waiting = None
             at = max(at, self._clock.cycle)
@@ -203,6 +216,8 @@ class InstructionBus:
         if not left or place + 1 == len(self._stops):
             return at
         onward = Delivery(left, delivery.op, delivery.words, delivery.then if header == delivery.header else 0)
+        if self._stops[place + 1].places:
+            return self._enter(unit, place + 1, onward, at)
         return (yield from self._pass(unit, place + 1, onward, at))
 
     def _pass(self, unit: Unit, to: int, delivery: Delivery, at: int) -> Waiting:
@@ -210,9 +225,16 @@ class InstructionBus:
         stop = self._stops[to]
         if not stop.places:
             unit.waiting = Wait(Reason.CREDIT, at, lambda: "a place at the next stop of the instruction bus")
+            stop.sought = True
             while not stop.places:
                 yield
+            stop.sought = False
             unit.waiting = None
+        return self._enter(unit, to, delivery, at)
+
+    def _enter(self, unit: Unit, to: int, delivery: Delivery, at: int) -> int:
+        """Take a place at the stop ``to``, which there is."""
+        stop = self._stops[to]
         at = max(at, stop.places.popleft())
         unit.spend(Reason.CREDIT.kind, at)
         stop.inbox.append((at + self._hop_cycles, delivery))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import simpy
 
 from tilesim.sim.memory import Places
-from tilesim.sim.pipe import Costs, Pipe
+from tilesim.sim.pipe import Pipe
 from tilesim.sim.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import MeshIn
-from tilesim.tiled.units.engine import Engine, Surroundings, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, alike, completions, gates
+from tilesim.tiled.units.memories import WordPort
 from tilesim.tiled.units.mesh_link import MeshLink, Transfer
 
 FILL_WORDS = 2
@@ -36,29 +38,45 @@ class MeshInEngine(Engine[MeshIn]):
 
     def __init__(self, tile: Surroundings, unit: Unit, side: Side) -> None:
         super().__init__(tile, unit, Flag(f"mesh_{side}_in"))
-        self._writing = tile.memories.mesh_in(side)
+        self._side = side
+
+    @cached_property
+    def _writing(self) -> WordPort:
+        return self.tile.memories.mesh_in(self._side)
 
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)
         accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
+        nest, words = op.write.nest, self._writing.words_per_access
+        held = list(gates(nest, op.wait, words))
         if op.fill is None:
-            pipe = yield from self._receive(accesses)
+            pipe = yield from self._receive(accesses, held)
             hold = pipe.hold_writes
         else:
             pipe = self._fill(accesses, op.fill % 256)
             hold = pipe.hold
-        nest, words = op.write.nest, self._writing.words_per_access
-        yield from self.follow(pipe, hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
+        yield from self.follow(pipe, hold, held, completions(nest, op.produce, words))
         self.unit.waiting = None
 
-    def _receive(self, accesses: Places) -> Generator[simpy.Event, Any, Pipe]:
+    def _receive(self, accesses: Places, held: list[Gate]) -> Generator[simpy.Event, Any, Pipe]:
         assert self.link is not None
         arrival = self.link.transfer()
+        yield from self._pass(held, arrival)
         transfer: Transfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
         transfer.receive(accesses)
         self.unit.waiting = Wait(Reason.FIFO, self.tile.clock.cycle, self.link.describe_sender)
         self.tile.arbiter.add(transfer.pipe, [self._writing.slot])
         return transfer.pipe
+
+    def _pass(self, held: list[Gate], arrival: simpy.Event) -> Work:
+        """Wait for the flags that hold the first word, until there is a sender; those that have come hold no more."""
+        while held and held[0].group == 0 and not arrival.triggered:
+            gate = held[0]
+            reached = self.tile.flags.reached(gate.flag, gate.expected)
+            yield from self.unit.wait(reached | arrival, Reason.FLAG, partial(self._describe, gate))
+            if not reached.triggered:
+                return
+            held.pop(0)
 
     def _fill(self, accesses: Places, fill_byte: int) -> Pipe:
         memory, each = self._writing.memory, self._writing.words_per_access
@@ -68,10 +86,9 @@ class MeshInEngine(Engine[MeshIn]):
             if len(written):
                 memory.write(written, np.full((1, len(written), written.width_bytes), fill_byte, np.uint8))
 
-        ones = np.ones(len(accesses) * each, np.int64)
         pipe = Pipe(
             self.tile.clock.cycle,
-            Costs(0 * ones, ones, ones),
+            alike(len(accesses) * each),
             FILL_WORDS,
             issue=[],
             extra=None,

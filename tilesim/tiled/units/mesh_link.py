@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import simpy
 
+from tilesim.sim.late import Late
 from tilesim.sim.memory import Bytes, Places
-from tilesim.sim.pipe import Activity, Costs, Pipe
+from tilesim.sim.pipe import Activity, Pipe
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.neighbours import OPPOSITE
 from tilesim.tiled.topology import Mesh
-from tilesim.tiled.units.engine import Engine
+from tilesim.tiled.units.engine import Engine, alike
 from tilesim.tiled.units.memories import WordPort
 
 
@@ -37,9 +40,14 @@ class MeshLink:
         self.unit = unit
         self.mesh = mesh
         self.sender, self.receiver = sender, receiver
-        self.writing = receiver.tile.memories.mesh_in(OPPOSITE[side])
+        self._side = side
         self._offered: Transfer | None = None
         self._awaited: simpy.Event | None = None
+
+    @cached_property
+    def writing(self) -> WordPort:
+        """Where the words go."""
+        return self.receiver.tile.memories.mesh_in(OPPOSITE[self._side])
 
     def send(self, reading: WordPort, words: Places) -> Transfer:
         """The sender begins to send the ``words`` that it reads in this cycle."""
@@ -77,11 +85,11 @@ class Transfer:
         self._reading, self._writing = reading, link.writing
         self._from = words
         self._to: Places | None = None
+        self._late: Late | None = None
         self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
-        ones = np.ones(len(self._from), np.int64)
         self.pipe = Pipe(
             link.unit.clock.cycle,
-            Costs(0 * ones, ones, ones),
+            alike(len(self._from)),
             link.mesh.credits,
             issue=[reading.slot],
             extra=None,
@@ -102,8 +110,20 @@ class Transfer:
             raise AssertionError(f"{self._link.unit.track} joins {self.pipe.groups} words to {words}")
         self.pipe.hold_writes(self._link.unit.clock.cycle, self.pipe.groups)
         self._to = accesses
+        source, target = self._reading.memory, self._writing.memory
+        self._late = Late(
+            [(source, self._from.lowest, self._from.end)], [(target, accesses.lowest, accesses.end)], self._carry
+        )
 
     def _move(self, first: int, end: int) -> None:
+        """Words have been written; they are carried over as soon as somebody looks, the last ones at once."""
+        assert self._to is not None
+        assert self._late is not None
+        self._late.add(first, end)
+        if end == self.pipe.groups:
+            self._late.settle()
+
+    def _carry(self, first: int, end: int) -> None:
         assert self._to is not None
         each = self._writing.words_per_access
         words = self._reading.memory.read(self._from.part(first, end))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tilesim.sim.pipe import Costs, Pipe
+from tilesim.sim.pipe import Pipe
 from tilesim.tiled.isa.instructions import NarrowToWide
-from tilesim.tiled.units.engine import Engine, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
 from tilesim.tiled.units.memories import NarrowReadRank, WideRank
 
 ROW_BUFFERS = 2
@@ -31,10 +29,9 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
             data = memories.narrow.read(words.part(first * words_per_row, end * words_per_row))
             memories.wide.write(rows.part(first, end), data)
 
-        ones = np.ones(len(rows), np.int64)
         pipe = Pipe(
             self.tile.clock.cycle,
-            Costs(0 * ones, words_per_row * ones, ones),
+            alike(len(rows), issues=words_per_row),
             ROW_BUFFERS,
             issue=[memories.reading(NarrowReadRank.NARROW_TO_WIDE)],
             extra=None,
@@ -43,4 +40,5 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
             book=self.book,
             every_span=self.unit.recording,
         )
-        yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce))
+        pace = Pace(words_per_row, ROW_BUFFERS)
+        yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce), pace)

@@ -13,9 +13,9 @@ from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Infeed, Outfeed
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.host import HostOutfeed
 from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_bursts import BurstStop, Taken
 
 Work = Generator[simpy.Event, Any, None]
 
@@ -62,6 +62,8 @@ class OutfeedEngine:
                     self.unit.spend(BUSY)
                     yield from self._forward(row)
                 self.unit.spend(BUSY, moved_bytes=row.shape[1])
+            if isinstance(self._stop, RingStop):
+                self._stop.poke()  # a row that waited for its end may go past now
             self._through()
 
     def _take(self) -> Generator[simpy.Event, Any, Bytes]:

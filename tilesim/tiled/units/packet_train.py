@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,9 +62,9 @@ class PacketTrain:
         np.maximum(asked[1:], self.leaves[:-1] + self.gap_cycles, out=asked[1:])
         return asked
 
-    def arrival(self, place: int) -> int:
-        """When the first packet stands ``place`` stops after the first one."""
-        return int(self.times[place - 1, 0]) + self._hop_cycles
+    def arrival(self, place: int, row: int = 0) -> int:
+        """When a packet stands ``place`` stops after the first one."""
+        return int(self.times[place - 1, row]) + self._hop_cycles
 
     def position(self, node: int) -> int:
         """How many stops after its master ``node`` comes."""
@@ -103,46 +105,75 @@ class PacketTrain:
 
     def _is_clear(self) -> bool:
         """Whether no packet waits anywhere if ``times`` are those of packets that don't."""
-        times = self.times
-        if any((times[place] < ready).any() for place, ready in self.takers.items()):
+        if any((self.times[place] < ready).any() for place, ready in self.takers.items()):
             return False
-        return all(last < times[max(place - 1, 0), 0] for other in self.ahead for place, last in self._last(other))
+        if not self.ahead:
+            return True
+        behind = all(
+            last < self.times[place - 1, 0] for place in range(1, self.reach + 1) for last in self._last(place)
+        )
+        return behind and self._link_free() <= self.times[0, 0]
 
-    def _last(self, other: PacketTrain) -> list[tuple[int, int]]:
-        """The positions at which ``other`` passes too, and when its last packet is handled there."""
-        places = ((place, other.position(self.node + place)) for place in range(self.reach + 1))
-        return [(place, int(other.times[theirs, -1])) for place, theirs in places if theirs <= other.reach]
+    def _last(self, place: int) -> Iterator[int]:
+        """When the last packets of trains ahead that pass ``place`` stops on are handled there."""
+        for other in self.ahead:
+            theirs = other.position(self.node + place)
+            if theirs <= other.reach:
+                yield int(other.times[theirs, -1])
+
+    def _link_free(self) -> int:
+        """When the first link has carried what trains ahead forward at the first stop."""
+        passing = ((other, other.position(self.node)) for other in self.ahead)
+        ends = (int(other.times[place, -1]) + (place < other.reach) for other, place in passing if place <= other.reach)
+        return max(ends, default=0)
 
     def _queued(self) -> Cycles:
-        """When each packet is handled where packets wait for one another, one packet after the other."""
-        handled = [self._before(place) for place in range(self.reach + 1)]
-        takers = [
-            ready.tolist() if (ready := self.takers.get(place)) is not None else None for place in range(self.reach + 1)
-        ]
-        floor = max((last + 1 for other in self.ahead for place, last in self._last(other) if not place), default=0)
-        ready, sent = self.ready.tolist(), -self.gap_cycles
-        for k in range(self.rows):
-            asked = max(ready[k], sent + self.gap_cycles, 0 if k else floor)
-            sent = at = self._granted(0, k, asked, handled)
-            handled[0].append(sent)
-            for place in range(1, self.reach + 1):
-                free = max(at + self._hop_cycles, handled[place][-1] + 1)
-                taker = takers[place]
-                if taker is not None and taker[k] > free:
-                    free = taker[k]
-                at = free if place == self.reach else self._granted(place, k, free, handled)
-                handled[place].append(at)
+        """When each packet is handled where packets wait for one another, one packet after the other, as long as they
+        do.
+        """
         places = self._hop_cycles + 1
-        return np.minimum([each[places:] for each in handled], NEVER)
+        handled: Cycles = np.full((self.reach + 2, places + self.rows), -1, np.int64)
+        handled[:-1, :places] = [self._before(place) for place in range(self.reach + 1)]
+        takers: Cycles = np.zeros((self.reach + 1, self.rows), np.int64)
+        for place, row_ready in self.takers.items():
+            takers[place] = row_ready
+        hops, ready, asked = self._hops[:, 0], self.ready.tolist(), self._link_free()
+        for k in range(self.rows):
+            free = np.maximum(handled[:-1, places + k - 1], handled[1:, k]) + 1
+            free[0] = max(ready[k], asked, handled[1, k] + 1)
+            np.maximum(free, takers[:, k], out=free)
+            at = np.maximum.accumulate(free - hops) + hops
+            handled[:-1, places + k] = at
+            asked = int(at[0]) + self.gap_cycles
+            if asked >= UNKNOWN:
+                handled[:-1, places + k :] = NEVER
+                break
+            if at[-1] == at[0] + hops[-1] and self._is_followed(handled[:-1, places:], takers, k + 1, asked):
+                break
+        times = np.minimum(handled[:-1, places:], NEVER)
+        self._hold(times, handled[:-1, places - 1 : -1], takers)
+        return times
 
-    def _granted(self, place: int, k: int, free: int, handled: list[list[int]]) -> int:
-        """When packet ``k``, which could go on in ``free``, has a place at the next stop."""
-        at = handled[place + 1][k] + 1
-        if at <= free:
-            return free
-        if free < UNKNOWN:
-            self.held.append((place, free, min(at, NEVER)))
-        return at
+    def _is_followed(self, times: Cycles, takers: Cycles, first: int, asked: int) -> bool:
+        """Fill in packets from ``first`` on, of which the first is not sent before ``asked``, if none of them waits."""
+        ready = self.ready[first:] - self._gaps[first:]
+        if first == self.rows:
+            return True
+        ready[0] = max(ready[0], asked - self._gaps[first])
+        followed = np.maximum.accumulate(ready) + self._gaps[first:] + self._hops
+        if (followed < takers[:, first:]).any():
+            return False
+        times[:, first:] = followed
+        return True
+
+    def _hold(self, times: Cycles, before: Cycles, takers: Cycles) -> None:
+        """Note where packets only wait for a place at the next stop; ``before`` are the times of those before them."""
+        free = np.maximum(before + 1, takers)
+        free[1:] = np.maximum(free[1:], times[:-1] + self._hop_cycles)
+        free[0] = np.maximum(self.ready, self._link_free())
+        free[0, 1:] = np.maximum(free[0, 1:], times[0, :-1] + self.gap_cycles)
+        for place, k in np.argwhere((free < np.minimum(times, UNKNOWN))[:-1]).tolist():
+            self.held.append((place, int(free[place, k]), int(times[place, k])))
 
     def _before(self, place: int) -> list[int]:
         """When the last packets that came to a stop before these were handled, as many as it has places."""

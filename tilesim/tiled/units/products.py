@@ -80,17 +80,17 @@ class Products:
 
     def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own."""
-        columns = self.kept.columns(self.slot, memories.wide.bytes, self._columns)
+        columns = self.kept.columns(self.slot, memories.wide.content, self._columns)
         if columns is None:
             return False
         place = self.places.get(box)
         if place is None:
             place = self.places[box] = self._place(box)
         multiply = self._convolve if self.op.operation is Operation.CONVOLUTION else self._multiply_bytes
-        sums = multiply(place, columns, memories.narrow.bytes)
+        sums = multiply(place, columns, memories.narrow.content)
         scale = columns.scaler(self.op, place.columns) if place.sums_in is place.sums_out is None else None
         if scale is not None:
-            self._write(place, scale(sums), memories.narrow.bytes)
+            self._write(place, scale(sums), memories.narrow.content)
         else:
             self._finish(place, columns, sums, memories)
         return True
@@ -123,10 +123,10 @@ class Products:
         part = slice(*place.columns)
         whole = sums.astype(np.int64).astype(np.int32) + columns.correction[part].astype(np.int32)
         if place.sums_in is not None:
-            rows = place.sums_in.view(memories.wide.bytes)
+            rows = place.sums_in.view(memories.wide.content)
             whole += np.ascontiguousarray(rows).reshape(whole.shape)
         if place.sums_out is not None:
-            view = place.sums_out.view(memories.wide.bytes)
+            view = place.sums_out.view(memories.wide.content)
             view[...] = whole.reshape(view.shape)
             return
         if columns.parameters is not None:
@@ -134,7 +134,7 @@ class Products:
             whole = requantise(self.op.rule, whole + bias, multiplier, shift)
         low, high = self.op.clamp
         data = saturate(whole, self.op.output_zero_point, (low, high), ELEMENT_DTYPES[self.op.output_type])
-        self._write(place, data.view(np.uint8), memories.narrow.bytes)
+        self._write(place, data.view(np.uint8), memories.narrow.content)
 
     def _write(self, place: Place, data: NDArray[np.uint8], narrow: Bytes) -> None:
         assert place.output is not None
@@ -285,9 +285,8 @@ def _spans(op: TensorOp, grid: Grid, moved: dict[str, Moved], inputs: int, memor
         "parameters": (PARAMETER_ROWS - 1) * memories.row_bytes + 4 * lanes, "sums_in": 4 * lanes,
         "sums_out": 4 * lanes, "output": -(-lanes // word) * word,
     }  # fmt: skip
-    spans = {name: grid.span(each, name in ("input", "weights"), widths[name]) for name, each in moved.items()}
-    narrow = tuple(spans.pop(name) for name in ("input", "output") if name in spans)
-    return Spans(narrow, tuple(spans.values()))
+    by_step = ("input", "weights")
+    return Spans.of({name: grid.span(each, name in by_step, widths[name]) for name, each in moved.items()})
 
 
 def _is_sparse(grid: Grid, moved: Moved) -> bool:

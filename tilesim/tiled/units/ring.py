@@ -86,6 +86,7 @@ class RingStop:
         self._previous: RingStop | None = None
         self._sent: simpy.Event | None = None
         self._decisions: set[int] = set()
+        self._lacks_credit = False
 
     def connect(self, following: RingStop) -> None:
         self._next, following._previous = following, self
@@ -133,11 +134,14 @@ class RingStop:
     def _decide(self, _: simpy.Event) -> None:
         now = self._clock.cycle
         self._decisions.discard(now)
+        self._lacks_credit = False
         used = self._handle_head(now)
         if self.outgoing and not used:
             self._inject()
         elif self.outgoing:
             self.poke(1)
+        if not self._lacks_credit:
+            self._end_wait()
 
     def _handle_head(self, now: int) -> bool:
         """Take and forward the head of the register if that can be; whether the link was used."""
@@ -146,9 +150,10 @@ class RingStop:
         packet = self._register[0][1]
         taken = self._taken_bit(packet)
         left = packet.header & ~taken
-        if self._obstacle(packet, taken) is not None:
-            if left and not self.credits:
-                self._await_credit()
+        if self._receiver_obstacle(taken) is not None:
+            return False
+        if left and not self.credits:
+            self._await_credit()
             return False
         self._register.popleft()
         assert self._previous is not None
@@ -176,16 +181,24 @@ class RingStop:
 
     def _obstacle(self, packet: Packet, taken: int) -> str | None:
         """Why the packet can't go on in this cycle."""
-        if taken and self.receiver is not None:
-            obstacle = self.receiver.obstacle()
-            if obstacle is not None:
-                return obstacle
-        return "a place at the next stop" if packet.header & ~taken and not self.credits else None
+        credit = "a place at the next stop" if packet.header & ~taken and not self.credits else None
+        return self._receiver_obstacle(taken) or credit
+
+    def _receiver_obstacle(self, taken: int) -> str | None:
+        """Why a packet of which the bit ``taken`` is to be taken here can't be."""
+        return self.receiver.obstacle() if taken and self.receiver is not None else None
 
     def _await_credit(self) -> None:
+        self._lacks_credit = True
         if self.link.waiting is None:
             self.link.spend("idle")
             self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
+
+    def _end_wait(self) -> None:
+        """Whatever waited for a credit is gone, has been taken here, or waits for its consumer now."""
+        if self.link.waiting is not None:
+            self.link.spend(Reason.CREDIT.kind)
+            self.link.waiting = None
 
     def _inject(self) -> None:
         if not self.credits:
@@ -212,8 +225,8 @@ class RingStop:
     def _transmit(self, packet: Packet) -> None:
         assert self._next is not None
         self.link.instruction = packet.sender
-        self.link.spend(Reason.CREDIT.kind if self.link.waiting else "idle")
-        self.link.waiting = None
+        self._end_wait()
+        self.link.spend("idle")
         self.link.add(BUSY, 1, packet.row.shape[1])
         self._places -= 1
         self._next.arrive(packet, self.hop_cycles)

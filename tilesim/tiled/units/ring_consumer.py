@@ -14,11 +14,12 @@ from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import ByteFilter, Flag
 from tilesim.tiled.isa.instructions import RingConsume
+from tilesim.tiled.units.announcement import Announcement
+from tilesim.tiled.units.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates_by_round, stretches
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.packer import Packer, steps
 from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_bursts import Announcement, BurstStop, Taken
 
 
 class RingConsumer(Engine[RingConsume]):
@@ -46,6 +47,8 @@ class RingConsumer(Engine[RingConsume]):
             stop.commits = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_COMMIT), tile.clock)
 
     def execute(self, op: RingConsume) -> Work:
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that wanted to go past may wait for it now
         yield from self.watch(op.wait)
         nest, memories = op.write.nest, self.tile.memories
         rises = Counter(completions(nest, op.produce))
@@ -73,6 +76,8 @@ class RingConsumer(Engine[RingConsume]):
                 yield self.tile.clock.timeout(1)
                 self.unit.spend(BUSY, moved_bytes=moved_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that waited for its end may go past now
 
     def _take(
         self, stop: BurstStop, addresses: NDArray[np.int64], held: Mapping[int, list[Gate]], rises: Mapping[int, int]
@@ -130,4 +135,8 @@ class RingConsumer(Engine[RingConsume]):
         assert self._address is not None
         memories = self.tile.memories
         memories.wide.write_row(self._address, self._packer.packed())
-        self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+        if isinstance(self._stop, RingStop):
+            self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+        else:
+            assert self._stop.commits is not None
+            self._stop.commits.tell(np.array([self.tile.clock.cycle]))

@@ -118,6 +118,7 @@ class Monitor:
         self._on_ring = on_ring
         self._section, self._start = "run", 0
         self._meetings: dict[frozenset[Transfer], _Meeting] = {}
+        self._suspected: list[tuple[Passage, Transfer, Transfer]] = []
 
     def begin(self, section: str) -> None:
         """A section, ``load`` or ``run``, begins in this cycle."""
@@ -132,14 +133,27 @@ class Monitor:
         ]
 
     def _meet(self, passage: Passage, first: Transfer, second: Transfer) -> None:
-        if self._is_over(first):
-            passage.under_way.remove(first)
+        """``second`` passes while ``first`` is under way, unless that turns out to be over at the end of the cycle."""
+        if frozenset((first, second)) in passage.met:
             return
+        if not self._suspected:
+            self._clock.phase(Phase.CLAIM).callbacks.append(self._judge)  # when all stops have passed on what they can
+        self._suspected.append((passage, first, second))
+
+    def _judge(self, _: simpy.Event) -> None:
+        suspected, self._suspected = self._suspected, []
+        for passage, first, second in suspected:
+            if not self._is_over(first):
+                self._note(passage, first, second)
+            elif first in passage.under_way:
+                passage.under_way.remove(first)
+        if self._strict and self._meetings:
+            self._refuse()
+
+    def _note(self, passage: Passage, first: Transfer, second: Transfer) -> None:
         pair = frozenset((first, second))
         passage.met.add(pair)
         meeting = _Meeting(self._section, self._start, self._clock.cycle, passage.node, first, second)
-        if self._strict and not self._meetings:
-            self._clock.phase(Phase.SETTLE).callbacks.append(self._refuse)
         known = self._meetings.get(pair)
         if known is None or meeting.place < known.place:
             self._meetings[pair] = meeting
@@ -150,7 +164,7 @@ class Monitor:
         """
         return transfer in self.passages[transfer.master].sent and transfer not in set(self._on_ring())
 
-    def _refuse(self, _: simpy.Event) -> None:
+    def _refuse(self) -> None:
         finding = self.findings()[0]
         raise CollisionError(
             f"the {finding['section']} program lets transfers meet on the ring: {sentence(finding)}", [finding]

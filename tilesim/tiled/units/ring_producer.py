@@ -14,10 +14,11 @@ from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import RingProduce
+from tilesim.tiled.units.announcement import Announcement
+from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates_by_round, stretches
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_bursts import Announcement, BurstStop
 from tilesim.tiled.units.ring_monitor import Transfer
 
 ORDINAL = Flag.RING_PRODUCER_A
@@ -77,12 +78,12 @@ class RingProducer(Engine[RingProduce]):
         rises: Mapping[int, int],
     ) -> Work:
         """Send the rows as far as no flag comes in between, and so on."""
-        journey = stop.send(op.label, op.to, len(addresses), FETCH_CYCLES, self._reads)
+        journey = stop.ring.send(stop.node, op.label, op.to, len(addresses), FETCH_CYCLES, self._reads)
         for rows in stretches(len(addresses), held, rises):
             for gate in held.get(rows.start, ()):
                 yield from self.await_flag(gate)
             data = self.tile.memories.wide.words(addresses[rows.start : rows.stop], self.tile.memories.row_bytes)
-            yield from stop.transmit(self.unit, journey, data)
+            yield from journey.transmit(self.unit, data)
             self.raise_flag(rises.get(rows.stop, 0))
 
     def _claim_port(self) -> Work:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.memory import Memory
+from tilesim.sim.late import Late
 from tilesim.sim.pipe import Activity, Pipe, Slot
 from tilesim.sim.port import NEVER
 from tilesim.sim.unit import BUSY, Reason, Unit
@@ -21,7 +21,6 @@ from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, complet
 from tilesim.tiled.units.mac_array import MacArray
 from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
 from tilesim.tiled.units.operands import Operands
-from tilesim.tiled.units.views import meet
 
 
 @dataclass
@@ -39,24 +38,6 @@ class Share:
     end: int = 0
     spent: Counter[str] = field(default_factory=Counter)
     waits: list[tuple[str, range]] = field(default_factory=list)
-
-
-@dataclass
-class LateGroups:
-    """Result groups ``first`` to ``end`` of a tensorop that are written, but not yet in the memories."""
-
-    control: TensorControl
-    decoded: Decoded
-    first: int
-    end: int
-
-    def concerns(self, memory: Memory, first: int, end: int) -> bool:
-        assert self.decoded.regular is not None
-        spans = self.decoded.regular.spans
-        return meet(spans.narrow if memory is self.control.tile.memories.narrow else spans.wide, first, end)
-
-    def settle(self) -> None:
-        self.control.compute(self.decoded, self.first, self.end)
 
 
 class TensorControl(Engine[TensorOp]):
@@ -78,7 +59,6 @@ class TensorControl(Engine[TensorOp]):
         self._shape = shape
         self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
         self._activation = ActivationUnit(tile.memories)
-        self._late: LateGroups | None = None
         self.shares: dict[int, Share] = {}
         self._share = Share()
 
@@ -103,6 +83,7 @@ class TensorControl(Engine[TensorOp]):
         decoded = self.tile.decoder.tensorop(op, memories)
         reads_wide = op.weights is not None
         self.flag = Flag.PARTIAL_SUMS if op.sums_out is not None else Flag.AVDATA
+        late = self._late(decoded)
         pipe = Pipe(
             start,
             decoded.costs,
@@ -110,7 +91,7 @@ class TensorControl(Engine[TensorOp]):
             issue=_issue_ports(memories, reads_wide),
             extra=memories.wide_access(WideRank.SUM_READ),
             write=_write_port(memories, op),
-            move=lambda first, end: self._move(decoded, first, end),
+            move=late.add if decoded.at_once else lambda first, end: self.compute(decoded, first, end),
             book=self._book_both,
             every_span=self.unit.recording,
         )
@@ -119,8 +100,7 @@ class TensorControl(Engine[TensorOp]):
         every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
         yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
-        if self._late is not None:
-            self._late.settle()
+        late.settle()
         self._share.end = self.tile.clock.cycle
 
     def await_address(self) -> Work:
@@ -131,40 +111,30 @@ class TensorControl(Engine[TensorOp]):
         yield from super().await_flag(gate)
         self._book_wait(Reason.FLAG, gate.flag)
 
-    def _move(self, decoded: Decoded, first: int, end: int) -> None:
-        """The groups ``first`` to ``end`` have been written; if they are regular, as soon as somebody looks."""
-        late = self._late
-        if late is not None and late.decoded is decoded and late.end == first:
-            late.end = end
-            return
-        if late is not None:
-            late.settle()
-        late = LateGroups(self, decoded, first, end)
-        if decoded.regular is None or decoded.last is not None:
-            late.settle()
-        else:
-            self._put_off(late)
-
-    def _put_off(self, late: LateGroups | None) -> None:
-        memories = self.tile.memories
-        self._late = memories.narrow.late = memories.wide.late = late
+    def _late(self, decoded: Decoded) -> Late:
+        """The groups that are written, to be computed as soon as somebody looks."""
+        memories, regular = self.tile.memories, decoded.regular
+        reads, writes = ([], []) if regular is None else (regular.spans.reads(memories), regular.spans.writes(memories))
+        return Late(reads, writes, lambda first, end: self.compute(decoded, first, end))
 
     def compute(self, decoded: Decoded, first: int, end: int) -> None:
         """From here on the memories hold the results of the groups ``first`` to ``end``."""
-        self._put_off(None)
         for low, high, box in decoded.pieces(first, end):
             if box is None or decoded.regular is None or not decoded.regular.move(self.tile.memories, box):
                 self._finish(decoded.op, decoded.operands, low, high)
 
     def _finish(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
         sums = self._mac_array.sums(op, operands, first, end)
+        lanes = operands.lanes[first:end]
         if operands.sums_out is not None:
             row = np.ascontiguousarray(sums).view(np.uint8)
-            self.tile.memories.wide.write_words(operands.sums_out.groups[first:end], row)
+            for count in np.unique(lanes):
+                chosen = np.flatnonzero(lanes == count)
+                at = operands.sums_out.groups[first:end][chosen]
+                self.tile.memories.wide.write_words(at, row[:, chosen, : 4 * count])
             return
         assert operands.output is not None
         data = self._activation.finish(op, operands, sums, first, end)
-        lanes = operands.lanes[first:end]
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
             self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import simpy
@@ -14,9 +14,10 @@ from tilesim.sim.flags import FlagFile
 from tilesim.sim.unit import Unit
 from tilesim.tiled.isa.fields import Engine as EngineName
 from tilesim.tiled.isa.fields import Flag, Side
-from tilesim.tiled.isa.instructions import Instruction, TileFence
+from tilesim.tiled.isa.instructions import MESH_IN, MESH_OUT, Instruction, TileFence
 from tilesim.tiled.isa.neighbours import neighbour
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.decoder import Decoder
 from tilesim.tiled.units.engine import Engine, Surroundings
 from tilesim.tiled.units.memories import TileMemories
@@ -24,7 +25,6 @@ from tilesim.tiled.units.mesh_in import MeshInEngine
 from tilesim.tiled.units.mesh_out import MeshOutEngine
 from tilesim.tiled.units.narrow_to_wide import NarrowToWideEngine
 from tilesim.tiled.units.ring import RingStop
-from tilesim.tiled.units.ring_bursts import BurstStop
 from tilesim.tiled.units.ring_consumer import RingConsumer
 from tilesim.tiled.units.ring_producer import RingProducer
 from tilesim.tiled.units.ring_queue import RingQueue
@@ -85,8 +85,8 @@ class Tile:
         sides = [side for side in Side if neighbour(topology.grid, index, side) is not None]
         self.mesh_in = {side: MeshInEngine(around, track(f"mesh_in_{side}"), side) for side in Side}
         self.mesh_out = {side: MeshOutEngine(around, track(f"mesh_out_{side}"), side) for side in sides}
-        self.engines.update({EngineName(f"mesh_in_{side}"): engine for side, engine in self.mesh_in.items()})
-        self.engines.update({EngineName(f"mesh_out_{side}"): engine for side, engine in self.mesh_out.items()})
+        self.engines.update({MESH_IN[side]: engine for side, engine in self.mesh_in.items()})
+        self.engines.update({MESH_OUT[side]: engine for side, engine in self.mesh_out.items()})
 
     def _raisers(self, flag: Flag) -> list[str]:
         return [label for engine in self.engines.values() for label in engine.raising(flag)]
@@ -103,14 +103,20 @@ class Tile:
         Timing: through in the cycle in which the last of them has; what is raised in that cycle is reset with the rest.
         Source: US 19/025,090 [0059]; that the controller hears of it at once is an assumption.
         """
-        return self._clock.process(self._fence(op))
+        through = self._clock.event()
+        engines = [self.engines[name] for name in op.idle if name in self.engines]
 
-    def _fence(self, op: TileFence) -> Generator[simpy.Event, Any, None]:
-        for name in op.idle:
-            if name in self.engines:
-                yield self.engines[name].drained()
-        yield self._clock.phase(Phase.ARBITRATE)
-        for flag in op.reset:
-            self.flags.reset(flag)
-        if op.increment:
-            self._raise_fence(op.increment)
+        def look(_: simpy.Event | None = None) -> None:
+            busy = next((engine for engine in engines if engine.unfinished), None)
+            drained = self._clock.phase(Phase.ARBITRATE) if busy is None else busy.drained()
+            drained.callbacks.append(end if busy is None else look)
+
+        def end(_: simpy.Event) -> None:
+            for flag in op.reset:
+                self.flags.reset(flag)
+            if op.increment:
+                self._raise_fence(op.increment)
+            through.succeed()
+
+        look()
+        return through

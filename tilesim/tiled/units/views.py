@@ -6,7 +6,7 @@ the stream's addresses name, in its order; so does writing one, as long as no tw
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.sim.memory import Memory
 from tilesim.tiled.isa.fields import Alternate, Loop, Reference
 from tilesim.tiled.units.memories import TileMemories
 
@@ -193,17 +194,32 @@ class Grid:
 
 @dataclass(frozen=True)
 class Spans:
-    """The bytes that a tensorop reads and writes, as spans of narrow and of wide memory."""
+    """The bytes that a tensorop reads and writes in either memory."""
 
-    narrow: tuple[Range, ...]
-    wide: tuple[Range, ...]
+    narrow_reads: tuple[Range, ...]
+    narrow_writes: tuple[Range, ...]
+    wide_reads: tuple[Range, ...]
+    wide_writes: tuple[Range, ...]
+
+    @classmethod
+    def of(cls, spans: Mapping[str, Range]) -> Spans:
+        """``spans`` by operand."""
+        names = (("input", "input_b"), ("output",), ("weights", "parameters", "sums_in"), ("sums_out",))
+        return cls(*(tuple([spans[name] for name in each if name in spans]) for each in names))
 
     def exist(self, memories: TileMemories) -> bool:
         """Whether the memories have them all."""
-        both = ((self.narrow, memories.narrow.size_bytes), (self.wide, memories.wide.size_bytes))
-        return all(first >= 0 and end <= size for spans, size in both for first, end in spans)
+        spans = [*self.reads(memories), *self.writes(memories)]
+        return all(first >= 0 and end <= memory.size_bytes for memory, first, end in spans)
 
+    def reads(self, memories: TileMemories) -> list[tuple[Memory, int, int]]:
+        """What is read of a tile's memories."""
+        return [(memories.narrow, *span) for span in self.narrow_reads] + [
+            (memories.wide, *span) for span in self.wide_reads
+        ]
 
-def meet(spans: Sequence[Range], first: int, end: int) -> bool:
-    """Whether one of the spans has bytes from ``first`` up to ``end``."""
-    return any(low < end and first < high for low, high in spans)
+    def writes(self, memories: TileMemories) -> list[tuple[Memory, int, int]]:
+        """What is written of a tile's memories."""
+        return [(memories.narrow, *span) for span in self.narrow_writes] + [
+            (memories.wide, *span) for span in self.wide_writes
+        ]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tilesim.sim.pipe import Costs, Pipe
+from tilesim.sim.pipe import Pipe
 from tilesim.tiled.isa.instructions import WideToNarrow
-from tilesim.tiled.units.engine import Engine, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
 from tilesim.tiled.units.memories import NarrowWriteRank, WideRank
 from tilesim.tiled.units.narrow_to_wide import ROW_BUFFERS
 
@@ -31,10 +29,9 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
             data = memories.wide.read(rows.part(first, end))
             memories.narrow.write(words.part(first * words_per_row, end * words_per_row), data)
 
-        ones = np.ones(len(rows), np.int64)
         pipe = Pipe(
             self.tile.clock.cycle,
-            Costs(0 * ones, ones, words_per_row * ones),
+            alike(len(rows), writes=words_per_row),
             ROW_BUFFERS,
             issue=[memories.wide_access(WideRank.WIDE_TO_NARROW)],
             extra=None,
@@ -43,4 +40,5 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
             book=self.book,
             every_span=self.unit.recording,
         )
-        yield from self.run_pipe(pipe, gates(op.read.nest, op.wait), completions(op.read.nest, op.produce))
+        pace = Pace(words_per_row, ROW_BUFFERS)
+        yield from self.run_pipe(pipe, gates(op.read.nest, op.wait), completions(op.read.nest, op.produce), pace)
