@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,10 +27,9 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
 
     Modules that use this are imported late, by those who have found that it is :func:`wanted`.
     """
-    from numba import njit
-
+    numba: Any = import_module("numba")
     try:
-        found: Callable[P, R] = njit(cache=True)(function)
+        found: Callable[P, R] = numba.njit(cache=True)(function)
     except RuntimeError:  # neither beside the source nor in the user's own cache may anything be written
-        found = njit(function)
+        found = numba.njit(function)
     return found

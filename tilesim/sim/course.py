@@ -78,7 +78,7 @@ class Costs:
 
     @cached_property
     def runs(self) -> Counts:
-        """For each run of equally costly groups its end, extras, issues, writes and ``apart`` (far, if there is none)."""
+        """For each run of equally costly groups its end, extras, issues, writes and ``apart`` (never, if None)."""
         ends = np.array(self.run_ends, np.int64)
         apart = np.full(len(self.issues), NEVER) if self.apart is None else self.apart
         columns = [column[ends - 1] for column in (self.extras, self.issues, self.writes, apart)]

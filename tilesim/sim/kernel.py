@@ -1,8 +1,8 @@
 """A pipe's way as loops over integers, for numba to compile; :mod:`~tilesim.sim.flat` imports it late.
 
 A pipe is one array of *words*: its form, what its last run spent, and two states, of which one is where the pipe is and
-the other where the last run went from there. Its costs are *runs* of equally costly groups. Ports say by addresses where
-their clients' accesses lie; nobody moves them during a call.
+the other where the last run went from there. Its costs are *runs* of equally costly groups. Ports say by addresses
+where their clients' accesses lie; nobody moves them during a call.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from tilesim.compiled import compiled
+from tilesim.sim.addresses import array_at
 from tilesim.sim.port import NEVER
 
 Words = NDArray[Any]
 
 GROUPS, DEPTH, DELAY, READ_EVERY, WRITE_EVERY, SLOTS, SLOT = range(7)
-"""The form of a pipe. From SLOT on: its slots, that of the writes first, that of the extra reads, those of the issues."""
+"""The form of a pipe. From SLOT on: the slots of its writes, its extra reads, its issues."""
 
 PLACES, RANK, CAPACITY, SHARED, SLOT_WORDS = range(5)
 """A slot: the address of its port's places, whether it is the port of the writes."""
@@ -48,18 +47,6 @@ PERIOD = 64
 """Steps of a period that is seen to be one; as many more for each group that makes up an access."""
 
 
-def _to_pointer(_: Any, address: Any) -> Any:
-    signature = types.CPointer(types.int64)(address)
-
-    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
-
-    return signature, build
-
-
-_pointer = intrinsic(_to_pointer)
-
-
 @compiled
 def run(
     words: Words,
@@ -74,8 +61,8 @@ def run(
 ) -> int:
     """From state ``here`` to the other one: as far as cycle ``until``, ``target`` written groups, or a standstill.
 
-    What was spent on each activity is left in the words; if ``recording``, the spans are in ``log``. How many these are,
-    or -1 if there is no room for them.
+    What was spent on each activity is left in the words; if ``recording``, the spans are in ``log``. How many these
+    are, or -1 if there is no room for them.
     """
     size = (len(words) - STATES) // 2
     state = words[STATES + (1 - here) * size : STATES + (2 - here) * size]
@@ -114,7 +101,7 @@ def _run(
     period, steps = np.empty((2, PERIOD * (1 + together)), np.int64), 0
     mark = np.full(len(state), -1, np.int64)
     change = state[CYCLE]
-    while state[CYCLE] < until and state[WRITTEN] < target:
+    while state[CYCLE] < until and state[WRITTEN] < target and spans >= 0:
         cycle = state[CYCLE]
         if cycle >= change:
             change = _look(form, clients, left, cycle)
@@ -127,8 +114,6 @@ def _run(
         totals[1, code] = cycle + cycles
         if recording:
             spans = _record(log, spans, code, cycle, cycles)
-            if spans < 0:
-                break
         if steps < period.shape[1]:
             period[0, steps], period[1, steps] = code, cycles
         steps += 1
@@ -139,8 +124,6 @@ def _run(
             times = _times(runs, state, state[READ] - mark[READ], each, until, change, target, limit, write_limit)
             if times > 0:
                 spans = _repeat(period, steps, times, each, state[CYCLE], totals, log, spans, recording)
-                if spans < 0:
-                    break
                 _jump(state, state[READ] - mark[READ], each, times)
         mark[:] = state
         steps = 0
@@ -157,19 +140,19 @@ def _clients(form: Words, cycle: int) -> Words:
     for slot in range(form[SLOTS]):
         first = SLOT + slot * SLOT_WORDS
         ranks = form[first + RANK]
-        places = carray(_pointer(form[first + PLACES]), ranks)
+        places = array_at(form[first + PLACES], ranks)
         for rank in range(ranks):
-            place = carray(_pointer(places[rank]), 3)
+            place = array_at(places[rank], 3)
             count = place[2]
             if not count:
                 continue
-            ends = carray(_pointer(place[1]), count)
+            ends = array_at(place[1], count)
             if ends[count - 1] <= cycle:
                 continue
             client = clients[n]
             client[STARTS], client[ENDS], client[COUNT] = place[0], place[1], count
             client[AT] = np.searchsorted(ends, cycle, "right")
-            client[TAKEN], client[CHANGE] = 0, carray(_pointer(place[0]), count)[client[AT]]
+            client[TAKEN], client[CHANGE] = 0, array_at(place[0], count)[client[AT]]
             client[CLIENT_SLOT] = slot
             n += 1
     return clients[:n]
@@ -199,10 +182,10 @@ def _pass(client: Words) -> None:
         client[AT] += 1
         client[TAKEN] = 0
         left = client[AT] < client[COUNT]
-        client[CHANGE] = carray(_pointer(client[STARTS]), client[COUNT])[client[AT]] if left else NEVER
+        client[CHANGE] = array_at(client[STARTS], client[COUNT])[client[AT]] if left else NEVER
     else:
         client[TAKEN] = 1
-        client[CHANGE] = carray(_pointer(client[ENDS]), client[COUNT])[client[AT]]
+        client[CHANGE] = array_at(client[ENDS], client[COUNT])[client[AT]]
 
 
 @compiled
@@ -318,10 +301,10 @@ def _same(state: Words, mark: Words) -> bool:
     for k in (EXTRAS, ISSUES, WRITES, WAITING):
         if state[k] != mark[k]:
             return False
+    later, same = state[CYCLE] - mark[CYCLE], True
     for k in range(ARRIVALS, ARRIVALS + state[WAITING]):
-        if state[k] - state[CYCLE] != mark[k] - mark[CYCLE]:
-            return False
-    return True
+        same &= state[k] - mark[k] == later
+    return same
 
 
 @compiled
@@ -343,7 +326,8 @@ def _times(
         return 0
     reads = min(runs[run, END], limit) - 1 - state[READ]
     writes = min(target, write_limit) - 1 - written
-    return min(min(reads, writes) // groups, (min(change, until) - state[CYCLE]) // cycles)
+    times: int = min(min(reads, writes) // groups, (min(change, until) - state[CYCLE]) // cycles)
+    return times
 
 
 @compiled
@@ -378,19 +362,17 @@ def _repeat(
         for _ in range(times):
             for k in range(steps):
                 spans = _record(log, spans, period[0, k], at, period[1, k])
-                if spans < 0:
-                    return spans
                 at += period[1, k]
     return spans
 
 
 @compiled
 def _record(log: Words, spans: int, code: int, cycle: int, cycles: int) -> int:
-    """Log a span; one that goes on is one."""
-    if spans and log[2, spans - 1] == code and log[1, spans - 1] == cycle:
+    """Log a span; one that goes on is one. -1 if there is no room, or was none."""
+    if spans > 0 and log[2, spans - 1] == code and log[1, spans - 1] == cycle:
         log[1, spans - 1] += cycles
         return spans
-    if spans == log.shape[1]:
+    if spans < 0 or spans == log.shape[1]:
         return -1
     log[0, spans], log[1, spans], log[2, spans] = cycle, cycle + cycles, code
     return spans + 1
@@ -431,10 +413,10 @@ def accesses(log: Words, spans: int, writes: bool, found: Words) -> int:
 @compiled
 def news(found: Words, n: int, place: int, cycle: int) -> int:
     """What is new in that, if it replaces what lies at ``place`` from ``cycle`` on: 0: nothing, 1: more, 2: another."""
-    told = carray(_pointer(place), 3)
+    told = array_at(place, 3)
     if not told[2]:
         return 1 if n else 0
-    starts, ends = carray(_pointer(told[0]), told[2]), carray(_pointer(told[1]), told[2])
+    starts, ends = array_at(told[0], told[2]), array_at(told[1], told[2])
     first = np.searchsorted(ends, cycle, "right")
     before = told[2] - first
     if before > n:

@@ -39,9 +39,8 @@ class Pipe:
     write. Of ``read_every`` groups the first needs the ports of its issue reads, of ``write_every`` the last that of
     its writes; both are powers of two. Flags may hold both stages: groups from ``limit`` on are not read, those from
     ``write_limit`` on not written. ``move(first, end)`` carries the data of groups that have been written, in order.
-    ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``. ``flat``: whether
-    it is worked out by the compiled :mod:`~tilesim.sim.flat`, if not as is :func:`~tilesim.compiled.wanted`; the results
-    are the same.
+    ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``. ``flat`` says
+    whether it is worked out by compiled loops; if None, as is :func:`~tilesim.compiled.wanted`.
     """
 
     def __init__(

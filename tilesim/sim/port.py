@@ -171,8 +171,9 @@ def _goes_on(before: _Spans, after: _Spans) -> bool:
 class Port:
     """``capacity`` accesses a cycle, for clients ranked from 0, the highest priority.
 
-    ``places`` are the addresses of the clients' places. Each client but the lowest states its accesses as intervals of cycles, past ones as they were and future ones as
-    they will be unless something changes; a client sees what those above it leave.
+    Each client but the lowest states its accesses as intervals of cycles, past ones as they were and future ones as
+    they will be unless something changes; a client sees what those above it leave. ``places`` are the addresses of the
+    clients' places.
     """
 
     def __init__(self, name: str, capacity: int, ranks: int) -> None:
