@@ -71,6 +71,14 @@ def test_blocks_agree_with_one_pass() -> None:
     np.testing.assert_array_equal(whole.reshape(70, 1000), rows)
 
 
+@given(SUMS, MANTISSAS, st.integers(-(1 << 31), 30))
+def test_whatever_a_program_holds_is_a_shift(sums: list[int], multiplier: int, shift: int) -> None:
+    """And all channels with the same factor get what each gets on its own."""
+    columns = np.repeat(np.array(sums, np.int32)[:, None], 2, axis=1)
+    factors = np.full(2, multiplier, np.int32), np.full(2, shift, np.int32)
+    assert requantise("double", columns, *factors)[:, 0].tolist() == run("double", sums, multiplier, shift)
+
+
 @given(st.floats(2**-30, 2**29))
 def test_quantise_multiplier(real: float) -> None:
     mantissa, shift = quantise_multiplier(real)

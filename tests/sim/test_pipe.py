@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
+from tilesim.compiled import wanted
 from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
-from tilesim.sim.port import Port
+from tilesim.sim.port import Change, Port
 
 RANKS = {"narrow": 1, "wide": 2, "output": 1}
 """The pipe's own rank at each port; all above it are taken by others. Extra reads and wide writes go before issues."""
@@ -35,6 +36,7 @@ class Rig:
     apart: list[int] = field(default_factory=list)
     every: tuple[int, int] = (1, 1)
     every_span: bool = False
+    flat: bool = False
 
     def __post_init__(self) -> None:
         self.ports = {name: Port(name, self.capacity, 5) for name in RANKS}
@@ -61,6 +63,7 @@ class Rig:
             read_every=self.every[0],
             write_every=self.every[1],
             every_span=self.every_span,
+            flat=self.flat,
         )
         self.slots = [slot for slot in self.pipe.slots if slot.rank != EXTRA_RANK]
 
@@ -114,7 +117,9 @@ RIGS = st.builds(
     apart=st.just([]) | APART | st.integers(1, 4).map(lambda far: [far] * MOST_GROUPS),
     every=st.sampled_from([(1, 1), (1, 1), (1, 4), (2, 1), (2, 4)]),
     every_span=st.booleans(),
+    flat=st.booleans() if wanted() else st.just(False),
 )
+either_way = pytest.mark.parametrize("flat", [False, True] if wanted() else [False])
 
 
 @settings(max_examples=300, deadline=None)
@@ -177,6 +182,7 @@ def check_advance(rig: Rig, now: int, end: int) -> None:
         assert booked == activities
 
 
+@either_way
 @pytest.mark.parametrize(
     ("costs", "depth", "end"),
     [
@@ -186,8 +192,8 @@ def check_advance(rig: Rig, now: int, end: int) -> None:
         ((0, 2, 3), 1, 10 * 5),  # a queue of one: read and write take turns
     ],
 )
-def test_ten_groups_alone_end_in_the_cycle_of_the_formula(costs: Group, depth: int, end: int) -> None:
-    rig = Rig([costs] * 10, depth)
+def test_ten_groups_alone_end_in_the_cycle_of_the_formula(costs: Group, depth: int, end: int, flat: bool) -> None:
+    rig = Rig([costs] * 10, depth, flat=flat)
     assert rig.pipe.plan() == end
     rig.pipe.advance(end - 1)
     assert rig.pipe.written < rig.pipe.groups
@@ -195,25 +201,28 @@ def test_ten_groups_alone_end_in_the_cycle_of_the_formula(costs: Group, depth: i
     assert rig.pipe.written == rig.pipe.groups
 
 
-def test_what_was_held_is_not_read_before_the_release() -> None:
-    rig = Rig([(0, 4, 1)] * 3, depth=2)
+@either_way
+def test_what_was_held_is_not_read_before_the_release(flat: bool) -> None:
+    rig = Rig([(0, 4, 1)] * 3, depth=2, flat=flat)
     rig.pipe.hold(0, 1)
     assert rig.pipe.plan() is None
     rig.pipe.hold(100, 3)
     assert rig.pipe.plan() == 100 + 2 * 4 + 1
 
 
+@either_way
 @pytest.mark.parametrize(
     ("apart", "every", "end"),
     [([], (1, 1), 300_002), ([1] * 100_000, (1, 1), 500_000), ([], (64, 1), 300_002), ([], (1, 64), 300_002)],
 )
-def test_skipping_periods_takes_few_steps(apart: list[int], every: tuple[int, int], end: int) -> None:
-    rig = Rig([(0, 3, 2)] * 100_000, depth=2, apart=apart, every=every)
+def test_skipping_periods_takes_few_steps(apart: list[int], every: tuple[int, int], end: int, flat: bool) -> None:
+    rig = Rig([(0, 3, 2)] * 100_000, depth=2, apart=apart, every=every, flat=flat)
     assert rig.pipe.plan() == end
     rig.pipe.advance(end)
     assert len(rig.booked) < 500
 
 
+@either_way
 @pytest.mark.parametrize(
     ("costs", "end"),
     [
@@ -223,8 +232,8 @@ def test_skipping_periods_takes_few_steps(apart: list[int], every: tuple[int, in
         ((3, 1, 9), 4 + 9000),
     ],
 )
-def test_a_train_of_accesses_is_crossed_in_few_steps(costs: Group, end: int) -> None:
-    rig = Rig([costs] * 1000, depth=2, taken={"wide": [(at, at + 1) for at in range(100, 5100, 5)]})
+def test_a_train_of_accesses_is_crossed_in_few_steps(costs: Group, end: int, flat: bool) -> None:
+    rig = Rig([costs] * 1000, depth=2, flat=flat, taken={"wide": [(at, at + 1) for at in range(100, 5100, 5)]})
     assert rig.pipe.plan() == end
     rig.pipe.advance(end // 2)
     rig.pipe.advance(end)
@@ -233,6 +242,7 @@ def test_a_train_of_accesses_is_crossed_in_few_steps(costs: Group, end: int) -> 
     assert len(rig.booked) < 60
 
 
+@either_way
 @pytest.mark.parametrize(
     ("every", "taken", "end"),
     [
@@ -244,7 +254,26 @@ def test_a_train_of_accesses_is_crossed_in_few_steps(costs: Group, end: int) -> 
     ],
 )
 def test_only_some_words_of_a_row_need_the_port(
-    every: tuple[int, int], taken: dict[str, list[tuple[int, int]]], end: int
+    every: tuple[int, int], taken: dict[str, list[tuple[int, int]]], end: int, flat: bool
 ) -> None:
-    rig = Rig([(0, 1, 1)] * 8, depth=8, issue=("narrow",), every=every, taken=taken)
+    rig = Rig([(0, 1, 1)] * 8, depth=8, issue=("narrow",), every=every, taken=taken, flat=flat)
     assert rig.pipe.plan() == end
+
+
+@pytest.mark.skipif(not wanted(), reason="needs numba")
+def test_what_is_published_may_be_more_than_there_is_room_for() -> None:
+    rig = Rig([(0, 3, 1), (0, 2, 1)] * 5000, depth=2, flat=True)
+    assert rig.pipe.plan(rig.slots) == 5000 * 5 + 1
+    check_told(rig, 25_000)
+    rig.pipe.advance(100)
+    rig.pipe.plan(rig.slots)
+    assert rig.pipe.retold == []
+    rig.pipe.hold(100, 50)
+    rig.pipe.plan(rig.slots)
+    assert {change for _, change in rig.pipe.retold} == {Change.OTHER}
+    check_told(rig, 125)
+
+
+def check_told(rig: Rig, reads: int) -> None:
+    taken = rig.ports["narrow"].taken[3]
+    assert (taken.starts.tolist(), taken.ends.tolist()) == ([0], [reads])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,12 +13,21 @@ SPANS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
 
 
 def taken(spans: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
-    intervals, cycles, at = Intervals(), set(), 0
+    intervals = Intervals()
+    return intervals, fill(intervals, spans)
+
+
+def lists(columns: tuple[array[int], array[int]]) -> tuple[list[int], list[int]]:
+    return columns[0].tolist(), columns[1].tolist()
+
+
+def fill(intervals: Intervals, spans: list[tuple[int, int]]) -> set[int]:
+    cycles, at = set(), 0
     for gap, length in spans:
         intervals.append(at + gap, at + gap + length)
         cycles |= set(range(at + gap, at + gap + length))
         at += gap + length
-    return intervals, cycles
+    return cycles
 
 
 @given(SPANS, st.integers(0, 45), st.integers(0, 45))
@@ -35,8 +46,7 @@ def test_intervals_are_the_cycles_put_in(spans: list[tuple[int, int]], cut: int,
 @given(SPANS, SPANS, st.integers(0, 45), st.integers(1, 2))
 def test_free_counts_those_above(a: list[tuple[int, int]], b: list[tuple[int, int]], cycle: int, rank: int) -> None:
     port = Port("wide", 2, 4)
-    port.taken[0], first = taken(a)
-    port.taken[1], second = taken(b)
+    first, second = (fill(port.taken[k], spans) for k, spans in enumerate((a, b)))
     port.taken[3].append(0, 50)
     above = [first, second][:rank]
     free, until = port.free(rank, cycle)
@@ -59,10 +69,10 @@ def test_a_repeated_pattern_is_the_pattern_again_and_again() -> None:
     pattern.append(3, 4)
     found.append(8, 10)
     found.repeat(pattern, 10, 4, 3)
-    assert (found.starts, found.ends) == ([8, 13, 17, 21], [11, 15, 19, 22])
-    assert found.since(14) == ([14, 17, 21], [15, 19, 22])
-    assert found.since(15) == ([17, 21], [19, 22])
-    assert found.since(22) == ([], [])
+    assert lists((found.starts, found.ends)) == ([8, 13, 17, 21], [11, 15, 19, 22])
+    assert lists(found.since(14)) == ([14, 17, 21], [15, 19, 22])
+    assert lists(found.since(15)) == ([17, 21], [19, 22])
+    assert lists(found.since(22)) == ([], [])
 
 
 @given(SPANS, st.integers(0, 30), st.integers(0, 12), SPANS)
@@ -122,7 +132,7 @@ def test_more_of_the_same_is_not_another_thing() -> None:
     others.extend([8, 11])
     assert told.replace(2, others) is Change.MORE
     assert told.replace(2, others) is Change.NONE
-    assert told.between(4, 8) == ([4, 7], [5, 8])
+    assert lists(told.between(4, 8)) == ([4, 7], [5, 8])
     others.cut(8)
     assert told.replace(2, others) is Change.OTHER
 

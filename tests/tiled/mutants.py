@@ -330,8 +330,8 @@ MUTANTS = (
     Mutant(
         "bus depth (event)",
         "units/instruction_bus.py",
-        "places.extend([0] * (hop_cycles + 1))",
-        "places.extend([0] * hop_cycles)",
+        "[0] * (hop_cycles + 1)",
+        "[0] * hop_cycles",
         (2, 8, 10),
     ),
     Mutant(

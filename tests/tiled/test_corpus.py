@@ -10,6 +10,7 @@ import pytest
 
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.waits import CAN, undecided, waits
+from tests.tiled.units.test_ring_bursts import GIVEN_UP, TAKEN, chips
 from tilesim.errors import ProgramError
 from tilesim.tiled.verify import COLLIDED, ENDED, differences, event_account, stepped_account
 
@@ -17,21 +18,29 @@ NUMBERS, CHUNKS = 5400, 4
 LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 100
 """Programs, and those of them in which a kind of unit waits for something: each chunk must have its share."""
 FEW = 80
+LEAST_IN_BURSTS = 0.8
+"""Share of the programs in which no rows circulate that run on the ring in bursts, without going down to packets."""
 
 
 @dataclass
 class Tally:
-    """What came of comparing some programs: how they ended, in how many a kind of unit had waited for something, and
-    those on which the models differ.
+    """What came of comparing some programs: how they ended, in how many a kind of unit had waited for something, the
+    chips that the event-driven runs made (with the ring in bursts, or not), and those on which the models differ.
     """
 
     ends: Counter[str] = field(default_factory=Counter)
     waited: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rings: list[list[bool]] = field(default_factory=list)
     different: dict[int, str] = field(default_factory=dict)
 
     @property
     def programs(self) -> int:
         return self.ends.total()
+
+    @property
+    def in_bursts(self) -> float:
+        """The share of the runs that began with bursts, and ended so."""
+        return self.rings.count(TAKEN) / (self.rings.count(TAKEN) + self.rings.count(GIVEN_UP))
 
 
 def tally(numbers: Iterable[int]) -> Tally:
@@ -40,12 +49,14 @@ def tally(numbers: Iterable[int]) -> Tally:
         program = random_program(number)
         inputs = inputs_of(program)
         try:
-            event = event_account(program, inputs)
+            with chips() as made:
+                event = event_account(program, inputs)
         except ProgramError:
             continue  # nothing orders two of its accesses: no program
         if different := differences(event, stepped_account(program, inputs)):
             found.different[number] = str(different[0])
         found.ends[event.end] += 1
+        found.rings.append(made)
         found.waited.update(waits(event.units or {}))
     return found
 
@@ -57,6 +68,7 @@ def test_every_wait_is_known_to_occur_or_not_to() -> None:
 def test_a_few_random_programs_agree() -> None:
     found = tally(range(NUMBERS, NUMBERS + FEW))
     assert not found.different
+    assert found.in_bursts > LEAST_IN_BURSTS
     assert found.programs > 0.8 * FEW
     assert {kind for kind, _ in found.waited} > {"tile.tensor", "ring.link", "mesh.tile", "controller", "outfeed"}
 
@@ -67,6 +79,7 @@ def test_thousands_of_random_programs_agree(chunk: int) -> None:
     """A chunk has its share of the programs and of every wait that there can be."""
     found = tally(range(chunk, NUMBERS, CHUNKS))
     assert not found.different
+    assert found.in_bursts > LEAST_IN_BURSTS
     assert found.programs >= LEAST_PROGRAMS / CHUNKS
     assert found.ends[ENDED] > 0.9 * found.programs
     assert found.ends[COLLIDED], "some must collide"

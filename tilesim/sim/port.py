@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from enum import Enum, auto
@@ -14,7 +15,7 @@ NEVER = 1 << 62
 CROWD = 256
 """Intervals that a client may keep of its past without a look whether anybody needs them."""
 
-_Spans = tuple[list[int], list[int]]
+_Spans = tuple["array[int]", "array[int]"]
 
 
 class Change(Enum):
@@ -30,11 +31,14 @@ class Intervals:
 
     The other cycles are free slots, numbered through from a cycle on that is the same for all questions: with
     ``before`` cycles taken before an interval, the slots before it are those up to ``start - before``.
+
+    ``place`` is where compiled loops find them: the addresses of starts and ends, and how many there are.
     """
 
     def __init__(self) -> None:
-        self.starts: list[int] = []
-        self.ends: list[int] = []
+        self.starts = array("q")
+        self.ends = array("q")
+        self.place = array("q", (0, 0, 0))
         self._forgotten = 0
         self._before: list[int] = []
         self._slots: list[int] = []
@@ -46,40 +50,50 @@ class Intervals:
         return len(self.starts) > self._most
 
     def append(self, start: int, end: int) -> None:
-        if self.ends and self.ends[-1] == start:
-            self.ends[-1] = end
-        else:
-            self.starts.append(start)
-            self.ends.append(end)
+        self._append(start, end)
+        self._settle()
 
     def extend(self, cycles: Iterable[int]) -> None:
         """Append single cycles, in order."""
         for cycle in cycles:
-            self.append(cycle, cycle + 1)
+            self._append(cycle, cycle + 1)
+        self._settle()
 
     def replace(self, cycle: int, others: Intervals) -> Change:
         """From ``cycle`` on, take what ``others`` do instead."""
         before, after = self.since(cycle), (others.starts, others.ends)
         if before == after:
             return Change.NONE
-        self.cut(cycle)
-        for start, end in zip(*after, strict=True):
-            self.append(start, end)
+        self.retell(cycle, *after)
         return Change.MORE if _goes_on(before, after) else Change.OTHER
+
+    def retell(self, cycle: int, starts: array[int], ends: array[int]) -> None:
+        """From ``cycle`` on, take what is given instead."""
+        self.cut(cycle)
+        if starts and self.ends and self.ends[-1] == starts[0]:
+            del self.ends[-1]
+            starts = starts[1:]
+        self.starts.extend(starts)
+        self.ends.extend(ends)
+        self._settle()
 
     def repeat(self, pattern: Intervals, start: int, period: int, times: int) -> None:
         """Append ``pattern``, which lasts ``period`` cycles, ``times`` times from ``start`` on."""
-        if pattern.ends == [period] and pattern.starts == [0]:
-            self.append(start, start + period * times)
-            return
-        for at in range(start, start + period * times, period):
-            for first, end in zip(pattern.starts, pattern.ends, strict=True):
-                self.append(at + first, at + end)
+        if len(pattern.ends) == 1 and pattern.ends[0] == period and pattern.starts[0] == 0:
+            self._append(start, start + period * times)
+        else:
+            for at in range(start, start + period * times, period):
+                for first, end in zip(pattern.starts, pattern.ends, strict=True):
+                    self._append(at + first, at + end)
+        self._settle()
 
-    def since(self, cycle: int) -> tuple[list[int], list[int]]:
+    def since(self, cycle: int) -> _Spans:
         """Starts and ends of what lies at or after ``cycle``."""
         k = bisect_right(self.ends, cycle)
-        return [max(start, cycle) for start in self.starts[k : k + 1]] + self.starts[k + 1 :], self.ends[k:]
+        starts = self.starts[k:]
+        if starts:
+            starts[0] = max(starts[0], cycle)
+        return starts, self.ends[k:]
 
     def between(self, cycle: int, end: int) -> _Spans:
         """Starts and ends of what lies in [cycle, end), cut to it."""
@@ -95,6 +109,7 @@ class Intervals:
         del self.starts[kept:], self.ends[kept:], self._before[kept:], self._slots[kept:]
         if kept and self.ends[-1] > cycle:
             self.ends[-1] = cycle
+        self._settle()
 
     def prune(self, cycle: int) -> None:
         """Forget what ended before ``cycle``; nobody asks for it again."""
@@ -102,6 +117,19 @@ class Intervals:
         self._forgotten += sum(self.ends[:past]) - sum(self.starts[:past])
         del self.starts[:past], self.ends[:past], self._before[:past], self._slots[:past]
         self._most = max(CROWD, 2 * len(self.starts))
+        self._settle()
+
+    def _append(self, start: int, end: int) -> None:
+        if self.ends and self.ends[-1] == start:
+            self.ends[-1] = end
+        else:
+            self.starts.append(start)
+            self.ends.append(end)
+
+    def _settle(self) -> None:
+        """Say where they lie now."""
+        self.place[0], self.place[2] = self.starts.buffer_info()
+        self.place[1], _ = self.ends.buffer_info()
 
     def at(self, cycle: int) -> tuple[bool, int]:
         """Whether the port is taken in ``cycle``, and the next cycle in which that changes."""
@@ -144,13 +172,15 @@ class Port:
     """``capacity`` accesses a cycle, for clients ranked from 0, the highest priority.
 
     Each client but the lowest states its accesses as intervals of cycles, past ones as they were and future ones as
-    they will be unless something changes; a client sees what those above it leave.
+    they will be unless something changes; a client sees what those above it leave. ``places`` are the addresses of the
+    clients' places.
     """
 
     def __init__(self, name: str, capacity: int, ranks: int) -> None:
         self.name = name
         self.capacity = capacity
-        self.taken = [Intervals() for _ in range(ranks)]
+        self.taken = tuple(Intervals() for _ in range(ranks))
+        self.places = array("q", (taken.place.buffer_info()[0] for taken in self.taken))
 
     def above(self, rank: int, cycle: int) -> list[Intervals]:
         """What those above ``rank`` take that have any access at or after ``cycle``."""

@@ -11,8 +11,8 @@ from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
 from tests.tiled.units.test_ring_engines import ROW, consume, queue, random_rows, send
 from tilesim.errors import CollisionError, HangError
-from tilesim.tiled.isa.fields import Flag, Watcher
-from tilesim.tiled.isa.instructions import Infeed, Outfeed, RingProduce
+from tilesim.tiled.isa.fields import ByteFilter, Flag, Watcher
+from tilesim.tiled.isa.instructions import Classify, Infeed, Outfeed, RingProduce
 from tilesim.tiled.simulate import simulate
 
 CIRCULATE = {"no_consumer": "circulate"}
@@ -189,3 +189,53 @@ take: ring_consume tiles=0x2 write=[r:1 @0x0] wait=avdata>=1
         caught.value
     )
     assert "goes round for ever" not in str(caught.value)
+
+
+def test_a_row_that_waits_for_the_end_of_an_outfeed_goes_past_then() -> None:
+    """It is there in cycle 4, a cycle after the one that is on the host's link for the next 32."""
+    bench = bench_of(1, 1)
+    queue(bench, bench.chip.outfeed.buffer, Outfeed(output=0, rows=1, label="result"))
+    send(bench, random_rows(bench, 2), 0b100, 0)
+    bench.clock.run()
+    assert len(bench.chip.host_outfeed.received[0]) == 1
+    assert passes(bench, 3)[0] == 3 + 1 + 32
+
+
+def test_a_row_that_waits_for_the_end_of_a_classifier_goes_past_then() -> None:
+    """One that it has no use for, and nobody else; 8 elements take 8 cycles, and their row one."""
+    bench = bench_of(1, 1)
+    scaling = (*np.array([0.1, 1 / 256], np.float32).view(np.int32).tolist(), -128, -128, 127)
+    op = Classify(rows=1, elements=8, function="softmax", scaling=scaling, label="softmax")
+    queue(bench, bench.chip.classifier.buffer, op)
+    send(bench, random_rows(bench, 2), 0b10, 0)
+    bench.clock.run()
+    assert passes(bench, 2)[:2] == [2 + 1 + 8, 2 + 1 + 8 + 1]
+
+
+def test_a_row_that_waits_for_the_end_of_a_consumer_goes_past_then() -> None:
+    """Its last row completed two, so that another commit comes in the cycle after, in which none is taken."""
+    bench = Bench(chip_of(2, 1, ring={**CIRCULATE, "byte_filter": True}))
+    bench.deliver(consume(2, filter=ByteFilter(2, 128, 320, 9999)))
+    send(bench, random_rows(bench, 3), 0b01, 0)
+    bench.clock.run()
+    assert bench.retired == {"consume": 1 + 3}
+    assert passes(bench, 1)[0] == 1 + 3
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_link_waits_for_a_credit_until_somebody_is_posted(waits: bool) -> None:
+    """Tile 1 is full with three rows for it; the fourth is for tile 0 as well, which is posted in cycle 9, goes on with
+    what it has from then on, and takes it in cycle 20, or waits for a credit as before.
+    """
+    bench = bench_of(2, 1)
+    bench.deliver(consume(9, wait=(Watcher(Flag.AVDATA, 1),)), tile=1)
+    flags = bench.chip.tiles[1].flags
+    bench.clock.timeout(30).callbacks.append(lambda _: flags.raise_by(Flag.AVDATA))
+    send(bench, random_rows(bench, 2), 0b10, 0)
+    send(bench, random_rows(bench, 1), 0b11, 2)
+    held = (Watcher(Flag.AVDATA, 1),) if waits else ()
+    bench.deliver(consume(1, wait=held), tile=0, after=9)
+    bench.clock.timeout(20).callbacks.append(lambda _: bench.chip.tiles[0].flags.raise_by(Flag.AVDATA))
+    bench.clock.run()
+    assert passes(bench, 1) == [1, 2, 31]
+    assert bench.unit("ring.link1")["stall:credit"] == (31 - 20 if waits else 31 - 9) + 9 - 3

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -122,3 +124,27 @@ def test_strict_flags_need_one_more() -> None:
         bench.clock.timeout(cycle).callbacks.append(lambda _: flags.raise_by(Flag.AVDATA))
     bench.clock.run()
     assert bench.retired == {"late": 20 + WORDS + 1}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from([(to_wide, WORDS, 1), (to_narrow, 1, WORDS)]),
+    st.lists(st.integers(0, 150), min_size=1, max_size=12),
+)
+def test_each_row_waits_for_its_own_flag_whenever_that_rises(
+    engine: tuple[Callable[..., NarrowToWide | WideToNarrow], int, int], apart: list[int]
+) -> None:
+    """A row is read when its flag is up, the one before has been read, and the one two before written."""
+    make, reads, writes = engine
+    rises = list(accumulate(apart))
+    bench = Bench()
+    flags = bench.chip.tiles[0].flags
+    bench.deliver(make(len(rises), wait=(Watcher(Flag.AVDATA, 1, "r", 1),), label="rows"))
+    for cycle in rises:
+        bench.clock.timeout(cycle).callbacks.append(lambda _: flags.raise_by(Flag.AVDATA))
+    bench.clock.run()
+    read, written = [0], [0, 0]
+    for rise in rises:
+        read.append(max(read[-1], written[-2], rise) + reads)
+        written.append(max(read[-1], written[-1]) + writes)
+    assert bench.retired == {"rows": written[-1]}

@@ -317,3 +317,19 @@ def test_the_order_in_which_simpy_takes_events_does_not_matter(monkeypatch: pyte
     plain = tilesim.simulate(made, data, trace=True).statistics["trace_sha256"]
     disorder(monkeypatch, seed)
     assert tilesim.simulate(made, data, trace=True).statistics["trace_sha256"] == plain
+
+
+@pytest.mark.parametrize("sent", [5, 20, 60])
+def test_a_receiver_that_lacks_a_flag_and_a_sender_waits_for_the_flag(sent: int) -> None:
+    """The flag rises in cycle 30; words can be written from the cycle after the first is read."""
+    bench = row_of(2)
+    flags = bench.chip.tiles[1].flags
+    bench.deliver(into(3, wait=(Watcher(Flag.AVDATA, 1, "r"),)), tile=1)
+    bench.clock.timeout(30).callbacks.append(lambda _: flags.raise_by(Flag.AVDATA))
+    bench.deliver(out(3), after=sent)
+    bench.clock.run()
+    check_words(bench, 3)
+    account = bench.unit("tile1.mesh_in_west")
+    assert account["stall:flag"] == 30
+    assert account.get("stall:fifo", 0) == max(sent + 1 - 30, 0)
+    assert bench.retired["in"] == max(sent + 1, 30) + 3

@@ -136,6 +136,28 @@ def test_back_to_back_is_legal_and_one_cycle_earlier_is_not() -> None:
         assert ring.by_definition() == ring.noticed()
 
 
+@pytest.mark.parametrize("ends", [True, False])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_transfer_that_is_over_at_the_end_of_the_cycle_meets_nobody_in_it(first: bool, ends: bool) -> None:
+    """Its tail was taken elsewhere; its last row is taken in the cycle in which another transfer passes, before or
+    after that.
+    """
+    clock = Clock()
+    one, other = (Transfer(name, 0, node, 0b100) for node, name in enumerate(("one", "other")))
+    afloat = [one, other]
+    monitor = Monitor(clock, TILES, False, lambda: afloat)
+    monitor.passages[0].note(one, tail=True)
+    stop = monitor.passages[3]
+    stop.note(one, tail=False)
+    if ends and first:
+        afloat.remove(one)
+    stop.note(other, tail=True)
+    if ends and not first:
+        afloat.remove(one)
+    clock.run()
+    assert (monitor.findings() == []) == ends
+
+
 MASTERS = (
     "one: ring_produce tiles=0x1 read=[r:3 @0x0+r*16] to=0x8",
     "other: ring_produce tiles=0x4 read=[r:2 @0x0+r*16] to=0x8",

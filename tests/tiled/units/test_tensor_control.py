@@ -73,7 +73,7 @@ def test_two_operands_are_read_one_after_the_other() -> None:
         input_b=at(0x1000, x=4),
         output=at(0x2000, x=4),
         rule="float",
-        scaling=(0, 0, 0, 0),
+        scaling=(0, 0, 0),
     )
     assert cycles(op) == 50 * 2 + 1
 
@@ -191,6 +191,25 @@ def test_partial_sums_raise_a_flag_of_their_own() -> None:
     bench.cycles(op)
     flags = bench.chip.tiles[0].flags
     assert (flags.count(Flag.PARTIAL_SUMS), flags.count(Flag.AVDATA)) == (1, 0)
+
+
+@pytest.mark.parametrize("operation", [Operation.CONVOLUTION, Operation.SUM])
+def test_of_a_row_of_sums_those_of_the_lanes_that_run_are_written(operation: Operation) -> None:
+    """In the last block five lanes, or three, do."""
+    bench, whole = Bench(seed=3), 0x100
+    most, few = (LANES, 5) if operation is Operation.CONVOLUTION else (4, 3)
+    op = convolution(1, 2, operation=operation, parameters=None, output=None, label="", input=at(whole, zb=LANES, zi=4))
+    if operation is Operation.SUM:
+        op = replace(op, weights=None)
+    for base, alternate in ((SUMS, None), (2 * SUMS, Alternate("zb", few))):
+        bench.randomise() if alternate is None else None
+        bench.wide()[0, base : base + 2 * ROW] = 77
+        bench.cycles(replace(op, nest=nest(alternate, zb=2, x=1, zi=2, lane=most), sums_out=at(base, zb=ROW)))
+    every, some = (bench.wide()[0, base : base + 2 * ROW] for base in (SUMS, 2 * SUMS))
+    written = ROW + 4 * few
+    assert (every[:written] == some[:written]).all()
+    assert (some[written:] == 77).all()
+    assert not (every[: ROW + 4 * most] == 77).all()
 
 
 def test_what_it_reads_is_what_its_addresses_point_at() -> None:

@@ -58,6 +58,8 @@ class ClassifierTile:
             yield self._clock.timeout(op.elements * self._cycles_per_element)
             self.unit.spend(BUSY)
             yield from self._reply(op, classified(op, rows))
+            if isinstance(self._stop, RingStop):
+                self._stop.poke()  # a row that waited for its end may go past now
 
     def _collect(self, op: Classify) -> Generator[simpy.Event, Any, Bytes]:
         """The rows that are to come, (samples, rows, row bytes), in the cycle after the last one has been taken."""

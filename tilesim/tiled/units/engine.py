@@ -45,6 +45,28 @@ class Gate:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """What is sure of a pipe: each of its groups takes at least ``cycles`` (0: not known), and up to ``queued`` of them
+    are begun before the last one is written.
+    """
+
+    cycles: int
+    queued: int
+
+    def cycles_to(self, pipe: Pipe, group: int, now: int) -> int:
+        """For how many cycles from ``now`` on ``pipe`` can't have come to ``group``."""
+        if self.cycles and self._soonest(pipe, group) <= now:
+            pipe.advance(now)
+        return self._soonest(pipe, group) - now if self.cycles else 0
+
+    def _soonest(self, pipe: Pipe, group: int) -> int:
+        return pipe.cycle + (group - pipe.written - self.queued - 1) * self.cycles
+
+
+UNKNOWN = Pace(0, 0)
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all their TTUs are built,
     and so is ``decoder``.
@@ -125,19 +147,26 @@ class Engine(ABC, Generic[Op]):
             reached = self.tile.flags.reached(gate.flag, gate.expected)
             yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
 
-    def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int]) -> Work:
+    def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], pace: Pace = UNKNOWN) -> Work:
         """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
         self.tile.arbiter.add(pipe, pipe.slots)
-        yield from self.follow(pipe, pipe.hold, gates, produce)
+        yield from self.follow(pipe, pipe.hold, gates, produce, pace)
 
     def follow(
-        self, pipe: Pipe, hold: Callable[[int, int], None], gates: Sequence[Gate], produce: Sequence[int]
+        self,
+        pipe: Pipe,
+        hold: Callable[[int, int], None],
+        gates: Sequence[Gate],
+        produce: Sequence[int],
+        pace: Pace = UNKNOWN,
     ) -> Work:
         """See ``pipe``, which has just been added, to its end: ``hold``, one of its own, moves from gate to gate as
         their flags rise; the engine's flag rises each time as many groups are written as ``produce`` lists, in order.
+
+        With a ``pace`` gates whose flags have risen are passed when the pipe may come to them, several at once.
         """
         if gates:
-            self._open(pipe, hold, iter(gates), self.unit.waiting)
+            self._open(pipe, hold, iter(gates), pace, self.unit.waiting)
         for written, rises in Counter(produce).items():
             yield self.tile.arbiter.reach(pipe, written)
             self.raise_flag(rises)
@@ -145,27 +174,38 @@ class Engine(ABC, Generic[Op]):
             yield self.tile.arbiter.reach(pipe, pipe.groups)
 
     def _open(
-        self, pipe: Pipe, hold: Callable[[int, int], None], gates: Iterator[Gate], otherwise: Wait | None
-    ) -> bool:
-        """Hold ``pipe`` at the next gate whose flag has not risen, until it does; False if there is none. Without a
-        gate the unit waits for what it ``otherwise`` does.
+        self,
+        pipe: Pipe,
+        hold: Callable[[int, int], None],
+        gates: Iterator[Gate],
+        pace: Pace,
+        otherwise: Wait | None,
+    ) -> None:
+        """Hold ``pipe`` at the next gate whose flag has not risen, if there is any, until it does. Without a gate the
+        unit waits for what it ``otherwise`` does.
         """
         flags, clock = self.tile.flags, self.tile.clock
+        gate = next((each for each in gates if not flags.met(each.flag, each.expected)), None)
+        hold(clock.cycle, pipe.groups if gate is None else gate.group)
+        self.tile.arbiter.change(pipe)
+        if gate is None:
+            return
+        group = gate.group
 
         def rise(_: simpy.Event) -> None:
             self.unit.waiting = otherwise
-            if not self._open(pipe, hold, gates, otherwise):
-                hold(clock.cycle, pipe.groups)
-            self.tile.arbiter.change(pipe)
+            early = pace.cycles_to(pipe, group, clock.cycle)
+            if early > 0:
+                clock.timeout(early).callbacks.append(pass_gates)
+            else:
+                pass_gates()
 
-        for gate in gates:
-            if not flags.met(gate.flag, gate.expected):
-                hold(clock.cycle, gate.group)
-                self.awaited = gate.flag
-                self.unit.waiting = Wait(Reason.FLAG, clock.cycle, partial(self._describe, gate))
-                flags.reached(gate.flag, gate.expected).callbacks.append(rise)
-                return True
-        return False
+        def pass_gates(_: simpy.Event | None = None) -> None:
+            self._open(pipe, hold, gates, pace, otherwise)
+
+        self.awaited = gate.flag
+        self.unit.waiting = Wait(Reason.FLAG, clock.cycle, partial(self._describe, gate))
+        flags.reached(gate.flag, gate.expected).callbacks.append(rise)
 
     def raise_flag(self, increment: int) -> None:
         if increment:

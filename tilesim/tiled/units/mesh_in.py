@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import cached_property, partial
 from typing import Any
 
@@ -48,7 +48,7 @@ class MeshInEngine(Engine[MeshIn]):
         yield from self.watch(op.wait)
         accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
         nest, words = op.write.nest, self._writing.words_per_access
-        held = gates(nest, op.wait, words)
+        held = list(gates(nest, op.wait, words))
         if op.fill is None:
             pipe = yield from self._receive(accesses, held)
             hold = pipe.hold_writes
@@ -58,10 +58,10 @@ class MeshInEngine(Engine[MeshIn]):
         yield from self.follow(pipe, hold, held, completions(nest, op.produce, words))
         self.unit.waiting = None
 
-    def _receive(self, accesses: Places, held: Sequence[Gate]) -> Generator[simpy.Event, Any, Pipe]:
+    def _receive(self, accesses: Places, held: list[Gate]) -> Generator[simpy.Event, Any, Pipe]:
         assert self.link is not None
         arrival = self.link.transfer()
-        yield from self._pass(list(held), arrival)
+        yield from self._pass(held, arrival)
         transfer: Transfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
         transfer.receive(accesses)
         self.unit.waiting = Wait(Reason.FIFO, self.tile.clock.cycle, self.link.describe_sender)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesim.sim.pipe import Pipe
 from tilesim.tiled.isa.instructions import NarrowToWide
-from tilesim.tiled.units.engine import Engine, Work, alike, completions, gates
+from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
 from tilesim.tiled.units.memories import NarrowReadRank, WideRank
 
 ROW_BUFFERS = 2
@@ -40,4 +40,5 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
             book=self.book,
             every_span=self.unit.recording,
         )
-        yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce))
+        pace = Pace(words_per_row, ROW_BUFFERS)
+        yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce), pace)

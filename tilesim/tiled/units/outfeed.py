@@ -62,6 +62,8 @@ class OutfeedEngine:
                     self.unit.spend(BUSY)
                     yield from self._forward(row)
                 self.unit.spend(BUSY, moved_bytes=row.shape[1])
+            if isinstance(self._stop, RingStop):
+                self._stop.poke()  # a row that waited for its end may go past now
             self._through()
 
     def _take(self) -> Generator[simpy.Event, Any, Bytes]:

@@ -195,7 +195,7 @@ class RingStop:
             self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
 
     def _end_wait(self) -> None:
-        """Whatever waited for a credit is gone, has been taken here, or waits for its consumer now."""
+        """Whatever waited for a credit has left, has been taken here, or waits for its consumer now."""
         if self.link.waiting is not None:
             self.link.spend(Reason.CREDIT.kind)
             self.link.waiting = None

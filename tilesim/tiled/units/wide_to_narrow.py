@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesim.sim.pipe import Pipe
 from tilesim.tiled.isa.instructions import WideToNarrow
-from tilesim.tiled.units.engine import Engine, Work, alike, completions, gates
+from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
 from tilesim.tiled.units.memories import NarrowWriteRank, WideRank
 from tilesim.tiled.units.narrow_to_wide import ROW_BUFFERS
 
@@ -40,4 +40,5 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
             book=self.book,
             every_span=self.unit.recording,
         )
-        yield from self.run_pipe(pipe, gates(op.read.nest, op.wait), completions(op.read.nest, op.produce))
+        pace = Pace(words_per_row, ROW_BUFFERS)
+        yield from self.run_pipe(pipe, gates(op.read.nest, op.wait), completions(op.read.nest, op.produce), pace)

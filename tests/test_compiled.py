@@ -1,0 +1,48 @@
+"""Compiled loops are taken where numba is, and can do without a place to keep them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tilesim.compiled import wanted
+
+STEPS = "from tilesim.compiled import compiled, wanted; import sys; print(wanted(), 'numba' in sys.modules)"
+IMPORT = "import sys, tilesim; print('numba' in sys.modules)"
+
+
+def told(code: str, **environment: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", code], check=False, env={**os.environ, **environment}, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def test_nobody_asks_for_numba_in_vain() -> None:
+    assert told(STEPS, TILESIM_NUMBA="0") == "False False"
+    assert told(IMPORT) == "False"
+
+
+@pytest.mark.skipif(not wanted(), reason="needs numba")
+def test_without_a_cache_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    from tilesim.compiled import compiled
+
+    njit = numba.njit
+
+    def nowhere(*found: object, **options: object) -> object:
+        if options:
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(*found)
+
+    monkeypatch.setattr(numba, "njit", nowhere)
+    assert compiled(_twice)(21) == 42
+
+
+def _twice(number: int) -> int:
+    return 2 * number
