@@ -160,7 +160,7 @@ def check_plans(rig: Rig, now: int, publish: bool) -> None:
 
 def check_published(rig: Rig, now: int) -> None:
     toy, cycle, last = deepcopy(rig.toy), now, now
-    while not toy.done and cycle < last + 60:  # longer than others ever keep it from its ports
+    while not toy.done and cycle < last + 300:  # longer than others ever keep it from its ports
         last = cycle if any(toy.step(cycle, rig.free(cycle))[:3]) else last
         cycle += 1
     for stage, slots in (("issue", [(name, 3) for name in rig.issue]), ("write", [(rig.write, 1)])):

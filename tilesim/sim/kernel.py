@@ -117,7 +117,7 @@ def _run(
         if steps < period.shape[1]:
             period[0, steps], period[1, steps] = code, cycles
         steps += 1
-        if not _step(form, runs, state, left, code, cycles) or state[READ] % together:
+        if not _step(form, runs, state, left, code, cycles) or state[READ] & (together - 1):
             continue
         if steps <= period.shape[1] and _same(state, mark):
             each = state[CYCLE] - mark[CYCLE]
@@ -191,8 +191,8 @@ def _pass(client: Words) -> None:
 @compiled
 def _next(form: Words, runs: Words, state: Words, left: Words, limit: int, write_limit: int) -> tuple[int, int]:
     """What happens in the present cycle, and for how many cycles it stays like that."""
-    read_access = state[READ] % form[READ_EVERY] == 0
-    write_access = state[WRITTEN] % form[WRITE_EVERY] == form[WRITE_EVERY] - 1
+    read_access = state[READ] & (form[READ_EVERY] - 1) == 0
+    write_access = ~state[WRITTEN] & (form[WRITE_EVERY] - 1) == 0
     writes = _holds_writes(state, write_limit)
     if writes == GOES and write_access and not left[WRITE_SLOT]:
         writes = PORT
