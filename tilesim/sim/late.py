@@ -35,6 +35,11 @@ class Late:
             self._first = first
         self._end = end
 
+    def do(self, first: int, end: int) -> None:
+        """The pieces ``first`` to ``end``, which follow what was added before, are not to be late."""
+        self.add(first, end)
+        self.settle()
+
     def settle(self) -> None:
         """Do now what is late."""
         if self._first < self._end:

@@ -184,3 +184,20 @@ def test_long_sums_are_added_up_in_parts_that_float32_holds() -> None:
     )  # fmt: skip
     same_either_way(bench, op, [])
     assert bench.wide()[0, SUMS : SUMS + 4].view(np.int32)[0] > 1 << 25
+
+
+def test_what_serves_again_does_not_change_with_the_memory_that_it_was_made_of() -> None:
+    bench = bench_of(7)
+    write_scales(bench, "double", -9, 1)
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(y=2, x=2, zi=2, lane=64), reduce=("zi",),
+        input=at(0, y=64, x=8, zi=4), weights=at(0x1000, zi=ROW), parameters=at(PARAMETERS),
+        output=at(OUTPUT, y=128, x=64), rule="double", clamp=(-128, 127),
+    )  # fmt: skip
+    decoded = decoded_of(bench, op)
+    bench.chip.tiles[0].tensor.compute(decoded, 0, decoded.operands.count)
+    columns = decoded.regular.slot.columns  # type: ignore[union-attr]
+    kept = [columns.weights.copy(), columns.correction.copy(), columns.parameters.copy()]
+    bench.wide()[:] ^= 0xFF
+    for now, then in zip((columns.weights, columns.correction, columns.parameters), kept, strict=True):
+        assert np.array_equal(now, then)

@@ -172,7 +172,7 @@ class Products:
         shape = (PARAMETER_ROWS, *self.grid.column_bounds, self.grid.lanes)
         strides = (self.memories.row_bytes, *self.grid.of_columns(moved.groups), 4)
         rows: NDArray[np.int32] = Window(moved.base, shape, strides, INT32).view(wide)[0].reshape(PARAMETER_ROWS, -1)
-        return rows[:, : self.columns]
+        return rows[:, : self.columns].copy()  # the memory may hold something else when they serve again
 
     def _place(self, box: Box) -> Place:
         grid = self.grid

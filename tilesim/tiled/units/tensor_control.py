@@ -91,7 +91,7 @@ class TensorControl(Engine[TensorOp]):
             issue=_issue_ports(memories, reads_wide),
             extra=memories.wide_access(WideRank.SUM_READ),
             write=_write_port(memories, op),
-            move=late.add if decoded.at_once else lambda first, end: self.compute(decoded, first, end),
+            move=late.add if decoded.at_once else late.do,
             book=self._book_both,
             every_span=self.unit.recording,
         )
