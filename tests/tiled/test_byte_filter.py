@@ -121,7 +121,7 @@ def test_a_watcher_holds_the_row_that_would_complete_its_row() -> None:
     send(bench, random_rows(bench, 4), 1, 10)
     bench.clock.run()
     starts = bench.chip.tiles[0].memories.wide_port.taken[WideRank.RING_COMMIT].starts
-    assert starts == [40, 60]
+    assert list(starts) == [40, 60]
     assert bench.unit("tile0.ring_consumer")["stall:flag"] == (40 - 12) + (60 - 42)
 
 

