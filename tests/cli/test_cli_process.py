@@ -52,9 +52,9 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_an_interrupted_run_ends_quietly_and_leaves_nothing(models: Path, tmp_path: Path) -> None:
     """On a terminal, where progress is shown after a second of a run that takes several."""
-    images = np.zeros((10, 96, 96, 3), np.int8)
-    np.save(tmp_path / "in.npy", images)
-    model = models / "mlperf_vww_mnv1" / "model.tflite"
+    folder = models / "coral_tf2_mnv2_ptq"
+    np.save(tmp_path / "in.npy", np.load(folder / "io.npz")["s0_in0"])
+    model = folder / "model.tflite"
     command = [*TILESIM, "run", model, "-t", "edge-8x8", "--inputs", tmp_path / "in.npy", "--out", tmp_path / "out"]
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs)
