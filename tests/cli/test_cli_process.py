@@ -49,6 +49,11 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         assert process.stderr.read() == b""
 
 
+def heed_interrupts() -> None:
+    """A shell that starts tests in the background has them ignore interrupts, and all that they start."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_an_interrupted_run_ends_quietly_and_leaves_nothing(models: Path, tmp_path: Path) -> None:
     """On a terminal, where progress is shown after a second of a run that takes several."""
@@ -57,7 +62,13 @@ def test_an_interrupted_run_ends_quietly_and_leaves_nothing(models: Path, tmp_pa
     model = folder / "model.tflite"
     command = [*TILESIM, "run", model, "-t", "edge-8x8", "--inputs", tmp_path / "in.npy", "--out", tmp_path / "out"]
     terminal, theirs = pty.openpty()
-    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=theirs)
+    process = subprocess.Popen(
+        command,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 -- the tests start no threads that could hold a lock
+    )
     os.close(theirs)
     shown = b""
     while b"simulating" not in shown and process.poll() is None:
