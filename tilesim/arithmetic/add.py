@@ -80,8 +80,9 @@ def _scaled(x: NDArray[np.int32], multiplier: int, shift: int) -> NDArray[np.int
 
 def _float(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
     ratio_a, ratio_b, constant = np.array(scaling, np.int32).view(np.float32)
-    total = _fused(a, ratio_a, _fused(b, ratio_b, constant))
-    return np.asarray(np.clip(np.rint(total), -(1 << 24), 1 << 24), np.int32)
+    with np.errstate(over="ignore", invalid="ignore"):  # ratios may be any bits, also none that are a number
+        total = _fused(a, ratio_a, _fused(b, ratio_b, constant))
+        return np.asarray(np.nan_to_num(np.clip(np.rint(total), -(1 << 24), 1 << 24)), np.int32)
 
 
 def _fused(x: NDArray[Any], ratio: np.float32, more: Any) -> NDArray[np.float32]:
