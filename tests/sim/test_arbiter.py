@@ -166,7 +166,7 @@ class Machine:
         self.finished: set[Finish] = set()
         for name, ops in scene.work.items():
             self.clock.process(self._engine(name, ops))
-        self.arbiter.announce(Slot(self.ports["0 wide"], COMMIT), sorted(scene.train))
+        self.arbiter.announce(Slot(self.ports["0 wide"], COMMIT), np.array(sorted(scene.train), np.int64))
         self.clock.phase(Phase.ARBITRATE, scene.revoked).callbacks.append(
             lambda _: self.arbiter.revoke(Slot(self.ports["0 wide"], COMMIT), scene.revoked)
         )
@@ -202,7 +202,7 @@ class Machine:
             extra=Slot(self.ports[shape.extra], EXTRA_RANK) if shape.extra else None,
             write=Slot(self.ports[shape.write[0]], shape.write[1]),
             move=lambda first, end: None,  # noqa: ARG005
-            book=lambda activity, cycles: None,  # noqa: ARG005
+            accounts=lambda activity: [],  # noqa: ARG005
             delay=shape.delay,
         )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,9 +128,9 @@ def test_what_is_told_anew_replaces_what_was_told(
 
 def test_more_of_the_same_is_not_another_thing() -> None:
     told, others = Intervals(), Intervals()
-    others.extend([3, 4, 7])
+    others.extend(np.array([3, 4, 7]))
     assert told.replace(2, others) is Change.MORE
-    others.extend([8, 11])
+    others.extend(np.array([8, 11]))
     assert told.replace(2, others) is Change.MORE
     assert told.replace(2, others) is Change.NONE
     assert lists(told.between(4, 8)) == ([4, 7], [5, 8])
@@ -140,9 +141,9 @@ def test_more_of_the_same_is_not_another_thing() -> None:
 def test_a_crowd_is_rare() -> None:
     """Forgetting is not asked for again before as much has come again."""
     told = Intervals()
-    told.extend(range(0, 2 * CROWD, 2))
+    told.extend(np.arange(0, 2 * CROWD, 2))
     assert not told.crowded
-    told.extend([2 * CROWD])
+    told.extend(np.array([2 * CROWD]))
     assert told.crowded
     told.prune(1)
     assert not told.crowded

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+import numpy as np
 import simpy
+from numpy.typing import NDArray
 
 from tilesim.sim.alarm import Alarm
 from tilesim.sim.clock import Clock, Phase
@@ -69,12 +71,13 @@ class Arbiter:
         now = self._clock.cycle
         if not slot.port.free(slot.rank, now)[0]:
             raise AssertionError(f"{slot.port.name} has no access left in cycle {now} for rank {slot.rank}")
-        self.announce(slot, (now,))
+        slot.port.taken[slot.rank].append(now, now + 1)
+        self._tidy(slot)
+        self._outdate_below(slot, Change.MORE)
 
-    def announce(self, slot: Slot, cycles: Iterable[int]) -> None:
+    def announce(self, slot: Slot, cycles: NDArray[np.int64]) -> None:
         """Make single accesses in ``cycles``, in order, none of them past; all above ``slot`` will leave them to it."""
-        taken = slot.port.taken[slot.rank]
-        taken.extend(cycles)
+        slot.port.taken[slot.rank].extend(cycles)
         self._tidy(slot)
         self._outdate_below(slot, Change.MORE)
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.leap import Totals
+from tilesim.sim.leap import Totals as Sums
 from tilesim.sim.port import NEVER, Change, Port
 
 Counts = NDArray[np.int64]
@@ -90,8 +90,8 @@ class Costs:
         return not self.extras.any() and bool(self.issues.max() == 1 and self.writes.max() == 1)
 
     @cached_property
-    def totals(self) -> Totals:
-        return Totals(self.extras, self.issues, self.writes, self.apart)
+    def totals(self) -> Sums:
+        return Sums(self.extras, self.issues, self.writes, self.apart)
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,16 @@ class Limits(NamedTuple):
     write: int
 
 
-Spans = Iterable[tuple[Activity, int]]
+Totals = Iterable[tuple[Activity, int]]
 """Activities, each for some cycles."""
+
+
+class Spans(NamedTuple):
+    """Which of the ``activities`` followed each other, and for how many ``cycles`` each."""
+
+    activities: Sequence[Activity]
+    which: Counts
+    cycles: Counts
 
 
 class Course(Protocol):
@@ -132,8 +140,14 @@ class Course(Protocol):
     def written(self) -> int:
         """Groups that have been written."""
 
-    def advance(self, cycle: int, limits: Limits) -> Spans:
-        """Let everything happen that happens before ``cycle``; in order if the form says so."""
+    def advance(self, cycle: int, limits: Limits) -> None:
+        """Let everything happen that happens before ``cycle``."""
+
+    def spent(self) -> Totals:
+        """What has happened since somebody asked last, ended last what comes last, unless the form has every span."""
+
+    def spans(self) -> Spans:
+        """What has happened since somebody asked last, in order, if the form has every span."""
 
     def forget(self) -> None:
         """What was planned won't happen like that."""

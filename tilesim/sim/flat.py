@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim import kernel
-from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans
+from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
 from tilesim.sim.port import NEVER, Change
 
 Words = NDArray[np.int64]
@@ -42,6 +42,8 @@ class Flat:
 
     def __init__(self, cycle: int, costs: Costs, form: Form) -> None:
         self.retold: list[tuple[Slot, Change]] = []
+        self._happened: list[int] = []
+        self._recorded: list[Words] = []
         self._runs = costs.runs
         self._form = form
         state = [cycle, 0, 0, *self._runs[0, kernel.EXTRA_COST : kernel.APART].tolist()]
@@ -55,7 +57,7 @@ class Flat:
         self.cycle = cycle
         self.written = 0
 
-    def advance(self, cycle: int, limits: Limits) -> Spans:
+    def advance(self, cycle: int, limits: Limits) -> None:
         recording = self._form.every_span
         if recording or not self._planned or self._ahead(kernel.CYCLE) != cycle:
             spans = self._run(cycle, int(self._words[kernel.GROUPS]), limits, recording)
@@ -63,7 +65,23 @@ class Flat:
         self._planned = False
         at = kernel.STATES + self._here * self._size
         self.cycle, _, self.written = self._words[at : at + kernel.WRITTEN + 1].tolist()
-        return _recorded(spans) if recording else self._spent()
+        if recording:
+            self._recorded.append(_log.spans[:, :spans].copy())
+        else:
+            first = kernel.SPENT + 1
+            self._happened += self._words[first : first + int(self._words[kernel.SPENT])].tolist()
+
+    def spent(self) -> Totals:
+        totals: dict[int, int] = {}
+        for code, cycles in zip(self._happened[::2], self._happened[1::2], strict=True):
+            totals[code] = totals.pop(code, 0) + cycles
+        self._happened = []
+        return ((_ACTIVITIES[code], cycles) for code, cycles in totals.items())
+
+    def spans(self) -> Spans:
+        log = np.concatenate([np.zeros((3, 0), np.int64), *self._recorded], axis=1)
+        self._recorded = []
+        return Spans(_ACTIVITIES, log[2], log[1] - log[0])
 
     def forget(self) -> None:
         self._planned = False
@@ -103,11 +121,6 @@ class Flat:
             taken.retell(self.cycle, array("q", accesses[0, :n].tobytes()), array("q", accesses[1, :n].tobytes()))
         return change
 
-    def _spent(self) -> Iterator[tuple[Activity, int]]:
-        first = kernel.SPENT + 1
-        spent = self._words[first : first + int(self._words[kernel.SPENT])].tolist()
-        return zip([_ACTIVITIES[code] for code in spent[::2]], spent[1::2], strict=True)
-
 
 class _Log:
     """What kernels write, for all pipes: the spans of one at a time, and its accesses at one port."""
@@ -122,11 +135,6 @@ class _Log:
 
 
 _log = _Log()
-
-
-def _recorded(spans: int) -> Iterator[tuple[Activity, int]]:
-    starts, ends, codes = _log.spans[:, :spans].tolist()
-    return ((_ACTIVITIES[code], end - start) for start, end, code in zip(starts, ends, codes, strict=True))
 
 
 def _slots(form: Form) -> list[int]:

@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilesim import compiled
+from tilesim.sim.booking import Accounts, book_spans, book_totals
 from tilesim.sim.course import Activity, Costs, Course, Form, Limits, Slot
 from tilesim.sim.port import Change
 from tilesim.sim.steps import Steps
@@ -39,8 +40,9 @@ class Pipe:
     write. Of ``read_every`` groups the first needs the ports of its issue reads, of ``write_every`` the last that of
     its writes; both are powers of two. Flags may hold both stages: groups from ``limit`` on are not read, those from
     ``write_limit`` on not written. ``move(first, end)`` carries the data of groups that have been written, in order.
-    ``book(activity, cycles)`` is called with every cycle from the start on; in order if ``every_span``. ``flat`` says
-    whether it is worked out by compiled loops; if None, as is :func:`~tilesim.compiled.wanted`.
+    ``accounts`` says where cycles of an activity belong; they are booked when that may change and at the end, span by
+    span if ``every_span``, else summed up. ``flat`` says whether it is worked out by compiled loops; if None, as is
+    :func:`~tilesim.compiled.wanted`.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Pipe:
         extra: Slot | None,
         write: Slot,
         move: Callable[[int, int], None],
-        book: Callable[[Activity, int], None],
+        accounts: Accounts,
         delay: int = 0,
         read_every: int = 1,
         write_every: int = 1,
@@ -67,7 +69,7 @@ class Pipe:
         self.slots = (*issue, write, *([] if extra is None else [extra]))
         self.shares_port = any(slot.port is write.port for slot in self.slots if slot is not write)
         """Whether it writes where it reads, so that a write that comes later lets a read come earlier."""
-        self._move, self._book = move, book
+        self._move, self._accounts, self._every_span = move, accounts, every_span
         form = Form(depth, issue, extra, write, delay, read_every, write_every, every_span)
         self._course = _course(cycle, costs, form, compiled.wanted() if flat is None else flat)
         self._delivered = 0
@@ -94,15 +96,21 @@ class Pipe:
     def hold_writes(self, cycle: int, limit: int) -> None:
         """From ``cycle`` on, groups from ``limit`` on are not written; what came before stays as it was."""
         self.advance(cycle)
+        self.book()
         self.write_limit = limit
 
     def advance(self, cycle: int) -> None:
         """Let everything happen that happens before ``cycle``; data follow in :meth:`deliver`."""
         if self._course.cycle == cycle:
             return
-        for activity, cycles in self._course.advance(cycle, Limits(self.limit, self.write_limit)):
-            if cycles:
-                self._book(activity, cycles)
+        self._course.advance(cycle, Limits(self.limit, self.write_limit))
+
+    def book(self) -> None:
+        """Account for every cycle that has happened."""
+        if self._every_span:
+            book_spans(self._course.spans(), self._accounts)
+        else:
+            book_totals(self._course.spent(), self._accounts)
 
     def deliver(self) -> None:
         """Carry the data of what has been written. Nobody may look at them before somebody hears of it."""
@@ -110,6 +118,8 @@ class Pipe:
         if written > self._delivered:
             self._move(self._delivered, written)
             self._delivered = written
+        if written == self.groups:
+            self.book()
 
     def forget_plan(self) -> None:
         """What was planned won't happen like that: somebody has taken an access."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
 from enum import Enum, auto
 from itertools import accumulate, islice
 from operator import sub
+
+import numpy as np
+from numpy.typing import NDArray
 
 NEVER = 1 << 62
 """A cycle after every run."""
@@ -53,10 +55,16 @@ class Intervals:
         self._append(start, end)
         self._settle()
 
-    def extend(self, cycles: Iterable[int]) -> None:
+    def extend(self, cycles: NDArray[np.int64]) -> None:
         """Append single cycles, in order."""
-        for cycle in cycles:
-            self._append(cycle, cycle + 1)
+        if not len(cycles):
+            return
+        gaps = np.flatnonzero(np.diff(cycles) != 1) + 1
+        starts = cycles[np.concatenate([[0], gaps])]
+        ends = cycles[np.concatenate([gaps - 1, [-1]])] + 1
+        self._append(int(starts[0]), int(ends[0]))
+        self.starts.frombytes(starts[1:].tobytes())
+        self.ends.frombytes(ends[1:].tobytes())
         self._settle()
 
     def replace(self, cycle: int, others: Intervals) -> Change:

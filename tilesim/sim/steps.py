@@ -5,14 +5,17 @@ the accesses of one client matters.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
+import numpy as np
+
 from tilesim.sim.backlog import Backlog, backlog
-from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans
-from tilesim.sim.leap import Leap, Place, Totals, leap
+from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
+from tilesim.sim.leap import Leap, Place, leap
+from tilesim.sim.leap import Totals as Sums
 from tilesim.sim.port import NEVER, Change, Intervals
 
 WORTH_A_LEAP = 8
@@ -84,6 +87,7 @@ class Steps:
         self._totals = costs.totals if _leaps(costs, form) else None
         self._state = self._loaded(_State(cycle))
         self._planned: tuple[_State, _Log] | None = None
+        self._happened: list[_Stretch] = []
 
     @property
     def written(self) -> int:
@@ -93,7 +97,7 @@ class Steps:
     def cycle(self) -> int:
         return self._state.cycle
 
-    def advance(self, cycle: int, limits: Limits) -> Spans:
+    def advance(self, cycle: int, limits: Limits) -> None:
         self._limits = limits
         if self._planned is not None and self._planned[0].cycle == cycle:
             state, log = self._planned
@@ -102,7 +106,26 @@ class Steps:
             self._run(state, cycle, self.groups, log, self._totals)
         self._planned = None
         self._state = state
-        return self._spans(log)
+        self._happened += [stretch if isinstance(stretch, _Stretch) else _in_sum(stretch) for stretch in log]
+
+    def spent(self) -> Totals:
+        totals: dict[Activity, int] = {}
+        for steps, times in self._happened:
+            for activity, cycles in steps:
+                totals[activity] = totals.pop(activity, 0) + cycles * times
+        self._happened = []
+        return totals.items()
+
+    def spans(self) -> Spans:
+        stretches, self._happened = self._happened, []
+        activities = tuple(dict.fromkeys(activity for stretch in stretches for activity, _ in stretch.steps))
+        place = {activity: k for k, activity in enumerate(activities)}
+        columns = [np.zeros((2, 0), np.int64)]
+        for steps, times in stretches:
+            once = [[place[activity] for activity, _ in steps], [cycles for _, cycles in steps]]
+            columns.append(np.tile(np.array(once, np.int64), times))
+        which, cycles = np.concatenate(columns, axis=1)
+        return Spans(activities, which, cycles)
 
     def forget(self) -> None:
         self._planned = None
@@ -121,7 +144,7 @@ class Steps:
             self.retold = [(slot, change) for slot, change in changes if change is not Change.NONE]
         return state.cycle if reached else None
 
-    def _run(self, state: _State, until: int, target: int, log: _Log, totals: Totals | None = None) -> None:
+    def _run(self, state: _State, until: int, target: int, log: _Log, totals: Sums | None = None) -> None:
         """Go on to cycle ``until`` or to ``target`` written groups, whichever comes first, or to a standstill; leap if
         there are ``totals`` to do it with.
         """
@@ -143,7 +166,7 @@ class Steps:
             if self._step(state, activity, cycles, free.extra):
                 mark = self._skip(state, mark, min(change, until), target, log)
 
-    def _leap(self, state: _State, until: int, target: int, totals: Totals, log: _Log) -> bool:
+    def _leap(self, state: _State, until: int, target: int, totals: Sums, log: _Log) -> bool:
         """Go far in one step, past all accesses of one client, if either stage keeps the other from ever waiting."""
         unwritten, left = state.read - state.written, state.extras + state.issues
         full = unwritten >= self._depth
@@ -166,7 +189,7 @@ class Steps:
         state.read, state.written, state.extras, state.issues, state.writes = found.end
         return True
 
-    def _leap_end(self, state: _State, target: int, totals: Totals) -> int:
+    def _leap_end(self, state: _State, target: int, totals: Sums) -> int:
         """Up to which group reads needn't look at the queue; 0 if they have to now."""
         unwritten = state.read - state.written
         if unwritten > 1 or (unwritten and state.writes > state.extras + state.issues):
@@ -325,18 +348,6 @@ class Steps:
                 state.arrivals = tuple(arrival + cycles * times for arrival in state.arrivals)
         return _Mark(shape, state.read, len(log))
 
-    def _spans(self, log: _Log) -> Iterator[tuple[Activity, int]]:
-        """How long each activity lasted; cycles of one that comes back are joined if their order doesn't matter."""
-        for stretch in log:
-            if not isinstance(stretch, _Stretch):
-                yield from ((Activity(*what), cycles) for what, cycles in stretch.spans())
-                continue
-            steps, times = stretch
-            if self._every_span and len(steps) > 1:
-                yield from steps * times
-            else:
-                yield from ((activity, cycles * times) for activity, cycles in steps)
-
     def _publish(self, slot: Slot, log: _Log) -> Change:
         taken, start = Intervals(), self._state.cycle
         for stretch in log:
@@ -363,3 +374,8 @@ def _leaps(costs: Costs, form: Form) -> bool:
     alone = form.delay == 0 and form.read_every == form.write_every == 1 and form.depth > 1
     simple = alone and form.write.port not in ports and not form.every_span
     return simple and not costs.single and all(port.capacity == 1 for port in ports)
+
+
+def _in_sum(stretch: Leap | Backlog) -> _Stretch:
+    """What a leap did for how long."""
+    return _Stretch(tuple((Activity(*what), cycles) for what, cycles in stretch.spans()), 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -41,6 +41,9 @@ class Reason(StrEnum):
 
 BUSY = "busy"
 _NO_HOLDS: Mapping[str, int] = {}
+
+
+Words = NDArray[np.int64]
 
 
 class Wait(NamedTuple):
@@ -93,40 +96,59 @@ class Unit:
         """Book the next ``cycles`` cycles."""
         if cycles < 0:
             raise AssertionError(f"{self.track} booked {cycles} cycles")
+        if self._recorder is not None and cycles and kind != "idle":
+            self._recorder.record(self.track, self._booked, cycles, kind, self.instruction, moved_bytes)
+        self._count(kind, cycles, moved_bytes)
+
+    def _count(self, kind: str, cycles: int, moved_bytes: int) -> None:
         if cycles:
             self.cycles[kind] = self.cycles.get(kind, 0) + cycles
-            if self._recorder is not None and kind != "idle":
-                self._recorder.record(self.track, self._booked, cycles, kind, self.instruction, moved_bytes)
-        self._booked += cycles
+            self._booked += cycles
         if kind != "idle":
             self.active_until = self._booked
         if moved_bytes:
             self.moved[self.instruction] = self.moved.get(self.instruction, 0) + moved_bytes
 
-    def add_each(self, wait: str, cycles: NDArray[np.int64], moved_bytes: int = 0) -> None:
-        """Book each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
-        if self._recorder is not None:
-            for cycle in cycles.tolist():
-                self.spend(wait, cycle)
-                self.add(BUSY, 1, moved_bytes)
-            return
-        end = int(cycles[-1]) + 1
-        self.spend(wait, end - len(cycles))
-        self.add(BUSY, len(cycles), moved_bytes * len(cycles))
+    def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:
+        """Book the next spans, one after the other: ``which`` of the ``kinds`` each is, and what these move a cycle."""
+        ends = self._booked + np.cumsum(cycles)
+        spent = np.bincount(which, cycles, len(kinds)).tolist()
+        shown = np.array([kind != "idle" for kind in kinds])[which] if "idle" in kinds else slice(None)
+        active = ends[shown]
+        active_until = int(active[-1]) if len(active) else self.active_until
+        if self._recorder is not None and len(active):
+            lengths, numbers = cycles[shown], which[shown]
+            moved = lengths * np.array(bytes_per_cycle)[numbers] if any(bytes_per_cycle) else np.zeros_like(lengths)
+            self._recorder.record_all(self.track, active - lengths, lengths, kinds, numbers, self.instruction, moved)
+        for kind, total, each in zip(kinds, spent, bytes_per_cycle, strict=True):
+            self._count(kind, int(total), int(total) * each)
+        self.active_until = active_until
 
-    def tally(self, kind: str, instruction: str, starts: NDArray[np.int64], cycles: int, moved_bytes: int = 0) -> None:
+    def add_each(self, wait: str, cycles: Words, moved_bytes: int = 0) -> None:
+        """Book each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
+        end, n = int(cycles[-1]) + 1, len(cycles)
+        if self._recorder is None:
+            self.spend(wait, end - n)
+            self.add(BUSY, n, moved_bytes * n)
+            return
+        spans = np.ones((n, 2), np.int64)
+        spans[:, 0] = np.diff(cycles, prepend=self._booked - 1) - 1
+        some = np.flatnonzero(spans)
+        self.add_spans((wait, BUSY), some % 2, spans.ravel()[some], (0, moved_bytes))
+
+    def tally(self, kind: str, instruction: str, starts: Words, cycles: int, moved_bytes: int = 0) -> None:
         """Book spans of ``cycles`` cycles each, in which ``moved_bytes`` each were moved, wherever they lie; the cycles
         between them remain to be booked.
         """
-        total = cycles * len(starts)
-        self.cycles[kind] = self.cycles.get(kind, 0) + total
-        self._booked += total
+        n = len(starts)
+        self.cycles[kind] = self.cycles.get(kind, 0) + cycles * n
+        self._booked += cycles * n
         self.active_until = max(self.active_until, int(starts[-1]) + cycles)
         if moved_bytes:
-            self.moved[instruction] = self.moved.get(instruction, 0) + moved_bytes * len(starts)
+            self.moved[instruction] = self.moved.get(instruction, 0) + moved_bytes * n
         if self._recorder is not None:
-            for start in starts.tolist():
-                self._recorder.record(self.track, start, cycles, kind, instruction, moved_bytes)
+            lengths, moved = np.full(n, cycles), np.full(n, moved_bytes)
+            self._recorder.record_all(self.track, starts, lengths, (kind,), np.zeros(n, np.int64), instruction, moved)
 
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""

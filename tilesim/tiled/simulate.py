@@ -131,12 +131,13 @@ def _run(
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]
+    recorded = chip.recorder.trace() if chip.recorder else None
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=statistics.document(program, chip, load_cycles, cycles, chip.recorder),
+        statistics=statistics.document(program, chip, load_cycles, cycles, recorded),
         tensors=watch.tensors(outputs) if keep_tensors else {},
-        trace=chip.recorder.trace() if chip.recorder else None,
+        trace=recorded,
     )
 
 

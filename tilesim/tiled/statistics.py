@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from tilesim.run import SCHEMA
-from tilesim.sim.recorder import Recorder
+from tilesim.sim.recorder import Trace
 from tilesim.sim.unit import BUSY, Unit
 from tilesim.tiled import bounds, traffic
 from tilesim.tiled.isa.instructions import Infeed
@@ -16,7 +16,7 @@ from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
 
 
-def document(program: Program, chip: Chip, load_cycles: int, run: range, recorder: Recorder | None) -> dict[str, Any]:
+def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> dict[str, Any]:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
@@ -67,7 +67,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, recorde
         "requests": requests,
         "interval_cycles": interval,
         "throughput_per_second": topology.clock_hz / max(1, interval or cycles),
-        "trace_sha256": recorder.trace().sha256 if recorder else None,
+        "trace_sha256": trace.sha256 if trace else None,
         "chip": topology.model_dump(mode="json"),
     }
 

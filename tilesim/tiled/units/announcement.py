@@ -41,12 +41,17 @@ class Announcement:
             self._arbiter.revoke(self._slot, now)
         self._told = cycles
         if len(cycles):
-            self._arbiter.announce(self._slot, cycles.tolist())
+            self._arbiter.announce(self._slot, cycles)
             self._must_be_apart(now)
 
     def _must_be_apart(self, now: int) -> None:
-        port, told = self._slot.port, {*self._told.tolist()}
-        clients = (port.taken[rank] for rank in RING_CLIENTS if rank != self._slot.rank)
-        others = [taken for taken in clients if port.capacity == 1 and taken.ends and taken.ends[-1] > now]
-        if any(not told.isdisjoint(range(*span)) for taken in others for span in zip(*taken.since(now), strict=True)):
-            raise Unforeseen
+        port = self._slot.port
+        if port.capacity > 1:
+            return
+        for rank in RING_CLIENTS:
+            taken = port.taken[rank]
+            if rank != self._slot.rank and taken.ends and taken.ends[-1] > now:
+                starts, ends = (np.array(column) for column in taken.since(now))
+                before = np.searchsorted(starts, self._told, "right")
+                if (self._told < np.concatenate([[0], ends])[before]).any():
+                    raise Unforeseen

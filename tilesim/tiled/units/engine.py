@@ -13,6 +13,7 @@ import numpy as np
 import simpy
 
 from tilesim.sim.arbiter import Arbiter
+from tilesim.sim.booking import Booking
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
@@ -203,7 +204,9 @@ class Engine(ABC, Generic[Op]):
         def pass_gates(_: simpy.Event | None = None) -> None:
             self._open(pipe, hold, gates, pace, otherwise)
 
-        self.awaited = gate.flag
+        if gate.flag != self.awaited:
+            pipe.book()
+            self.awaited = gate.flag
         self.unit.waiting = Wait(Reason.FLAG, clock.cycle, partial(self._describe, gate))
         flags.reached(gate.flag, gate.expected).callbacks.append(rise)
 
@@ -211,10 +214,10 @@ class Engine(ABC, Generic[Op]):
         if increment:
             self.tile.flags.raise_by(self.flag, increment)
 
-    def book(self, activity: Activity, cycles: int) -> None:
-        """Account for a pipe's cycles: busy when it accesses a memory."""
+    def accounts(self, activity: Activity) -> Sequence[Booking]:
+        """What a pipe's cycle is: busy when it accesses a memory."""
         busy = activity.reading or activity.writing
-        self.unit.add(BUSY if busy else f"stall:{activity.reason}", cycles)
+        return [Booking(self.unit, BUSY if busy else f"stall:{activity.reason}")]
 
     def raising(self, flag: Flag) -> list[str]:
         """The instructions in hand and in the buffer that will still raise ``flag``."""

@@ -78,11 +78,12 @@ class Journey:
 def _book(unit: Unit, begin: int, fetch_cycles: int, asked: Cycles, leaves: Cycles, row_bytes: int) -> None:
     """Account for rows from cycle ``begin`` on: each is waited for, fetched, ``asked`` to be sent, and sent."""
     if unit.recording:
-        for ask, leave in zip(asked.tolist(), leaves.tolist(), strict=True):
-            unit.spend(Reason.HOST.kind, ask - fetch_cycles)
-            unit.spend(BUSY, ask)
-            unit.spend(Reason.CREDIT.kind, leave)
-            unit.add(BUSY, 1, row_bytes)
+        rows, left = len(asked), np.concatenate([[begin], leaves[:-1] + 1])
+        fetching, sending = np.full(rows, fetch_cycles), np.ones(rows, np.int64)
+        spans = np.stack([asked - fetch_cycles - left, fetching, leaves - asked, sending], axis=1)
+        some = np.flatnonzero(spans)
+        kinds = (Reason.HOST.kind, BUSY, Reason.CREDIT.kind, BUSY)
+        unit.add_spans(kinds, some % 4, spans.ravel()[some], (0, 0, 0, row_bytes))
         return
     busy, held = len(leaves) * (fetch_cycles + 1), int((leaves - asked).sum())
     unit.add(Reason.HOST.kind, int(leaves[-1]) + 1 - begin - busy - held)

@@ -94,7 +94,7 @@ class MeshInEngine(Engine[MeshIn]):
             extra=None,
             write=self._writing.slot,
             move=move,
-            book=self.book,
+            accounts=self.accounts,
             write_every=each,
             every_span=self.unit.recording,
         )

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import simpy
 
+from tilesim.sim.booking import Booking
 from tilesim.sim.late import Late
 from tilesim.sim.memory import Bytes, Places
 from tilesim.sim.pipe import Activity, Pipe
@@ -95,7 +96,7 @@ class Transfer:
             extra=None,
             write=self._writing.slot,
             move=self._move,
-            book=self._book,
+            accounts=self._accounts,
             delay=link.mesh.hop_cycles - 1,
             read_every=reading.words_per_access,
             write_every=self._writing.words_per_access,
@@ -134,17 +135,19 @@ class Transfer:
         if len(accesses):
             self._writing.memory.write(accesses, words[:, : len(accesses) * each])
 
-    def _book(self, activity: Activity, cycles: int) -> None:
+    def _accounts(self, activity: Activity) -> list[Booking]:
         link = self._link
         if activity.reading:
-            link.sender.unit.add(BUSY, cycles)
-            link.unit.add(BUSY, cycles, cycles * link.sender.tile.memories.word_bytes)
+            word_bytes = link.sender.tile.memories.word_bytes
+            found = [Booking(link.sender.unit, BUSY), Booking(link.unit, BUSY, word_bytes)]
         else:
             full = activity.reads_wait == Reason.FIFO
-            link.sender.unit.add(Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}", cycles)
-            link.unit.add(Reason.CREDIT.kind if full else "idle", cycles)
+            held = Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}"
+            found = [Booking(link.sender.unit, held), Booking(link.unit, held if full else "idle")]
         if self._to is not None:
-            link.receiver.unit.add(BUSY if activity.writing else f"stall:{activity.writes_wait}", cycles)
+            kind = BUSY if activity.writing else f"stall:{activity.writes_wait}"
+            found.append(Booking(link.receiver.unit, kind))
+        return found
 
 
 def _in_hand(engine: Engine[MeshOut] | Engine[MeshIn]) -> str:

@@ -37,7 +37,7 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
             extra=None,
             write=memories.wide_access(WideRank.NARROW_TO_WIDE),
             move=move,
-            book=self.book,
+            accounts=self.accounts,
             every_span=self.unit.recording,
         )
         pace = Pace(words_per_row, ROW_BUFFERS)

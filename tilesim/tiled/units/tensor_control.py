@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.sim.booking import Booking
 from tilesim.sim.late import Late
 from tilesim.sim.pipe import Activity, Pipe, Slot
 from tilesim.sim.port import NEVER
-from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.sim.unit import BUSY, Reason, Unit, Words
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.topology import Tile
@@ -38,6 +40,13 @@ class Share:
     end: int = 0
     spent: Counter[str] = field(default_factory=Counter)
     waits: list[tuple[str, range]] = field(default_factory=list)
+
+    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:  # noqa: ARG002
+        self.spent[kind] += cycles
+
+    def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:  # noqa: ARG002
+        for kind, total in zip(kinds, np.bincount(which, cycles, len(kinds)).tolist(), strict=True):
+            self.spent[kind] += int(total)
 
 
 class TensorControl(Engine[TensorOp]):
@@ -92,7 +101,7 @@ class TensorControl(Engine[TensorOp]):
             extra=memories.wide_access(WideRank.SUM_READ),
             write=_write_port(memories, op),
             move=late.add if decoded.at_once else late.do,
-            book=self._book_both,
+            accounts=self.accounts,
             every_span=self.unit.recording,
         )
         operands = decoded.operands
@@ -146,11 +155,13 @@ class TensorControl(Engine[TensorOp]):
         at = addresses[:, None] + np.arange(words.shape[2]) * word_bytes
         self.tile.memories.narrow.write_words(at, words)
 
-    def _book_both(self, activity: Activity, cycles: int) -> None:
-        self.book(activity, cycles)
-        self.mac_unit.add(BUSY if activity.issuing else f"stall:{activity.reason}", cycles)
+    def accounts(self, activity: Activity) -> Sequence[Booking]:
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
-        self._share.spent[reason or BUSY] += cycles
+        return [
+            *super().accounts(activity),
+            Booking(self.mac_unit, BUSY if activity.issuing else f"stall:{activity.reason}"),
+            Booking(self._share, reason or BUSY),
+        ]
 
     def _book_wait(self, reason: Reason, cause: str) -> None:
         """The MAC array has waited until now."""

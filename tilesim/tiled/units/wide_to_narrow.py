@@ -37,7 +37,7 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
             extra=None,
             write=memories.writing(NarrowWriteRank.WIDE_TO_NARROW),
             move=move,
-            book=self.book,
+            accounts=self.accounts,
             every_span=self.unit.recording,
         )
         pace = Pace(words_per_row, ROW_BUFFERS)
