@@ -28,6 +28,15 @@ def test_nobody_asks_for_numba_in_vain() -> None:
 
 
 @pytest.mark.skipif(not wanted(), reason="needs numba")
+def test_small_runs_do_not_load_it_unless_told() -> None:
+    steps = "import sys; from tilesim.compiled import pays; print(pays(100), pays(10_000), 'numba' in sys.modules)"
+    assert told(steps, TILESIM_NUMBA="") == "False True False"
+    assert told(steps, TILESIM_NUMBA="1") == "True True False"
+    assert told(steps, TILESIM_NUMBA="0") == "False False False"
+    assert told("import tilesim.sim.kernel; " + steps, TILESIM_NUMBA="") == "True True True"
+
+
+@pytest.mark.skipif(not wanted(), reason="needs numba")
 def test_without_a_cache_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     import numba
 

@@ -1,25 +1,44 @@
 """Whether inner loops are compiled, and how: numba does it where it is installed (the extra ``fast``).
 
-Results are the same with and without. The environment variable ``TILESIM_NUMBA=0`` leaves numba aside.
+Results are the same with and without. The environment variable ``TILESIM_NUMBA=0`` leaves numba aside; with 1 it is
+taken for the smallest run too.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
+VARIABLE = "TILESIM_NUMBA"
+
+_WORTH_LOADING = 1800
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@cache
 def wanted() -> bool:
     """Whether there is numba, and nobody minds. It is not imported for that."""
-    return os.environ.get("TILESIM_NUMBA") != "0" and find_spec("numba") is not None
+    return os.environ.get(VARIABLE) != "0" and _installed()
+
+
+@cache
+def _installed() -> bool:
+    return find_spec("numba") is not None
+
+
+def pays(instructions: int) -> bool:
+    """Whether a run of so many instructions, counted in every tile, gains more by compiled loops than it loses.
+
+    They take about half a second to load, once a process, and save a quarter of a millisecond an instruction.
+    """
+    worth = instructions >= _WORTH_LOADING or "tilesim.sim.kernel" in sys.modules
+    return wanted() and (worth or os.environ.get(VARIABLE) == "1")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:

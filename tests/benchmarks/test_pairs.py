@@ -1,10 +1,12 @@
 """What ``scripts/bench`` divides by one another, as benchmarks of one process: ``--benchmark-enable`` measures them.
 
-Without it each runs once, to see that what is timed is right; the big ones only run to be measured.
+Without it each runs once, to see that what is timed is right; ResNet-50 only runs to be measured.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -38,22 +40,30 @@ def measured(benchmark: BenchmarkFixture, group: str, call: Callable[[], Any]) -
     return benchmark.pedantic(call, rounds=5)
 
 
-def only_measured(benchmark: BenchmarkFixture, name: str) -> None:
-    if name == BIG and benchmark.disabled:
-        pytest.skip("it takes long, and is right in other tests; --benchmark-enable measures it")
-
-
 def compiled(path: Path | str, chip: str = CHIP) -> Program:
     return tilesim.compile(tilesim.load_network(path), tilesim.load_topology(chip))
 
 
 @pytest.mark.parametrize(("name", "trace"), [*((name, False) for name in (*SMALL, BIG)), (SMALL[0], True), (BIG, True)])
 def test_simulate(benchmark: BenchmarkFixture, models: Path, name: str, trace: bool) -> None:
-    only_measured(benchmark, name)
     program, io = compiled(models / name / "model.tflite"), np.load(models / name / "io.npz")
     run = measured(benchmark, name, lambda: tilesim.simulate(program, [io["s0_in0"]], trace=trace))
     np.testing.assert_array_equal(run.outputs[0], io["s0_out0_ref"])
     assert (run.trace is not None) == trace
+
+
+def test_the_command_line(benchmark: BenchmarkFixture, models: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "tilesim",
+        "run",
+        str(models / SMALL[0] / "model.tflite"),
+        "--topology",
+        "edge-1x1",
+    ]
+    run = measured(benchmark, "command line", lambda: subprocess.run(command, check=True, capture_output=True))
+    assert b"latency" in run.stdout
 
 
 @pytest.mark.parametrize("kernels", KERNELS)

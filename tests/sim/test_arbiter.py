@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
+from tilesim.compiled import wanted
 from tilesim.sim.arbiter import Arbiter
 from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.pipe import Costs, Pipe, Slot
@@ -161,7 +162,7 @@ class Machine:
 
     def __init__(self, scene: Scene) -> None:
         self.clock = Clock()
-        self.arbiter = Arbiter(self.clock)
+        self.arbiter = Arbiter(self.clock, flat=wanted())
         self.ports = {name: Port(name, count, 7) for name, count in _free(Scene({}, scene.wide_ports), 0).items()}
         self.finished: set[Finish] = set()
         for name, ops in scene.work.items():
@@ -204,6 +205,7 @@ class Machine:
             move=lambda first, end: None,  # noqa: ARG005
             accounts=lambda activity: [],  # noqa: ARG005
             delay=shape.delay,
+            flat=self.arbiter.flat,
         )
 
     def _hold(self, pipe: Pipe, hold: Callable[[int, int], None], group: int, cycles: int) -> Iterator[simpy.Event]:

@@ -30,8 +30,8 @@ class Pair:
     def accounts(self, activity: Activity) -> list[Booking]:
         reads = BUSY if activity.reading else f"stall:{activity.reads_wait}"
         return [
-            Booking(self.reader, reads, 8 * activity.reading),
-            Booking(self.writer, BUSY if activity.writing else "idle"),
+            (self.reader, reads, 8 * activity.reading),
+            (self.writer, BUSY if activity.writing else "idle", 0),
         ]
 
 

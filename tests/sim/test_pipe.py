@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
 from tilesim.compiled import wanted
-from tilesim.sim.booking import Booking
 from tilesim.sim.pipe import Activity, Costs, Pipe, Slot
 from tilesim.sim.port import Change, Port
 from tilesim.sim.steps import Steps
@@ -75,7 +74,7 @@ class Rig:
             extra=Slot(self.ports["wide"], EXTRA_RANK),
             write=Slot(self.ports[self.write], 1),
             move=lambda first, end: self.moved.extend(range(first, end)),
-            accounts=lambda activity: [Booking(self.account, repr(activity))],
+            accounts=lambda activity: [(self.account, repr(activity), 0)],
             delay=self.delay,
             read_every=self.every[0],
             write_every=self.every[1],

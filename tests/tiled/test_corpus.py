@@ -11,6 +11,7 @@ import pytest
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.waits import CAN, undecided, waits
 from tests.tiled.units.test_ring_bursts import GIVEN_UP, TAKEN, chips
+from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
 from tilesim.tiled.verify import COLLIDED, ENDED, differences, event_account, stepped_account
 
@@ -75,8 +76,11 @@ def test_a_few_random_programs_agree() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_thousands_of_random_programs_agree(chunk: int) -> None:
-    """A chunk has its share of the programs and of every wait that there can be."""
+def test_thousands_of_random_programs_agree(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chunk has its share of the programs and of every wait that there can be; every other one is run by compiled
+    loops, if there are any.
+    """
+    monkeypatch.setenv(VARIABLE, str(chunk % 2))
     found = tally(range(chunk, NUMBERS, CHUNKS))
     assert not found.different
     assert found.in_bursts > LEAST_IN_BURSTS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -21,13 +21,8 @@ class Account(Protocol):
         """Count the next spans, none empty, in order."""
 
 
-class Booking(NamedTuple):
-    """What a cycle is to an account, and the bytes moved in it."""
-
-    account: Account
-    kind: str
-    bytes_per_cycle: int = 0
-
+Booking = tuple[Account, str, int]
+"""What a cycle is to an account, and the bytes moved in it."""
 
 Accounts = Callable[[Activity], Sequence[Booking]]
 """What a cycle of an activity is to each account that it concerns; between two bookings these are always the same."""

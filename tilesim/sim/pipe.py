@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tilesim import compiled
 from tilesim.sim.booking import Accounts, book_spans, book_totals
 from tilesim.sim.course import Activity, Costs, Course, Form, Limits, Slot
 from tilesim.sim.port import Change
@@ -41,8 +40,7 @@ class Pipe:
     its writes; both are powers of two. Flags may hold both stages: groups from ``limit`` on are not read, those from
     ``write_limit`` on not written. ``move(first, end)`` carries the data of groups that have been written, in order.
     ``accounts`` says where cycles of an activity belong; they are booked when that may change and at the end, span by
-    span if ``every_span``, else summed up. ``flat`` says whether it is worked out by compiled loops; if None, as is
-    :func:`~tilesim.compiled.wanted`.
+    span if ``every_span``, else summed up. ``flat``: it is worked out by compiled loops.
     """
 
     def __init__(
@@ -60,7 +58,7 @@ class Pipe:
         read_every: int = 1,
         write_every: int = 1,
         every_span: bool = False,
-        flat: bool | None = None,
+        flat: bool = False,
     ) -> None:
         self.groups = len(costs.issues)
         self.limit = self.groups
@@ -71,7 +69,7 @@ class Pipe:
         """Whether it writes where it reads, so that a write that comes later lets a read come earlier."""
         self._move, self._accounts, self._every_span = move, accounts, every_span
         form = Form(depth, issue, extra, write, delay, read_every, write_every, every_span)
-        self._course = _course(cycle, costs, form, compiled.wanted() if flat is None else flat)
+        self._course = _course(cycle, costs, form, flat)
         self._delivered = 0
 
     @property

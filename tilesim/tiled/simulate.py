@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tilesim import compiled
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.run import Run
 from tilesim.sim.memory import Bytes
@@ -120,6 +121,7 @@ def _run(
             watch.retired if keep_tensors else _forget,
             strict=rules == "strict",
             bursts=bursts,
+            flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
         )
         watch.attach([tile.memories.narrow for tile in chip.tiles])
         return chip, *_sections(chip, program, rows_of_host, held)

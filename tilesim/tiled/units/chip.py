@@ -68,7 +68,8 @@ class ClassifierStation:
 
 class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
-    the first transfers that meet on the ring end the run.
+    the first transfers that meet on the ring end the run; ``bursts``: the ring is worked out a transfer at a time;
+    ``flat``: engines are by compiled loops.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Chip:
         retired: Callable[[int, str], None],
         strict: bool = False,
         bursts: bool = False,
+        flat: bool = False,
     ) -> None:
         self.topology = topology
         self.clock = Clock()
@@ -109,7 +111,7 @@ class Chip:
             self.infeed.forwarded,
             self._raise_outfeed,
         )
-        arbiter = Arbiter(self.clock)
+        arbiter = Arbiter(self.clock, flat)
         decoder = Decoder(topology.tile)
         self.tiles = [
             Tile(

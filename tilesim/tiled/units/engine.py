@@ -217,7 +217,7 @@ class Engine(ABC, Generic[Op]):
     def accounts(self, activity: Activity) -> Sequence[Booking]:
         """What a pipe's cycle is: busy when it accesses a memory."""
         busy = activity.reading or activity.writing
-        return [Booking(self.unit, BUSY if busy else f"stall:{activity.reason}")]
+        return [(self.unit, BUSY if busy else f"stall:{activity.reason}", 0)]
 
     def raising(self, flag: Flag) -> list[str]:
         """The instructions in hand and in the buffer that will still raise ``flag``."""

@@ -97,6 +97,7 @@ class MeshInEngine(Engine[MeshIn]):
             accounts=self.accounts,
             write_every=each,
             every_span=self.unit.recording,
+            flat=self.tile.arbiter.flat,
         )
         self.tile.arbiter.add(pipe, pipe.slots)
         return pipe

@@ -101,6 +101,7 @@ class Transfer:
             read_every=reading.words_per_access,
             write_every=self._writing.words_per_access,
             every_span=link.unit.recording,
+            flat=link.sender.tile.arbiter.flat,
         )
         self.pipe.write_limit = 0  # until somebody takes them
 
@@ -139,14 +140,14 @@ class Transfer:
         link = self._link
         if activity.reading:
             word_bytes = link.sender.tile.memories.word_bytes
-            found = [Booking(link.sender.unit, BUSY), Booking(link.unit, BUSY, word_bytes)]
+            found: list[Booking] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, word_bytes)]
         else:
             full = activity.reads_wait == Reason.FIFO
             held = Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}"
-            found = [Booking(link.sender.unit, held), Booking(link.unit, held if full else "idle")]
+            found = [(link.sender.unit, held, 0), (link.unit, held if full else "idle", 0)]
         if self._to is not None:
             kind = BUSY if activity.writing else f"stall:{activity.writes_wait}"
-            found.append(Booking(link.receiver.unit, kind))
+            found.append((link.receiver.unit, kind, 0))
         return found
 
 

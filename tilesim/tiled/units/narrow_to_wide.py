@@ -39,6 +39,7 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
             move=move,
             accounts=self.accounts,
             every_span=self.unit.recording,
+            flat=self.tile.arbiter.flat,
         )
         pace = Pace(words_per_row, ROW_BUFFERS)
         yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce), pace)

@@ -103,6 +103,7 @@ class TensorControl(Engine[TensorOp]):
             move=late.add if decoded.at_once else late.do,
             accounts=self.accounts,
             every_span=self.unit.recording,
+            flat=self.tile.arbiter.flat,
         )
         operands = decoded.operands
         nest = operands.group_nest
@@ -159,8 +160,8 @@ class TensorControl(Engine[TensorOp]):
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
         return [
             *super().accounts(activity),
-            Booking(self.mac_unit, BUSY if activity.issuing else f"stall:{activity.reason}"),
-            Booking(self._share, reason or BUSY),
+            (self.mac_unit, BUSY if activity.issuing else f"stall:{activity.reason}", 0),
+            (self._share, reason or BUSY, 0),
         ]
 
     def _book_wait(self, reason: Reason, cause: str) -> None:

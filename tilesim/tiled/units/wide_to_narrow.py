@@ -39,6 +39,7 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
             move=move,
             accounts=self.accounts,
             every_span=self.unit.recording,
+            flat=self.tile.arbiter.flat,
         )
         pace = Pace(words_per_row, ROW_BUFFERS)
         yield from self.run_pipe(pipe, gates(op.read.nest, op.wait), completions(op.read.nest, op.produce), pace)
