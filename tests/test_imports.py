@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
 ORDER = (
     {"errors", "units", "files", "arithmetic", "shipped", "compiled"},
     {"config", "sim"},
-    {"network", "run"},
+    {"network", "run", "energy"},
     {"batching"},
     {"tiled", "systolic", "rotating"},
     {"api", "tilesim"},  # `tilesim` itself only re-exports

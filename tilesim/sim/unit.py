@@ -11,6 +11,7 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
+from tilesim.sim.action import Action, Actions
 from tilesim.sim.clock import Clock
 from tilesim.sim.recorder import Recorder
 
@@ -59,11 +60,13 @@ class Unit:
 
     Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add
     up to the length of the run by themselves, and booking backwards is an error. ``moved`` counts the bytes moved for
-    each instruction. ``holds`` says which instructions must not begin before which cycle.
+    each instruction, ``acted`` how often it took each action that costs energy, by action, then instruction. ``holds``
+    says which instructions must not begin before which cycle.
     """
 
     __slots__ = (
-        "_booked", "_recorder", "active_until", "clock", "cycles", "holds", "instruction", "moved", "track", "waiting",
+        "_booked", "_recorder", "acted", "active_until", "clock", "cycles", "holds", "instruction", "moved", "track",
+        "waiting",
     )  # fmt: skip
 
     def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:
@@ -71,6 +74,7 @@ class Unit:
         self.track = track
         self.cycles: dict[str, int] = {}
         self.moved: dict[str, int] = {}
+        self.acted: dict[Action, dict[str, int]] = {}
         self.instruction = ""
         self.waiting: Wait | None = None
         self.active_until = 0
@@ -150,6 +154,13 @@ class Unit:
             lengths, moved = np.full(n, cycles), np.full(n, moved_bytes)
             self._recorder.record_all(self.track, starts, lengths, (kind,), np.zeros(n, np.int64), instruction, moved)
 
+    def act(self, actions: Actions) -> None:
+        """Count so many of each of the ``actions``, which the present instruction took."""
+        for action, count in actions.items():
+            if count:
+                of_each = self.acted.setdefault(action, {})
+                of_each[self.instruction] = of_each.get(self.instruction, 0) + count
+
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""
         cycles = (self.clock.cycle if until is None else until) - self._booked
@@ -182,7 +193,7 @@ class Unit:
 
     def restart(self) -> None:
         """Begin a new account now."""
-        self.cycles, self.moved, self._booked = {}, {}, self.clock.cycle
+        self.cycles, self.moved, self.acted, self._booked = {}, {}, {}, self.clock.cycle
 
     def close(self, end: int) -> None:
         """Book the rest of the run, which ends at ``end``: what the unit waits for, or idle."""

@@ -6,10 +6,12 @@ from dataclasses import asdict
 from itertools import accumulate, pairwise
 from typing import Any
 
+from tilesim import energy
 from tilesim.run import SCHEMA
 from tilesim.sim.recorder import Trace
 from tilesim.sim.unit import BUSY, Unit
 from tilesim.tiled import bounds, traffic
+from tilesim.tiled.actions import tallies
 from tilesim.tiled.isa.instructions import Infeed
 from tilesim.tiled.isa.program import Program, Request
 from tilesim.tiled.units.chip import Chip
@@ -22,8 +24,8 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
     make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
     bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
-    :mod:`~tilesim.tiled.traffic`, ``breakdown`` and ``bound_by`` those of :mod:`~tilesim.tiled.bounds`, ``findings``
-    those of :mod:`~tilesim.tiled.units.ring_monitor`. ``partition`` says how the user wanted layers to be spread over
+    :mod:`~tilesim.tiled.traffic`, ``energy`` is that of :mod:`tilesim.energy`, ``breakdown`` and ``bound_by`` are those
+    of :mod:`~tilesim.tiled.bounds`, ``findings`` those of :mod:`~tilesim.tiled.units.ring_monitor`. ``partition`` says how the user wanted layers to be spread over
     the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1 cycles: there can't
     be such a program, for a ``reason``).
 
@@ -56,6 +58,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         "mac_utilisation": macs / peak if peak else 0.0,
         "streamed_bytes": _streamed_bytes(program),
         "bytes": traffic.total(buses),
+        "energy": energy.document(tallies(program, chip, buses), len(program.layers)),
         "bound_by": bounds.bound_by(whole),
         "breakdown": whole,
         "units": [_unit(unit) for unit in chip.units if unit.track not in carriers],

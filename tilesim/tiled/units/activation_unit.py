@@ -10,10 +10,13 @@ US 19/025,090 [0028], [0050]; the rows are an assumption, the table is from the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.requantise import BLOCK_ELEMENTS, requantise, saturate
+from tilesim.sim.action import Action, Actions
 from tilesim.tiled.isa.accesses import TABLE_BYTES
 from tilesim.tiled.isa.instructions import Operation, TensorOp
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES, Sums
@@ -23,6 +26,19 @@ from tilesim.tiled.units.operands import Operands, Stream
 PARAMETER_ROWS = 3
 ROUNDED = frozenset({Operation.ADD, Operation.MULTIPLY, Operation.AVERAGE})
 """Operations whose cells already make output integers, zero point included."""
+PER_RESULT: Mapping[Operation, Actions] = {
+    Operation.CONVOLUTION: {Action.ADD_32: 2, Action.MULTIPLY_32: 1},
+    Operation.DEPTHWISE: {Action.ADD_32: 2, Action.MULTIPLY_32: 1},
+    Operation.SUM: {Action.ADD_32: 1, Action.MULTIPLY_32: 1},
+    Operation.TABLE: {Action.LOOKUP: 1},
+}
+"""What a result costs: bias, multiplier and zero point. Assumption, as is that rounding and clamping cost nothing."""
+
+
+def operations(op: TensorOp, results: int) -> Actions:
+    """What the unit does for so many results; sums that are kept as they are do not come here."""
+    per_result = {} if op.sums_out is not None else PER_RESULT.get(op.operation, {})
+    return {action: count * results for action, count in per_result.items()}
 
 
 class ActivationUnit:

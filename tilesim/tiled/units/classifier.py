@@ -9,6 +9,7 @@ import numpy as np
 import simpy
 
 from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes
@@ -24,6 +25,8 @@ FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
 """What the classifier can apply. ``scaling``: input and output scale as float32 bits, output zero point, lowest and
 highest output.
 """
+PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
+"""What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""
 
 Work = Generator[simpy.Event, Any, None]
 
@@ -58,6 +61,7 @@ class ClassifierTile:
             yield self._clock.timeout(op.elements * self._cycles_per_element)
             self.unit.spend(BUSY)
             yield from self._reply(op, classified(op, rows))
+            self.unit.act(dict.fromkeys(PER_ELEMENT, op.elements))
             if isinstance(self._stop, RingStop):
                 self._stop.poke()  # a row that waited for its end may go past now
 

@@ -13,11 +13,13 @@ from math import prod
 
 import numpy as np
 
+from tilesim.sim.action import Action, Actions
 from tilesim.sim.memory import Places
 from tilesim.sim.pipe import Costs
 from tilesim.tiled.isa.fields import Traversal
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.topology import Tile
+from tilesim.tiled.units import activation_unit, mac_array
 from tilesim.tiled.units.activation_unit import ActivationUnit
 from tilesim.tiled.units.bytewise import Bytewise, bytewise
 from tilesim.tiled.units.columns import Kept
@@ -38,6 +40,7 @@ class Decoded:
     """A tensorop, its groups' operands, costs and hazards, and how all of them are computed at once, if they can be.
 
     ``last``: see :func:`~tilesim.tiled.units.interlock.last_writers`; None if no group reads what one before it writes.
+    ``inputs``: activations that a convolution's lanes take in a step.
     """
 
     op: TensorOp
@@ -45,6 +48,24 @@ class Decoded:
     costs: Costs
     last: Indices | None
     regular: Products | Bytewise | None
+    inputs: int
+
+    @cached_property
+    def operations(self) -> Actions:
+        """What the MAC array does."""
+        return mac_array.operations(self.op, self.operands.results, self.operands.steps, self.inputs)
+
+    @cached_property
+    def accesses(self) -> Actions:
+        """What the tensor control does: an access for each cycle in which it has a port, and its activation unit's
+        arithmetic.
+        """
+        op, costs = self.op, self.costs
+        reads, writes = int(costs.issues.sum()), int(costs.writes.sum())
+        write = Action.NARROW_WRITE if op.sums_out is None else Action.WIDE_WRITE
+        wide_reads = int(costs.extras.sum()) + (reads if op.weights is not None else 0)
+        accesses = {Action.NARROW_READ: reads, Action.WIDE_READ: wide_reads, write: writes}
+        return accesses | activation_unit.operations(op, self.operands.results)
 
     @property
     def at_once(self) -> bool:
@@ -124,7 +145,8 @@ class Decoder:
         regular = products(op, operands, memories, self._tile.inputs_per_cycle, self._kept) or bytewise(
             op, operands, memories
         )
-        return Decoded(op, operands, self._costs(op, operands, last, memories), last, regular)
+        costs = self._costs(op, operands, last, memories)
+        return Decoded(op, operands, costs, last, regular, self._tile.inputs_per_cycle)
 
     def _costs(self, op: TensorOp, operands: Operands, last: Indices | None, memories: TileMemories) -> Costs:
         count = operands.count

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import simpy
 
+from tilesim.sim.action import Actions
 from tilesim.sim.arbiter import Arbiter
 from tilesim.sim.booking import Booking
 from tilesim.sim.clock import Clock
@@ -112,6 +113,10 @@ class Engine(ABC, Generic[Op]):
     @abstractmethod
     def execute(self, op: Op) -> Work:
         """Carry one instruction out."""
+
+    @abstractmethod
+    def actions(self, op: Op) -> Actions:
+        """What costs energy of an instruction that has been carried out; what links carry, they count themselves."""
 
     def deliver(self, op: Op) -> None:
         """An instruction has arrived from the instruction bus; its place in the buffer was reserved."""
@@ -243,6 +248,7 @@ class Engine(ABC, Generic[Op]):
                 self.unit.spend(Reason.INSTRUCTION.kind)
             yield from self.unit.begin(op.label)
             yield from self.execute(op)
+            self.unit.act(self.actions(op))
             self.unfinished.pop(0)
             self.tile.retired(op.label)
             if not self.unfinished:

@@ -9,6 +9,7 @@ from typing import Any
 
 import simpy
 
+from tilesim.sim.action import Action, Actions
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
@@ -75,6 +76,7 @@ class InfeedEngine:
                 yield from self.unit.wait(turn, Reason.FLAG, partial(self._describe, op))
             if isinstance(self._stop, BurstStop):
                 yield from self._send(op, self._stop)
+                self.unit.act(_actions(op))
                 continue
             transfers = [Transfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
             for row in range(op.total_rows):
@@ -84,6 +86,7 @@ class InfeedEngine:
                 yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
                 yield self._clock.timeout(1)
                 self.unit.spend(BUSY, moved_bytes=self._row_bytes)
+            self.unit.act(_actions(op))
 
     def _send(self, op: Infeed, stop: BurstStop) -> Work:
         """Send one transfer after the other, as many of its rows at a time as are foreseen."""
@@ -131,3 +134,8 @@ class InfeedEngine:
         yield self._clock.timeout(self._read_cycles)
         self.unit.spend(BUSY)
         return self._data_memory.bytes[:, start : start + self._row_bytes]
+
+
+def _actions(op: Infeed) -> Actions:
+    """Rows of data memory."""
+    return {Action.DATA_MEMORY_READ: op.total_rows} if op.source == "data" else {}

@@ -9,7 +9,7 @@ Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any
 
@@ -20,6 +20,7 @@ from tilesim.arithmetic.add import add
 from tilesim.arithmetic.average import average
 from tilesim.arithmetic.matmul import exact_matmul, magnitude
 from tilesim.arithmetic.multiply import multiply
+from tilesim.sim.action import Action, Actions
 from tilesim.tiled.isa.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.operands import Operands, Stream
@@ -36,6 +37,41 @@ def cycles_per_step(op: TensorOp) -> int:
     """Issue cycles of one reduction step: wider operands need several passes, a second operand a second read."""
     passes = (op.widths[0] // 8) * (op.widths[1] // 8)
     return passes * (2 if op.input_b is not None else 1)
+
+
+PER_STEP: Mapping[Operation, Actions] = {
+    Operation.DEPTHWISE: {Action.MAC_8X8: 1},
+    Operation.SUM: {Action.ADD_32: 1},
+    Operation.AVERAGE: {Action.ADD_32: 1},
+    Operation.MAXIMUM: {Action.ADD_8: 1},
+    Operation.ADD: {Action.MULTIPLY_32: 3, Action.ADD_32: 2},
+    Operation.MULTIPLY: {Action.MAC_8X8: 1, Action.MULTIPLY_32: 1, Action.ADD_32: 1},
+}
+"""What a reduction step costs in a lane, beside a convolution's: element-wise operations rescale what they combine and
+add the zero point. Assumption, as is that rounding and clamping cost nothing.
+"""
+PER_RESULT: Mapping[Operation, Actions] = {Operation.AVERAGE: {Action.MULTIPLY_32: 1, Action.ADD_32: 1}}
+"""What a result costs in a lane: dividing by the number of inputs, and the zero point."""
+MACS: Mapping[tuple[int, ...], Action] = {
+    (8, 8): Action.MAC_8X8,
+    (8, 16): Action.MAC_8X16,
+    (16, 8): Action.MAC_8X16,
+    (16, 16): Action.MAC_16X16,
+}
+"""Multiply-accumulates by the bits of their operands."""
+
+
+def operations(op: TensorOp, results: int, steps: int, inputs: int) -> Actions:
+    """What the array does for so many ``results`` (lanes that run, of all groups) of ``steps`` steps each, in which a
+    convolution's lanes take ``inputs`` activations. A cell that multiplies padding works like the others.
+    """
+    per_step = {Action.MAC_8X8: inputs} if op.operation is Operation.CONVOLUTION else PER_STEP.get(op.operation, {})
+    found = {Action(action): count * results * steps for action, count in per_step.items()}
+    for action, count in PER_RESULT.get(op.operation, {}).items():
+        found[action] = found.get(action, 0) + count * results
+    if op.sums_in is not None:
+        found[Action.ADD_32] = found.get(Action.ADD_32, 0) + results
+    return {MACS[op.widths] if action is Action.MAC_8X8 else action: count for action, count in found.items()}
 
 
 class MacArray:

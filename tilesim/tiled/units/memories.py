@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from tilesim.sim.action import Action
 from tilesim.sim.memory import Memory
 from tilesim.sim.pipe import Slot
 from tilesim.sim.port import Port
@@ -65,13 +66,16 @@ class WordPort:
     """A memory as a mesh engine uses it: narrow words, one a cycle.
 
     An access moves ``words_per_access`` of them: 1, or a row's, which then pass through a register of the engine, so
-    that the memory is touched with the first of them when it is read, with the last one when it is written.
+    that the memory is touched with the first of them when it is read, with the last one when it is written. ``read``
+    and ``write`` are what an access is.
     """
 
     memory: Memory
     slot: Slot
     words_per_access: int
     word_bytes: int
+    read: Action
+    write: Action
 
     @property
     def access_bytes(self) -> int:
@@ -115,4 +119,5 @@ class TileMemories:
     def _word_port(self, memory: MemoryName, slot: Slot) -> WordPort:
         wide = memory == MemoryName.WIDE
         words = self.row_bytes // self.word_bytes if wide else 1
-        return WordPort(self.wide if wide else self.narrow, slot, words, self.word_bytes)
+        read, write = (Action.WIDE_READ, Action.WIDE_WRITE) if wide else (Action.NARROW_READ, Action.NARROW_WRITE)
+        return WordPort(self.wide if wide else self.narrow, slot, words, self.word_bytes, read, write)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import simpy
 
+from tilesim.sim.action import Actions
 from tilesim.sim.memory import Places
 from tilesim.sim.pipe import Pipe
 from tilesim.sim.unit import Reason, Unit, Wait
@@ -57,6 +58,10 @@ class MeshInEngine(Engine[MeshIn]):
             hold = pipe.hold
         yield from self.follow(pipe, hold, held, completions(nest, op.produce, words))
         self.unit.waiting = None
+
+    def actions(self, op: MeshIn) -> Actions:
+        accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
+        return {self._writing.write: len(accesses)}
 
     def _receive(self, accesses: Places, held: list[Gate]) -> Generator[simpy.Event, Any, Pipe]:
         assert self.link is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilesim.sim.action import Actions
 from tilesim.sim.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Side
 from tilesim.tiled.isa.instructions import MeshOut
@@ -34,3 +35,8 @@ class MeshOutEngine(Engine[MeshOut]):
         self.tile.arbiter.add(pipe, [reading.slot])
         yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
         self.unit.waiting = None
+
+    def actions(self, op: MeshOut) -> Actions:
+        reading = self.tile.memories.mesh_out(op.memory, self._side)
+        words = self.tile.decoder.places(op.read, reading.access_bytes, reading.words_per_access)
+        return {reading.read: len(words) // reading.words_per_access}

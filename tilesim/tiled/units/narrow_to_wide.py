@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilesim.sim.action import Action, Actions
 from tilesim.sim.pipe import Pipe
 from tilesim.tiled.isa.instructions import NarrowToWide
 from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
@@ -43,3 +44,8 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
         )
         pace = Pace(words_per_row, ROW_BUFFERS)
         yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce), pace)
+
+    def actions(self, op: NarrowToWide) -> Actions:
+        memories, decoder = self.tile.memories, self.tile.decoder
+        words, rows = decoder.places(op.read, memories.word_bytes), decoder.places(op.write, memories.row_bytes)
+        return {Action.NARROW_READ: len(words), Action.WIDE_WRITE: len(rows)}

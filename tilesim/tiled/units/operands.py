@@ -81,6 +81,11 @@ class Operands:
         return self._optional(self._op.output)
 
     @cached_property
+    def results(self) -> int:
+        """Lanes of all groups together."""
+        return self.count * self.lane_bound if self._op.nest.alternate is None else int(self.lanes.sum())
+
+    @cached_property
     def lanes(self) -> Indices:
         """Lanes of each group: the innermost bound, or the alternate limit in the last iteration of its loop."""
         alternate = self._op.nest.alternate

@@ -10,10 +10,12 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
+from tilesim.sim.action import Action, Actions
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import ByteFilter, Flag
 from tilesim.tiled.isa.instructions import RingConsume
+from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.units.announcement import Announcement
 from tilesim.tiled.units.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates_by_round, stretches
@@ -108,6 +110,9 @@ class RingConsumer(Engine[RingConsume]):
         self._taken = self.tile.clock.event()
         self._stop.poke()
         yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
+
+    def actions(self, op: RingConsume) -> Actions:
+        return {Action.WIDE_WRITE: iterations(op.write.nest)}
 
     def obstacle(self) -> str | None:
         if self._taken is not None:

@@ -9,11 +9,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.sim.action import Action, Actions
 from tilesim.sim.clock import Phase
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import RingProduce
+from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.units.announcement import Announcement
 from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.engine import Engine, Gate, Surroundings, Work, completions, gates_by_round, stretches
@@ -85,6 +87,9 @@ class RingProducer(Engine[RingProduce]):
             data = self.tile.memories.wide.words(addresses[rows.start : rows.stop], self.tile.memories.row_bytes)
             yield from journey.transmit(self.unit, data)
             self.raise_flag(rises.get(rows.stop, 0))
+
+    def actions(self, op: RingProduce) -> Actions:
+        return {Action.WIDE_READ: iterations(op.read.nest)}
 
     def _claim_port(self) -> Work:
         """Take the wide port for one cycle, the first one that no ring commit has."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.sim.action import Actions
 from tilesim.sim.booking import Booking
 from tilesim.sim.late import Late
 from tilesim.sim.pipe import Activity, Pipe, Slot
@@ -112,6 +113,11 @@ class TensorControl(Engine[TensorOp]):
         yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
         late.settle()
         self._share.end = self.tile.clock.cycle
+
+    def actions(self, op: TensorOp) -> Actions:
+        decoded = self.tile.decoder.tensorop(op, self.tile.memories)
+        self.mac_unit.act(decoded.operations)
+        return decoded.accesses
 
     def await_address(self) -> Work:
         yield from super().await_address()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilesim.sim.action import Action, Actions
 from tilesim.sim.pipe import Pipe
 from tilesim.tiled.isa.instructions import WideToNarrow
 from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
@@ -43,3 +44,8 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
         )
         pace = Pace(words_per_row, ROW_BUFFERS)
         yield from self.run_pipe(pipe, gates(op.read.nest, op.wait), completions(op.read.nest, op.produce), pace)
+
+    def actions(self, op: WideToNarrow) -> Actions:
+        memories, decoder = self.tile.memories, self.tile.decoder
+        rows, words = decoder.places(op.read, memories.row_bytes), decoder.places(op.write, memories.word_bytes)
+        return {Action.WIDE_READ: len(rows), Action.NARROW_WRITE: len(words)}

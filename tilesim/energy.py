@@ -1,0 +1,178 @@
+"""Energy: what the units of a machine did, times a table of what each action costs.
+
+The table, ``energy.yaml``, gives every entry its source. It is of dynamic energy: what leaks, and what the clock takes,
+is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from tilesim.config import Section, load
+from tilesim.sim.action import Action
+
+NOT_GIVEN = "not given"
+DIGITS = 6
+"""Of picojoules, behind the point: what is below is noise of floating point."""
+
+
+class Entry(Section):
+    """What an action costs."""
+
+    pj: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False, description="energy in picojoules")]
+    per: Annotated[str, Field(description="what it is the energy of, such as a byte")] = ""
+    technology: Annotated[str, Field(description="process and voltage that it holds for")] = NOT_GIVEN
+    source: Annotated[str, Field(description="who says so")] = NOT_GIVEN
+
+
+class Entries(Section):
+    """Actions with what they cost; those that are not given cost what they did."""
+
+    mac_8x8: Entry | None = None
+    mac_8x16: Entry | None = None
+    mac_16x16: Entry | None = None
+    multiply_32: Entry | None = None
+    add_32: Entry | None = None
+    add_8: Entry | None = None
+    lookup: Entry | None = None
+    narrow_read: Entry | None = None
+    narrow_write: Entry | None = None
+    wide_read: Entry | None = None
+    wide_write: Entry | None = None
+    data_memory_read: Entry | None = None
+    instruction_memory_read: Entry | None = None
+    ring_hop: Entry | None = None
+    mesh_hop: Entry | None = None
+    instruction_hop: Entry | None = None
+    host_transfer: Entry | None = None
+
+    @model_validator(mode="after")
+    def _units_are_the_actions_own(self) -> Entries:
+        wrong = [
+            f"{action}.per must be {unit_of(action)!r}, not {entry.per!r}"
+            for action, entry in self.given.items()
+            if entry.per not in ("", unit_of(action))
+        ]
+        if wrong:
+            raise ValueError("\n".join(wrong))
+        return self
+
+    @property
+    def given(self) -> dict[Action, Entry]:
+        return {action: entry for action in Action if (entry := getattr(self, action)) is not None}
+
+
+UNITS: Mapping[Action, str] = {
+    Action.MAC_8X8: "MAC",
+    Action.MAC_8X16: "MAC",
+    Action.MAC_16X16: "MAC",
+    Action.MULTIPLY_32: "multiplication",
+    Action.ADD_32: "addition",
+    Action.ADD_8: "addition",
+    Action.LOOKUP: "lookup",
+}
+"""What the energy of an action is per, unless it is a byte."""
+
+Table = Mapping[Action, Entry]
+"""What every action costs."""
+
+
+def unit_of(action: Action) -> str:
+    """What the energy of ``action`` is per."""
+    return UNITS.get(action, "byte")
+
+
+@lru_cache(maxsize=1)
+def default_table() -> Table:
+    """The table that comes with tilesim."""
+    return load(Path(__file__).with_name("energy.yaml"), Entries).given
+
+
+def load_table(path: Path) -> Table:
+    """The table that comes with tilesim, with the entries of the YAML file at ``path`` instead of its own.
+
+    Raises:
+        ConfigError: faults in the file, all at once.
+    """
+    ours = {
+        action: entry.model_copy(update={"per": unit_of(action)}) for action, entry in load(path, Entries).given.items()
+    }
+    return {**default_table(), **ours}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """``count`` times ``action``, by the unit ``track`` for the layer of that number (-1: none), on so many ``bytes``;
+    of arithmetic, none.
+    """
+
+    track: str
+    layer: int
+    action: Action
+    count: int
+    bytes: int
+
+
+def document(tallies: Iterable[Tally], layers: int) -> dict[str, Any]:
+    """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim.
+
+    ``units`` and ``layers`` (in the order of the layers; ``outside_layers`` is of instructions that belong to none)
+    have ``actions``: for each its ``count``, of accesses, rows, words or operations, the ``bytes`` of these, and its
+    ``pj``. Either, and ``actions`` as well, sum up to the run: ``total_pj``. ``table`` says what the actions cost.
+    """
+    units: dict[str, Any] = {}
+    of_layers: dict[int, Any] = {k: {} for k in range(-1, layers)}
+    total: dict[str, Any] = {}
+    for tally in tallies:
+        for where in (units.setdefault(tally.track, {}), of_layers[tally.layer], total):
+            found = where.setdefault(tally.action, {"count": 0, "bytes": 0})
+            found["count"] += tally.count
+            found["bytes"] += tally.bytes
+    counted = {
+        "units": [{"track": track, "actions": actions} for track, actions in sorted(units.items())],
+        "layers": [{"actions": of_layers[k]} for k in range(layers)],
+        "outside_layers": {"actions": of_layers[-1]},
+        "actions": total,
+    }
+    return priced(counted, default_table())
+
+
+def priced(energy: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """An energy document with what its actions cost by another ``table``."""
+    actions = _priced(energy["actions"], table)
+    return {
+        "table": {str(action): table[action].model_dump() for action in Action if action in table},
+        "units": [_with_total({"track": unit["track"]}, unit, table, "pj") for unit in energy["units"]],
+        "layers": [_with_total({}, layer, table, "total_pj") for layer in energy["layers"]],
+        "outside_layers": _with_total({}, energy["outside_layers"], table, "total_pj"),
+        "actions": actions,
+        "total_pj": _sum(actions),
+    }
+
+
+def _with_total(first: dict[str, Any], of: Mapping[str, Any], table: Table, name: str) -> dict[str, Any]:
+    actions = _priced(of["actions"], table)
+    return {**first, "actions": actions, name: _sum(actions)}
+
+
+def _priced(actions: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """The actions in the order of :class:`~tilesim.sim.action.Action`."""
+    return {
+        str(action): {
+            "count": actions[action]["count"],
+            "bytes": actions[action]["bytes"],
+            "pj": round(table[action].pj * actions[action]["bytes" if unit_of(action) == "byte" else "count"], DIGITS),
+        }
+        for action in Action
+        if action in actions
+    }
+
+
+def _sum(actions: Mapping[str, Any]) -> float:
+    return round(float(sum(action["pj"] for action in actions.values())), DIGITS)
