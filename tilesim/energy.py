@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from tilesim.config import Section, load
 from tilesim.sim.action import Action
@@ -52,16 +52,13 @@ class Entries(Section):
     instruction_hop: Entry | None = None
     host_transfer: Entry | None = None
 
-    @model_validator(mode="after")
-    def _units_are_the_actions_own(self) -> Entries:
-        wrong = [
-            f"{action}.per must be {unit_of(action)!r}, not {entry.per!r}"
-            for action, entry in self.given.items()
-            if entry.per not in ("", unit_of(action))
-        ]
-        if wrong:
-            raise ValueError("\n".join(wrong))
-        return self
+    @field_validator("*")
+    @classmethod
+    def _unit_is_the_actions_own(cls, entry: Entry | None, info: ValidationInfo) -> Entry | None:
+        unit = unit_of(Action(str(info.field_name)))
+        if entry is not None and entry.per not in ("", unit):
+            raise ValueError(f"must be per {unit}, not per {entry.per!r}")
+        return entry
 
     @property
     def given(self) -> dict[Action, Entry]:

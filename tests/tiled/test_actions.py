@@ -28,6 +28,9 @@ from tilesim.tiled.topology import Topology
 
 ROW, WORD = 256, 4
 FIRST = 7000
+FROM_DATA_MEMORY_TO_THE_HOST = (
+    "infeed", "tile1.ring_consumer", "tile0.ring_producer", "ring.link1", "ring.link2", "host.outfeed",
+)  # fmt: skip
 CONVOLUTION = TensorOp(
     tiles=1,
     operation=Operation.CONVOLUTION,
@@ -135,15 +138,7 @@ def test_a_transfer_is_read_once_and_written_by_each_consumer_and_hops_over_each
     send = RingProduce(tiles=1, read=line(0, 3, ROW), to=2 << 2, label="send")
     out = Outfeed(output=0, rows=3, label="out")
     everything = {
-        track: counted(track, both, feed, out, send, chip=chip_of(1, 2))
-        for track in (
-            "infeed",
-            "tile1.ring_consumer",
-            "tile0.ring_producer",
-            "ring.link1",
-            "ring.link2",
-            "host.outfeed",
-        )
+        track: counted(track, both, feed, out, send, chip=chip_of(1, 2)) for track in FROM_DATA_MEMORY_TO_THE_HOST
     }
     assert everything == {
         "infeed": {Action.DATA_MEMORY_READ: 3},

@@ -34,3 +34,24 @@ def test_links_carry_what_the_totals_say(statistics: dict[str, Any], bus: str) -
     assert statistics["bytes"][bus]["carried"] == carried >= statistics["bytes"][bus]["entered"]
     for how in ("entered", "carried"):
         assert sum(layer["bytes"][bus][how] for layer in statistics["layers"]) <= statistics["bytes"][bus][how]
+
+
+def test_energy_by_units_by_layers_and_by_actions_is_that_of_the_run(statistics: dict[str, Any]) -> None:
+    energy = statistics["energy"]
+    layers = [*energy["layers"], energy["outside_layers"]]
+    assert len(energy["layers"]) == len(statistics["layers"])
+    for parts, name in ((energy["units"], "pj"), (layers, "total_pj")):
+        assert sum(part[name] for part in parts) == pytest.approx(energy["total_pj"], rel=1e-12)
+        for part in parts:
+            assert part[name] == pytest.approx(sum(each["pj"] for each in part["actions"].values()), rel=1e-12)
+        for action, whole in energy["actions"].items():
+            ours = [part["actions"][action] for part in parts if action in part["actions"]]
+            assert [sum(each[key] for each in ours) for key in ("count", "bytes")] == [whole["count"], whole["bytes"]]
+
+
+def test_what_buses_carry_is_what_their_hops_cost(statistics: dict[str, Any]) -> None:
+    actions, moved = statistics["energy"]["actions"], statistics["bytes"]
+    for action, bus in (("ring_hop", "ring"), ("instruction_hop", "instruction_bus"), ("host_transfer", "host")):
+        assert actions[action]["bytes"] == moved[bus]["carried"] > 0
+    assert actions["instruction_memory_read"]["bytes"] == moved["instruction_bus"]["entered"]
+    assert actions["mac_8x8"]["count"] >= statistics["macs"]

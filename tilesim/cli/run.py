@@ -12,6 +12,7 @@ from tilesim import api
 from tilesim.cli.chip import SetOption, TopologiesOption, overrides
 from tilesim.cli.compare import compare
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
+from tilesim.cli.energy import EnergyOption, table, with_energies
 from tilesim.cli.inferences import InferencesOption, run_in_turn
 from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program
@@ -64,6 +65,7 @@ def run(
     priority: PriorityOption = None,
     layer_priority: LayerPriorityOption = None,
     partition: PartitionOption = None,
+    energy: EnergyOption = None,
 ) -> None:
     """Run models or a program on a chip.
 
@@ -75,10 +77,11 @@ def run(
     changes, held, caching = overrides(set_), start_times(hold), Caching(no_cache, priority, layer_priority, partition)
     if topology is not None and len(topology) > 1:
         _refuse_several(models, inferences, caching)
-        _refuse_files(models[0], out, trace)
+        _refuse_files(models[0], out, trace, energy)
         _refuse_rules(rules, held)
         compare(models[0], topology, changes, inputs, json, partition)
         return
+    energies = table(energy)
     with progress(f"compiling {', '.join(models)}") as say:
         made = programs_of(models, topology[0] if topology else "", changes, caching, say)
     programs = made.programs
@@ -86,6 +89,7 @@ def run(
         program, result = programs[0], simulated(models[0], programs[0], inputs, trace, rules, held)
     else:
         program, result = run_in_turn(models, programs, inferences, inputs, out is not None, trace, rules, held)
+    result = with_energies(result, energies)
     if out is not None:
         _save(program, result, out)
     if json:
@@ -107,12 +111,13 @@ def _refuse_several(models: list[str], inferences: int, caching: Caching) -> Non
         raise InputError(faults)
 
 
-def _refuse_files(model: str, out: Path | None, trace: bool) -> None:
+def _refuse_files(model: str, out: Path | None, trace: bool, energy: Path | None) -> None:
     """What makes no sense with several chips."""
     reasons = {
         f"{model}: a program is compiled for one chip; give the model, or at most one --topology": is_program(model),
         "--out keeps the files of one run; give one --topology": out is not None,
         "--trace records one run; give one --topology": trace,
+        "--energy is about one run; give one --topology": energy is not None,
     }
     if faults := [fault for fault, holds in reasons.items() if holds]:
         raise InputError(faults)

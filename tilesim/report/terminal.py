@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesim.report.costs import Statistics, costs, kind_words, mac_arrays, working
+from tilesim.report.energy import energy_words
 from tilesim.report.inferences import inference_rows, loads_between
 from tilesim.report.layers import layer_table, share
 from tilesim.report.names import printable
@@ -90,6 +91,8 @@ def _work(statistics: Statistics) -> Iterator[tuple[str, str]]:
     if streamed := statistics["streamed_bytes"]:
         yield "streaming", f"{format_bytes(streamed)} of parameters from data memory, during the run"
     yield "MACs", f"{statistics['macs']:,}, {statistics['mac_utilisation']:.1%} of what the chip could do in that time"
+    if words := energy_words(statistics):
+        yield "energy", words
     tiles, busy = len(mac_arrays(statistics)), len(working(statistics))
     if busy < tiles:
         yield "tiles", f"{busy} of {tiles} compute, the others are idle"

@@ -25,9 +25,9 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
     bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
     :mod:`~tilesim.tiled.traffic`, ``energy`` is that of :mod:`tilesim.energy`, ``breakdown`` and ``bound_by`` are those
-    of :mod:`~tilesim.tiled.bounds`, ``findings`` those of :mod:`~tilesim.tiled.units.ring_monitor`. ``partition`` says how the user wanted layers to be spread over
-    the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1 cycles: there can't
-    be such a program, for a ``reason``).
+    of :mod:`~tilesim.tiled.bounds`, ``findings`` those of :mod:`~tilesim.tiled.units.ring_monitor`. ``partition`` says
+    how the user wanted layers to be spread over the tiles, how each of them is, and why; its ``candidates`` are what
+    was tried to find out (-1 cycles: there can't be such a program, for a ``reason``).
 
     Of several inferences, ``requests`` are the inferences, and everything else is of all together: ``cycles`` from the
     first word in to the last word out, a layer's figures sums, its ``start_cycle`` the first. ``start_cycle`` of a

@@ -1,0 +1,52 @@
+"""The energy of a run in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tilesim.report.costs import Statistics
+
+FOR = {
+    "mac_8x8": "multiplying 8-bit operands and adding",
+    "mac_8x16": "multiplying 8 by 16 bits and adding",
+    "mac_16x16": "multiplying 16-bit operands and adding",
+    "multiply_32": "32-bit multiplications, for rescaling",
+    "add_32": "32-bit additions",
+    "add_8": "8-bit comparisons",
+    "lookup": "looking up in tables",
+    "narrow_read": "reading narrow memory",
+    "narrow_write": "writing narrow memory",
+    "wide_read": "reading wide memory",
+    "wide_write": "writing wide memory",
+    "data_memory_read": "reading data memory",
+    "instruction_memory_read": "fetching instructions",
+    "ring_hop": "carrying rows over the ring",
+    "mesh_hop": "carrying words over the mesh",
+    "instruction_hop": "carrying instructions",
+    "host_transfer": "carrying inputs and outputs to and from the host",
+}
+"""What an action does, for ``the most for ...``."""
+PREFIXES = ((1e9, "mJ"), (1e6, "uJ"), (1e3, "nJ"), (1, "pJ"))
+
+
+def energy_words(statistics: Statistics) -> str:
+    """All energy of a run, that for a MAC, and what takes most of it; nothing if it has none, or does not say."""
+    energy: Mapping[str, Mapping[str, Mapping[str, float]]] = statistics.get("energy") or {}
+    total = float(statistics["energy"]["total_pj"]) if energy else 0.0
+    if not total:
+        return ""
+    most = max(energy["actions"], key=lambda action: energy["actions"][action]["pj"])
+    share, macs = energy["actions"][most]["pj"] / total, statistics["macs"]
+    each = f", {total / macs:,.3g} pJ a MAC" if macs else ""
+    return f"{energy_text(total)}{each}; most, {share:.1%}, for {action_words(most)}"
+
+
+def energy_text(pj: float) -> str:
+    """An energy with a fitting unit."""
+    scale, unit = next((each for each in PREFIXES if abs(pj) >= each[0]), PREFIXES[-1])
+    return f"{pj / scale:,.3g} {unit}" if pj / scale < 1000 else f"{pj / scale:,.0f} {unit}"
+
+
+def action_words(action: str) -> str:
+    """What an action does; another machine's may be called by its name."""
+    return FOR.get(action, action.replace("_", " "))
