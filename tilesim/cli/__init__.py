@@ -16,6 +16,7 @@ from tilesim.cli.cache import cache
 from tilesim.cli.check import check
 from tilesim.cli.compile import compile_model
 from tilesim.cli.demo import demo
+from tilesim.cli.report import report
 from tilesim.cli.run import run
 from tilesim.cli.topologies import topologies
 from tilesim.cli.verify import verify
@@ -72,6 +73,7 @@ def options(
 
 
 app.command("run")(run)
+app.command("report")(report)
 app.command("compile")(compile_model)
 app.command("cache")(cache)
 app.command("check")(check)

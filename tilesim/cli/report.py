@@ -1,0 +1,58 @@
+"""``tilesim report``: the page of a saved run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilesim.cli.progress import progress
+from tilesim.errors import InputError
+from tilesim.files import all_or_nothing
+
+NAME = "report.html"
+
+RunOption = Annotated[
+    Path, typer.Argument(metavar="RUN_DIR", help="A folder that `tilesim run --out` has written.", readable=False)
+]
+
+
+def report(
+    folder: RunOption,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="The page; RUN_DIR/report.html if not given.", readable=False),
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+) -> None:
+    """Make one HTML page of a run: what every unit and every bus did when, and where the cycles went.
+
+    The page needs nothing else, and no network. Record the run with --trace to see its timeline.
+    """
+    from tilesim.report.document import load_run
+    from tilesim.report.sections import report as page_of
+
+    path = out or folder / NAME
+    if path.is_dir():
+        raise InputError(f"{path}: must be a file to write, not a folder")
+    with progress(f"reading {folder}") as say:
+        run = load_run(folder)
+        say(f"writing {path}")
+        write_page(path, page_of(run))
+    typer.echo(f"written to {path}")
+    if open_:
+        typer.launch(str(path))
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page whole, or not at all.
+
+    Raises:
+        InputError: it can't be written.
+    """
+    try:
+        with all_or_nothing(path.parent) as made:
+            (made / path.name).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{path}: the page cannot be written there: {error.strerror}") from None

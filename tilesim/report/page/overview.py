@@ -1,0 +1,37 @@
+"""The run in a few figures."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tilesim.report.costs import costs
+from tilesim.report.document import SavedRun
+from tilesim.report.page.build import Section
+
+
+class Figure(NamedTuple):
+    """A number with its name and what it means."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def overview(run: SavedRun) -> Section:
+    """The section of the figures that every run has."""
+    return Section("overview", "Overview", [figure._asdict() for figure in figures(run)])
+
+
+def figures(run: SavedRun) -> list[Figure]:
+    """Cycles, time, rate, use of the MACs, and the largest cost."""
+    run_ = run.statistics
+    found = [
+        Figure("cycles", f"{run_['cycles']:,}", "from the first activation in to the last output out"),
+        Figure("latency", f"{run_['latency_us']:,.1f} us", f"one inference at {run_['clock_hz'] / 1e6:,g} MHz"),
+        Figure("loading", f"{run_['load_cycles']:,}", "cycles that bring the parameters to the tiles, once, before"),
+        Figure("MACs in use", f"{run_['mac_utilisation']:.1%}", f"{run_['macs']:,} useful MACs of all that fit in"),
+    ]
+    if largest := costs(run_)[:1]:
+        share = largest[0].cycles / max(1, run_["cycles"])
+        found.append(Figure("largest cost", f"{share:.0%}", f"of the MAC arrays' cycles: {largest[0].what}"))
+    return found

@@ -1,0 +1,18 @@
+"""The sections of a run's page, in the order in which they stand there."""
+
+from __future__ import annotations
+
+from tilesim.report.document import SavedRun
+from tilesim.report.page.build import page
+from tilesim.report.page.overview import overview
+
+SECTIONS = (overview,)
+"""Each makes a section out of a run."""
+
+
+def report(run: SavedRun) -> str:
+    """The whole page of a run, as HTML."""
+    statistics = run.statistics
+    title = f"{statistics['network']} on {statistics['topology']}"
+    subtitle = f"{statistics['cycles']:,} cycles at {statistics['clock_hz'] / 1e6:,g} MHz, as tilesim simulated them"
+    return page(title, subtitle, [section(run) for section in SECTIONS])
