@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from tilesim.cli.cache import cache
 from tilesim.cli.check import check
+from tilesim.cli.comparison import compare_runs
 from tilesim.cli.compile import compile_model
 from tilesim.cli.demo import demo
 from tilesim.cli.report import report
@@ -73,6 +74,7 @@ def options(
 
 
 app.command("run")(run)
+app.command("compare")(compare_runs)
 app.command("report")(report)
 app.command("compile")(compile_model)
 app.command("cache")(cache)

@@ -110,8 +110,8 @@ class _Statistics(_Part):
     layers: list[_Layer]
 
 
-def load_run(folder: Path) -> SavedRun:
-    """The run in ``folder``, which ``tilesim run ... --out`` has written.
+def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
+    """The run in ``folder``, which ``tilesim run ... --out`` has written; its trace too if ``with_trace``.
 
     Raises:
         InputError: there is no run, or its files are not what they must be: every fault a sentence.
@@ -121,7 +121,7 @@ def load_run(folder: Path) -> SavedRun:
         raise InputError(f"{folder}: {reason}; give one that `tilesim run MODEL --out DIR` has written")
     statistics = _statistics(folder / RUN_FILE)
     path = folder / TRACE_FILE
-    return SavedRun(folder, statistics, _trace(path) if path.exists() else None)
+    return SavedRun(folder, statistics, _trace(path) if with_trace and path.exists() else None)
 
 
 def _statistics(path: Path) -> dict[str, Any]:

@@ -1,0 +1,71 @@
+"""``tilesim compare``: several saved runs side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilesim.cli.progress import progress
+from tilesim.cli.report import write_page
+from tilesim.errors import InputError
+from tilesim.report.document import SavedRun, load_run
+
+NAME = "compare.html"
+
+
+def compare_runs(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN_DIR...", help="Folders that `tilesim run --out` has written, of one network.", readable=False
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help=f"The page; {NAME} if not given.", readable=False),
+    ] = None,
+    json_: Annotated[
+        bool, typer.Option("--json", help="Print the comparison as JSON and nothing else; a page only with -o.")
+    ] = False,
+) -> None:
+    """Compare saved runs of one network: which is how fast, and where the difference to the first comes from.
+
+    It makes a page that needs nothing else, and no network, and prints tables.
+    """
+    from tilesim.report.comparison import compared, document
+
+    path = out or Path(NAME)
+    if path.is_dir():
+        raise InputError(f"{path}: must be a file to write, not a folder")
+    with progress("reading the runs") as say:
+        found = document(compared(_loaded(folders)))
+        if out is not None or not json_:
+            from tilesim.report.page.compare import comparison_page
+
+            say(f"writing {path}")
+            write_page(path, comparison_page(found))
+    if json_:
+        typer.echo(json.dumps(found, indent=2, allow_nan=False))
+        return
+    from tilesim.report.comparison_tables import comparison_tables
+    from tilesim.report.terminal import show
+
+    show(comparison_tables(found), "")
+    typer.echo(f"written to {path}")
+
+
+def _loaded(folders: list[Path]) -> list[SavedRun]:
+    """All runs, or what is wrong with any."""
+    runs: list[SavedRun] = []
+    faults: list[str] = []
+    for folder in folders:
+        try:
+            runs.append(load_run(folder, with_trace=False))
+        except InputError as error:
+            faults += error.faults
+    if faults:
+        raise InputError(dict.fromkeys(faults))
+    return runs

@@ -1,0 +1,96 @@
+"""The page of several runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tilesim.report.costs import MACS, WAITS, cause_words, kind_words
+from tilesim.report.energy import action_words, energy_text
+from tilesim.report.names import short_name
+from tilesim.report.page.build import Section, page
+from tilesim.units import format_bytes
+
+COMPUTING = "computing"
+LEAST_SHARE = 0.01
+"""Of a run's energy, for an action to be listed."""
+
+
+def comparison_page(document: Mapping[str, Any]) -> str:
+    """The whole page of a comparison, as HTML."""
+    runs = document["runs"]
+    title = f"{document['network']}: {len(runs)} runs compared"
+    subtitle = f"{', '.join(run['name'] for run in runs)}, as tilesim simulated them; the first is {runs[0]['name']}"
+    return page(title, subtitle, sections(document))
+
+
+def sections(document: Mapping[str, Any]) -> list[Section]:
+    """The runs in figures, where the difference comes from, and the same layer by layer."""
+    runs = document["runs"]
+    shared = {"names": [run["name"] for run in runs], "causes": _causes(document)}
+    figures = {
+        "runs": [{**run, "energy": _energy(run["energy_pj"]) or "–"} for run in runs],
+        "differing": document["differing"],
+        "moved": [row._asdict() for row in _moved(runs)],
+        "notes": document["notes"],
+    }
+    causes = {"rows": document["causes"], "cycles": [run["cycles"] for run in runs]}
+    layers = {"layers": _layers(document), "outside": document["outside"]}
+    return [
+        _section("compare", "Runs", shared | figures),
+        _section("compare_causes", "Where the difference comes from", shared | causes),
+        _section("compare_layers", "Layer by layer", shared | layers),
+    ]
+
+
+def _section(name: str, title: str, data: Mapping[str, Any]) -> Section:
+    return Section(name, title, data, scripts=("compare_bars.js", f"{name}.js"))
+
+
+class Row(NamedTuple):
+    """A quantity, and what it is in each run, in words."""
+
+    key: str
+    values: tuple[str | None, ...]
+
+
+def _moved(runs: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+    """Bytes on all buses, parameters, and energies that are a hundredth of a run's or more."""
+    for bus in dict.fromkeys(bus for run in runs for bus in run["bytes"]):
+        yield Row(f"bytes on the {bus.replace('_', ' ')}", tuple(_bytes(run["bytes"].get(bus)) for run in runs))
+    yield Row("parameters streamed", tuple(_bytes(run["streamed_bytes"]) for run in runs))
+    yield Row("cycles of loading", tuple(f"{run['load_cycles']:,}" for run in runs))
+    yield Row("energy", tuple(_energy(run["energy_pj"]) for run in runs))
+    by_action = [run["energy_pj_by_action"] for run in runs]
+    for action in dict.fromkeys(action for each in by_action for action in each):
+        if any(
+            each.get(action, 0.0) >= LEAST_SHARE * run["energy_pj"] > 0
+            for each, run in zip(by_action, runs, strict=True)
+        ):
+            yield Row(f"for {action_words(action)}", tuple(_energy(each.get(action)) for each in by_action))
+
+
+def _bytes(count: int | None) -> str | None:
+    return None if count is None else format_bytes(count)
+
+
+def _energy(pj: float | None) -> str | None:
+    return None if pj is None else energy_text(pj)
+
+
+def _causes(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """What each cause is called, and what it means."""
+    return {
+        row["cause"]: {
+            "words": cause_words(row["cause"]),
+            "meaning": COMPUTING if row["cause"] == MACS else WAITS.get(row["cause"], "not told by this machine"),
+        }
+        for row in document["causes"]
+    }
+
+
+def _layers(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The layers with names and kinds for people."""
+    return [
+        {**layer, "short": short_name(layer["name"]), "kind": kind_words(layer["kind"])} for layer in document["layers"]
+    ]
