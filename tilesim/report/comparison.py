@@ -62,12 +62,17 @@ def _faults(runs: Sequence[SavedRun]) -> Iterator[str]:
     """Why the runs can't be compared with the first."""
     first = runs[0]
     for run in runs[1:]:
-        for key, what in (("network", "the network {}"), ("inferences", "{} inferences")):
-            theirs, ours = (what.format(each.statistics[key]) for each in (first, run))
+        for theirs, ours in zip(_subject(first.statistics), _subject(run.statistics), strict=True):
             if theirs != ours:
                 yield f"{run.folder}: must be a run of {theirs}, as {first.folder} is, not of {ours}"
     idle = [run.folder for run in runs if not run.statistics["cycles"]]
     yield from (f"{folder}: must have taken some cycles to be compared" for folder in idle)
+
+
+def _subject(run: Statistics) -> tuple[str, str]:
+    """What was run, and how often, in words."""
+    count = run["inferences"]
+    return f"the network {run['network']}", f"{count} inference{'' if count == 1 else 's'}"
 
 
 def _names(runs: Sequence[SavedRun]) -> Iterator[str]:
@@ -189,7 +194,7 @@ def _run(name: str, run: Statistics, first: Statistics) -> dict[str, Any]:
         "streamed_bytes": run.get("streamed_bytes", 0),
         "energy_pj": energy_pj(run),
         "energy_pj_by_action": {
-            action: found["pj"] for action, found in (run.get("energy") or {}).get("actions", {}).items()
+            action: found["pj"] for action, found in run.get("energy", {}).get("actions", {}).items()
         },
     }
 
@@ -202,7 +207,7 @@ def _layer(layer: Layer, of: Comparison) -> dict[str, Any]:
 def _part(run: Statistics, number: int) -> dict[str, Any]:
     layer = run["layers"][number]
     by_cause = share_of(layer, run)
-    energies = (run.get("energy") or {}).get("layers", [])
+    energies = run.get("energy", {}).get("layers", [])
     return {
         "number": number,
         "cycles": sum(by_cause.values()),
@@ -227,5 +232,7 @@ def _notes(of: Comparison) -> Iterator[str]:
             yield f"{name} ran on a {run['machine']} machine, {of.names[0]} on a {first['machine']} one"
         if run["clock_hz"] != first["clock_hz"]:
             yield f"{name} has another clock than {of.names[0]}: speed-ups are of time, not of cycles"
-        if (run.get("energy") or {}).get("table") != (first.get("energy") or {}).get("table"):
+        if "energy" not in run:
+            yield f"{name} does not say what energy it took"
+        elif "energy" in first and run["energy"]["table"] != first["energy"]["table"]:
             yield f"{name} and {of.names[0]} take their energies from different tables"

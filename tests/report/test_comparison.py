@@ -1,0 +1,140 @@
+"""Runs side by side: what is matched, what sums up to what, and what is refused or said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.report.runs import energy, layer, saved
+from tilesim.errors import InputError
+from tilesim.report.comparison import causes, compared, document, outside
+from tilesim.report.document import SavedRun
+
+
+def found(*runs: SavedRun) -> dict[str, Any]:
+    return document(compared(runs))
+
+
+def test_causes_and_layers_are_those_of_the_average_mac_array() -> None:
+    four = saved("b", 4, cycles=40, breakdown={"macs": 80, "no work": 80}, layers=[layer("l0", 4, macs=20)])
+    of = found(saved("a"), four)
+    assert [(run["name"], run["tiles"], run["cycles"]) for run in of["runs"]] == [("a", 1, 100), ("b", 4, 40)]
+    assert {row["cause"]: row["cycles"] for row in of["causes"]} == {
+        "macs": [70, 20],
+        "ring": [10, 0],
+        "port": [10, 0],
+        "no work": [10, 20],
+    }
+    first, second = of["layers"]
+    assert [part["cycles"] for part in first["runs"]] == [60, 20]
+    assert first["runs"][0]["causes"] == {"macs": 50, "port": 10}
+    assert second["runs"][1] is None
+    assert of["outside"] == [{"no work": 10}, {"no work": 20}]
+
+
+@given(
+    arrays=st.integers(1, 12),
+    cycles=st.integers(1, 10_000),
+    layers=st.lists(st.dictionaries(st.sampled_from(["macs", "port", "ring", "no_work"]), st.integers(0, 99))),
+    spare=st.integers(0, 500),
+)
+def test_parts_sum_up_to_the_run(arrays: int, cycles: int, layers: list[dict[str, int]], spare: int) -> None:
+    """Whatever is in the breakdown: what it leaves out of the run is there, too."""
+    whole: dict[str, int] = {"no work": spare}
+    own = [layer(f"l{k}", arrays, **each) for k, each in enumerate(layers)]
+    for each in own:
+        for cause, n in each["breakdown"].items():
+            whole[cause] = whole.get(cause, 0) + n
+    run = saved("b", arrays, cycles=cycles, breakdown=whole, layers=own)
+    of = found(saved("a"), run)
+    assert sum(row["cycles"][1] for row in of["causes"]) == pytest.approx(cycles)
+    in_layers = sum(each["runs"][1]["cycles"] for each in of["layers"] if each["runs"][1] is not None)
+    assert in_layers + sum(of["outside"][1].values()) == pytest.approx(cycles)
+    total = causes(run.statistics)
+    for cause, n in outside(run.statistics).items():
+        inside = sum(each["runs"][1]["causes"].get(cause, 0) for each in of["layers"] if each["runs"][1] is not None)
+        assert n + inside == pytest.approx(total[cause])
+
+
+def test_speed_up_is_of_time_and_efficiency_over_the_tiles() -> None:
+    faster = found(saved("a", 2), saved("b", 4, cycles=50, clock_hz=2_000_000))["runs"][1]
+    assert (faster["speed_up"], faster["efficiency"], faster["time_us"]) == (4.0, 2.0, 25.0)
+
+
+def test_layers_are_matched_by_name_and_kind_and_the_k_th_of_these() -> None:
+    names = [layer("twin", macs=1), layer("twin", macs=2), layer("twin", macs=3, kind="add")]
+    others = [layer("new", macs=9), layer("twin", macs=4, kind="add"), layer("twin", macs=5)]
+    of = found(saved("a", layers=names), saved("b", layers=others))
+    parts = [(each["name"], each["kind"], *(p and p["number"] for p in each["runs"])) for each in of["layers"]]
+    assert parts == [
+        ("twin", "convolution", 0, 2),
+        ("twin", "convolution", 1, None),
+        ("twin", "add", 2, 1),
+        ("new", "convolution", None, 0),
+    ]
+    assert of["notes"] == [
+        "a lacks 1 of the 4 layers, by name and kind, that are compared",
+        "b lacks 1 of the 4 layers, by name and kind, that are compared",
+    ]
+
+
+def test_what_was_set_otherwise_is_listed_and_what_was_not_is_not() -> None:
+    chip = {"name": "other", "grid": {"rows": 1, "columns": 1}, "deep": {"flag": False, "new": 3}}
+    streamed = [{**layer("l0"), "parameters": "streamed"}, {**layer("l1"), "parameters": ""}]
+    of = found(saved("a"), saved("b", chip=chip, partition={"asked": "auto"}, layers=streamed))
+    assert {row["key"]: row["values"] for row in of["differing"]} == {
+        "deep.flag": ["true", "false"],
+        "deep.new": [None, "3"],
+        "partition": ["spatial", "auto"],
+        "parameters": ["copy: 2", "streamed: 1"],
+    }
+
+
+def test_energies_stand_beside_if_runs_have_them() -> None:
+    of = found(saved("a", energy=None), saved("b", energy=energy(500.0, 7.0)), saved("c", energy=energy(500.0, 7.0)))
+    assert [run["energy_pj"] for run in of["runs"]] == [None, 500.0, 500.0]
+    assert of["runs"][1]["energy_pj_by_action"] == {"wide_read": 500.0}
+    assert [part["energy_pj"] for part in of["layers"][0]["runs"]] == [None, 7.0, 7.0]
+    assert of["notes"] == ["a does not say what energy it took"]
+    of = found(saved("b", energy=energy(500.0)), saved("c", energy=energy(500.0, wide_read=1)))
+    assert of["notes"] == ["c and b take their energies from different tables"]
+
+
+@pytest.mark.parametrize(
+    ("change", "note"),
+    [
+        ({"macs": 1_500}, "b does 1,500 MACs, a 500: the networks are not the same"),
+        ({"machine": "systolic"}, "b ran on a systolic machine, a on a tiled one"),
+        ({"clock_hz": 5}, "b has another clock than a: speed-ups are of time, not of cycles"),
+    ],
+)
+def test_what_is_not_quite_alike_is_said(change: dict[str, Any], note: str) -> None:
+    assert found(saved("a"), saved("b", **change))["notes"] == [note]
+
+
+def test_runs_that_cannot_be_compared_are_refused_all_at_once() -> None:
+    runs = [saved("a"), saved("b", network="other"), saved("c", inferences=3), saved("d", cycles=0)]
+    with pytest.raises(InputError) as caught:
+        compared(runs)
+    assert list(caught.value.faults) == [
+        "b: must be a run of the network net, as a is, not of the network other",
+        "c: must be a run of 1 inference, as a is, not of 3 inferences",
+        "d: must have taken some cycles to be compared",
+    ]
+    with pytest.raises(InputError, match="at least two runs, not of 1"):
+        compared(runs[:1])
+
+
+@pytest.mark.parametrize(
+    ("folders", "names"),
+    [
+        (("x/a", "x/b"), ("a", "b")),
+        (("a/run", "b/run"), ("a/run", "b/run")),
+        (("a", "a", "b"), ("a", "a (2)", "b")),
+    ],
+)
+def test_names_tell_runs_apart(folders: tuple[str, ...], names: tuple[str, ...]) -> None:
+    assert compared([saved(folder) for folder in folders]).names == names
