@@ -117,7 +117,8 @@ class Tally:
 
 
 def document(tallies: Iterable[Tally], layers: int) -> dict[str, Any]:
-    """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim.
+    """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim; the
+    loading before it is not in it.
 
     ``units`` and ``layers`` (in the order of the layers; ``outside_layers`` is of instructions that belong to none)
     have ``actions``: for each its ``count``, of accesses, rows, words or operations, the ``bytes`` of these, and its
