@@ -63,10 +63,7 @@ def _moved(runs: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     yield Row("energy", tuple(_energy(run["energy_pj"]) for run in runs))
     by_action = [run["energy_pj_by_action"] for run in runs]
     for action in dict.fromkeys(action for each in by_action for action in each):
-        if any(
-            each.get(action, 0.0) >= LEAST_SHARE * run["energy_pj"] > 0
-            for each, run in zip(by_action, runs, strict=True)
-        ):
+        if any(each.get(action, 0.0) > LEAST_SHARE * sum(each.values()) for each in by_action):
             yield Row(f"for {action_words(action)}", tuple(_energy(each.get(action)) for each in by_action))
 
 
