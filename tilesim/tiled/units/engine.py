@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import pairwise, starmap
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -288,13 +289,10 @@ def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[
     return found
 
 
-def stretches(rows: int, held: Container[int], rises: Container[int]) -> Iterator[range]:
+def stretches(rows: int, held: Iterable[int], rises: Iterable[int]) -> Iterator[range]:
     """A nest's iterations in stretches, cut before those that a flag may hold and after those that raise one."""
-    first = 0
-    for end in range(1, rows + 1):
-        if end == rows or end in held or end in rises:
-            yield range(first, end)
-            first = end
+    cuts = {*held, *rises, 0, rows}
+    return starmap(range, pairwise(sorted(cut for cut in cuts if cut <= rows)))
 
 
 def completions(nest: Nest, loop: str | None, groups: int = 1) -> Sequence[int]:
