@@ -35,7 +35,9 @@ def groups(tracks: Sequence[str]) -> list[Group]:
     members: dict[str, list[int]] = {}
     for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
         members.setdefault(_title(tracks[place]), []).append(place)
-    found = [Group(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()]
+    found = [
+        Group(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()
+    ]
     return sorted(found, key=lambda group: (_rank(group.title), _natural(group.title)))
 
 
