@@ -19,7 +19,8 @@ QUIET = (
     *("--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
     *("--no-first-run", "--disable-dev-shm-usage"),
 )
-ALL_DRAWN = "document.querySelectorAll('main > section:not([data-ready])').length === 0"
+ALL_DRAWN = "main:not(:has(> section:not([data-ready])))"
+"""A selector: the page's policy keeps playwright's ``wait_for_function`` out, which evaluates text."""
 PATIENCE_MS = 120_000
 
 
@@ -64,7 +65,7 @@ def open_page(browser: Any) -> Iterator[Open]:
         page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.goto(path.resolve().as_uri())
-        page.wait_for_function(ALL_DRAWN)
+        page.wait_for_selector(ALL_DRAWN, state="attached")
         return page
 
     yield open_

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.action import Action, Actions
 from tilesim.sim.clock import Clock
-from tilesim.sim.recorder import Recorder
+from tilesim.sim.recorder import Recorder, Source
 
 
 class Reason(StrEnum):
@@ -92,6 +92,11 @@ class Unit:
         return self._recorder is not None
 
     @property
+    def source(self) -> Source:
+        """It, with the instruction in hand."""
+        return Source(self.track, self.instruction)
+
+    @property
     def bytes(self) -> int:
         """All bytes moved."""
         return sum(self.moved.values())
@@ -160,6 +165,11 @@ class Unit:
             if count:
                 of_each = self.acted.setdefault(action, {})
                 of_each[self.instruction] = of_each.get(self.instruction, 0) + count
+
+    def released(self, source: Source | None) -> None:
+        """What it waited for until now came from ``source``."""
+        if self._recorder is not None and source is not None:
+            self._recorder.release(self.track, self.clock.cycle, source)
 
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilesim import energy
 from tilesim.run import SCHEMA
-from tilesim.sim.recorder import Trace
+from tilesim.sim.trace import Trace
 from tilesim.sim.unit import BUSY, Unit
 from tilesim.tiled import bounds, traffic
 from tilesim.tiled.actions import tallies
