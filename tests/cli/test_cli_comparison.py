@@ -72,3 +72,24 @@ def test_other_networks_and_single_runs_are_refused(tilesim: Any, runs: list[Pat
     assert tilesim("compare", runs[0], "-o", tmp_path / "page.html").exit_code == 2
     assert tilesim("compare", *runs[:2], "-o", tmp_path).exit_code == 2
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"energy": 3}, "energy must be an object, not 3"),
+        ({"energy": {"table": {}, "layers": [], "actions": {}}}, "energy.total_pj is missing"),
+        (
+            {"bytes": {"ring": {"carried": -1, "entered": 0}}},
+            "bytes.ring.carried must be greater than or equal to 0, not -1",
+        ),
+        ({"partition": [1]}, "partition must be an object, not [1]"),
+    ],
+)
+def test_a_run_that_was_changed_is_refused(
+    tilesim: Any, runs: list[Path], tmp_path: Path, change: dict[str, Any], fault: str
+) -> None:
+    document = json.loads((runs[1] / "run.json").read_text()) | change
+    (tmp_path / "run.json").write_text(json.dumps(document))
+    result = tilesim("compare", runs[0], tmp_path, "-o", tmp_path / "page.html")
+    assert (result.exit_code, result.stderr) == (2, f"error: {tmp_path / 'run.json'}: {fault}\n")

@@ -8,6 +8,7 @@ from tests.report.runs import energy, layer, saved
 from tilesim.report.comparison import compared, document
 from tilesim.report.comparison_tables import comparison_tables
 from tilesim.report.document import SavedRun
+from tilesim.report.page.compare import comparison_page
 from tilesim.report.terminal import print_on
 
 
@@ -49,3 +50,10 @@ def test_a_layer_that_a_run_lacks_has_a_dash_and_names_are_no_markup() -> None:
     assert "the first is [red]a" in lines[0]
     assert line(lines, "l1") == ["l1", "30", "-"]
     assert not any("\x1b" in each for each in lines)
+
+
+def test_a_page_takes_what_tables_take() -> None:
+    """Whatever a run does not say."""
+    plain = {"energy": None, "partition": None, "bound_by": None}
+    found = document(compared([saved("a", **plain), saved("b", layers=[], bytes={})]))
+    assert comparison_page(found).count("<section") == 3

@@ -139,10 +139,9 @@ def speed_up(run: Statistics, first: Statistics) -> float:
     return float((first["cycles"] / first["clock_hz"]) / (run["cycles"] / run["clock_hz"]))
 
 
-def energy_pj(part: Mapping[str, Any]) -> float | None:
-    """The energy of a run that says so."""
-    energy = part.get("energy")
-    return None if energy is None else float(energy["total_pj"])
+def _energy(run: Statistics) -> Mapping[str, Any]:
+    """The energy of a run, empty if it says nothing of it."""
+    return run.get("energy") or {"total_pj": None, "actions": {}, "layers": [], "table": None}
 
 
 # ---- the document
@@ -192,10 +191,8 @@ def _run(name: str, run: Statistics, first: Statistics) -> dict[str, Any]:
         "bound_by": run.get("bound_by"),
         "bytes": {bus: moved["carried"] for bus, moved in run["bytes"].items()},
         "streamed_bytes": run.get("streamed_bytes", 0),
-        "energy_pj": energy_pj(run),
-        "energy_pj_by_action": {
-            action: found["pj"] for action, found in run.get("energy", {}).get("actions", {}).items()
-        },
+        "energy_pj": _energy(run)["total_pj"],
+        "energy_pj_by_action": {action: found["pj"] for action, found in _energy(run)["actions"].items()},
     }
 
 
@@ -207,7 +204,7 @@ def _layer(layer: Layer, of: Comparison) -> dict[str, Any]:
 def _part(run: Statistics, number: int) -> dict[str, Any]:
     layer = run["layers"][number]
     by_cause = share_of(layer, run)
-    energies = run.get("energy", {}).get("layers", [])
+    energies = _energy(run)["layers"]
     return {
         "number": number,
         "cycles": sum(by_cause.values()),
@@ -232,7 +229,8 @@ def _notes(of: Comparison) -> Iterator[str]:
             yield f"{name} ran on a {run['machine']} machine, {of.names[0]} on a {first['machine']} one"
         if run["clock_hz"] != first["clock_hz"]:
             yield f"{name} has another clock than {of.names[0]}: speed-ups are of time, not of cycles"
-        if "energy" not in run:
+        table, firsts = _energy(run)["table"], _energy(first)["table"]
+        if table is None:
             yield f"{name} does not say what energy it took"
-        elif "energy" in first and run["energy"]["table"] != first["energy"]["table"]:
+        elif firsts is not None and table != firsts:
             yield f"{name} and {of.names[0]} take their energies from different tables"

@@ -47,8 +47,31 @@ class _Link(_Account):
     bytes: Count
 
 
+class _Moved(_Part):
+    entered: Count
+    carried: Count
+
+
+class _Action(_Part):
+    count: Count
+    bytes: Count
+    pj: float
+
+
+class _LayerEnergy(_Part):
+    actions: dict[str, _Action]
+    total_pj: float
+
+
+class _Energy(_LayerEnergy):
+    table: dict[str, Any]
+    layers: list[_LayerEnergy]
+
+
 class _Layer(_Part):
     name: str
+    network: str = ""
+    parameters: str = ""
     kind: str
     macs: Count
     start_cycle: int | None
@@ -73,7 +96,10 @@ class _Statistics(_Part):
     mac_utilisation: float
     inferences: Count
     requests: list[dict[str, Any]]
-    bytes: dict[str, Any]
+    bytes: dict[str, _Moved]
+    streamed_bytes: Count = 0
+    partition: dict[str, Any] | None = None
+    energy: _Energy | None = None
     breakdown: dict[str, Count]
     chip: dict[str, Any]
     units: list[_Account]
@@ -116,6 +142,8 @@ def _sentence(error: ErrorDetails) -> str:
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"]).lstrip(".")
     if error["type"] == "missing":
         return f"{place} is missing"
+    if error["type"] in {"model_type", "dict_type"}:
+        return f"{place} must be an object, not {_shown(error['input'])}"
     wanted = error["msg"].removeprefix("Input should be ").lower()
     return f"{place} must be {wanted}, not {_shown(error['input'])}"
 
