@@ -52,7 +52,10 @@ def _runs(runs: list[Mapping[str, Any]]) -> Table:
 
 
 def _settings(document: Mapping[str, Any]) -> Table:
-    table = _table("set otherwise", right=_names(document))
+    table = _table(right=("set otherwise",))
+    table.columns[0].justify = "left"
+    for name in _names(document):
+        table.add_column(Text(name), overflow="fold")
     for row in document["differing"]:
         table.add_row(row["key"], *(Text("-" if value is None else printable(value)) for value in row["values"]))
     return table

@@ -12,6 +12,8 @@ from tilesim.report.page.build import Section, page
 from tilesim.units import format_bytes
 
 COMPUTING = "computing"
+BUSES = {"host": "link to the host", "instruction_bus": "instruction bus"}
+"""Those whose names in the statistics are not yet words."""
 LEAST_SHARE = 0.01
 """Of a run's energy, for an action to be listed."""
 
@@ -57,7 +59,7 @@ class Row(NamedTuple):
 def _moved(runs: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     """Bytes on all buses, parameters, and energies that are a hundredth of a run's or more."""
     for bus in dict.fromkeys(bus for run in runs for bus in run["bytes"]):
-        yield Row(f"bytes on the {bus.replace('_', ' ')}", tuple(_bytes(run["bytes"].get(bus)) for run in runs))
+        yield Row(f"bytes on the {BUSES.get(bus, bus)}", tuple(_bytes(run["bytes"].get(bus)) for run in runs))
     yield Row("parameters streamed", tuple(_bytes(run["streamed_bytes"]) for run in runs))
     yield Row("cycles of loading", tuple(f"{run['load_cycles']:,}" for run in runs))
     yield Row("energy", tuple(_energy(run["energy_pj"]) for run in runs))
