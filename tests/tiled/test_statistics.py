@@ -55,3 +55,11 @@ def test_what_buses_carry_is_what_their_hops_cost(statistics: dict[str, Any]) ->
         assert actions[action]["bytes"] == moved[bus]["carried"] > 0
     assert actions["instruction_memory_read"]["bytes"] == moved["instruction_bus"]["entered"]
     assert actions["mac_8x8"]["count"] >= statistics["macs"]
+
+
+def test_cells_multiply_what_is_useful_and_padding_but_no_more_than_they_can(statistics: dict[str, Any]) -> None:
+    tile = statistics["chip"]["tile"]
+    most = tile["lanes"] * tile["inputs_per_cycle"]
+    for layer, energy in zip(statistics["layers"], statistics["energy"]["layers"], strict=True):
+        done = energy["actions"].get("mac_8x8", {"count": 0})["count"]
+        assert layer["macs"] <= done <= layer["mac_busy_cycles"] * most
