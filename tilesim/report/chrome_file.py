@@ -14,7 +14,7 @@ from tilesim.report.costs import Statistics
 from tilesim.report.document import SavedTrace
 from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, shown, slice_name
+from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
 from tilesim.report.tracks import Track, in_order, tree
 
 EVENTS = 8192
@@ -65,7 +65,7 @@ class _Texts:
         event = {"ph": "X", "name": slice_name(trace.whats[what], name), "cat": shown(name)}
         arguments: dict[str, str] = {}
         if layer >= 0:
-            arguments["layer"] = shown(trace.layers[layer])
+            arguments["layer"] = layer_name(trace.layers[layer])
         if name.startswith(STALL):
             arguments["stall"] = shown(name.removeprefix(STALL))
         return json.dumps(event)[:-1], json.dumps(arguments)[1:-1]

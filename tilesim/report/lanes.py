@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tilesim.report.costs import Statistics
-from tilesim.report.names import short_name
+from tilesim.report.slices import layer_name
 
 
 class Episode(NamedTuple):
@@ -57,7 +57,7 @@ def apart(episodes: Iterator[Episode]) -> list[list[Episode]]:
 def _layers(statistics: Statistics, start: int) -> Iterator[Episode]:
     for layer in statistics["layers"]:
         if layer["cycles"] and layer["start_cycle"] is not None:
-            yield Episode(short_name(layer["name"]), start + layer["start_cycle"], layer["cycles"])
+            yield Episode(layer_name(layer["name"]), start + layer["start_cycle"], layer["cycles"])
 
 
 def _inferences(statistics: Statistics, start: int) -> Iterator[Episode]:

@@ -18,7 +18,7 @@ from tilesim.report.costs import Statistics
 from tilesim.report.document import SavedTrace
 from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, shown, slice_name
+from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
 from tilesim.report.tracks import Track, in_order, tree
 
 PACKETS = 16_384
@@ -93,9 +93,9 @@ class _Tables:
         _number(data.event_categories, trace.kinds)
         _number(data.event_names, [RELEASED, *(slice_name(trace.whats[w], trace.kinds[k]) for w, k in self._slices)])
         _number(data.debug_annotation_names, ("bytes", "layer", "stall"))
-        texts = (*trace.layers, *(kind.removeprefix(STALL) for kind in trace.kinds))
+        texts = (*map(layer_name, trace.layers), *(shown(kind.removeprefix(STALL)) for kind in trace.kinds))
         for iid, text in enumerate(texts, 1):
-            data.debug_annotation_string_values.add(iid=iid, str=shown(text).encode())
+            data.debug_annotation_string_values.add(iid=iid, str=text.encode())
         return packet
 
     def begin(self, track: int, what: int, kind: int, moves: bool) -> TracePacket:

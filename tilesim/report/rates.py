@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -106,13 +105,11 @@ def _utilisation(statistics: Statistics, trace: SavedTrace, edges: Words) -> Ite
 
 
 def _macs_of_whats(layers: Sequence[Statistics], trace: SavedTrace) -> Numbers:
-    """How many MACs a busy cycle of each instruction does, on average over its layer; where the trace does not know
-    layers, over all.
+    """How many MACs a busy cycle of each instruction does, on average over its layer; where the trace does not have
+    these layers, over all.
     """
-    macs, busy = Counter[str](), Counter[str]()
-    for layer in layers:
-        name = layer["name"] if trace.layers else ""
-        macs[name] += layer["macs"]
-        busy[name] += layer["mac_busy_cycles"]
-    names = (*trace.layers, "")  # where -1, no layer, is the last one
-    return np.array([macs[name] / max(1, busy[name]) for name in names])[trace.layer_of]
+    macs, busy = ([layer[what] for layer in layers] for what in ("macs", "mac_busy_cycles"))
+    if trace.layers != tuple(layer["name"] for layer in layers):
+        return np.full(len(trace.whats), sum(macs) / max(1, sum(busy)))
+    each = [total / max(1, cycles) for total, cycles in zip(macs, busy, strict=True)]
+    return np.array([*each, 0.0])[trace.layer_of]  # -1, no layer, is the last one

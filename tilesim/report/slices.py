@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.report.costs import Statistics
 from tilesim.report.document import SavedTrace
-from tilesim.report.names import ending, printable
+from tilesim.report.names import ending, printable, short_name
 from tilesim.report.rates import spans_of
 
 LONGEST = 200
@@ -47,6 +47,11 @@ def shown(name: str) -> str:
 def slice_name(what: str, kind: str) -> str:
     """The instruction, and what it waits for if it does: viewers colour by name."""
     return shown(f"{what} ({kind})" if what and kind.startswith(STALL) else what or kind)
+
+
+def layer_name(name: str) -> str:
+    """What tells a layer from the others."""
+    return shown(short_name(name))
 
 
 def caption(statistics: Statistics, start: int) -> str:
