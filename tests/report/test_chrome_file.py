@@ -11,11 +11,11 @@ import pytest
 
 from tests.report.traced import NASTY, digits, small
 from tilesim.report import chrome_file
-from tilesim.report.document import SavedTrace
 from tilesim.report.slices import LONGEST
+from tilesim.sim.trace import Trace
 
 
-def written(statistics: Any, trace: SavedTrace) -> dict[str, Any]:
+def written(statistics: Any, trace: Trace) -> dict[str, Any]:
     file = io.BytesIO()
     chrome_file.write_chrome(statistics, trace, file, lambda _: None)
     document = json.loads(file.getvalue().decode("ascii"))

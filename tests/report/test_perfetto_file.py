@@ -8,13 +8,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pytest
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as perfetto
 
+from tests.report.saved import made_up, random_trace
 from tests.report.traced import NASTY, digits, small
 from tilesim.report import perfetto_file
-from tilesim.report.document import SavedRun, SavedTrace
+from tilesim.report.document import SavedRun
 from tilesim.report.slices import LONGEST
+from tilesim.sim.trace import Trace
 
 CLEARED = perfetto.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
 Event = perfetto.TrackEvent
@@ -47,7 +50,7 @@ def packets(data: bytes) -> list[Any]:
     return [p for each in outer for p in perfetto.Trace.FromString(zlib.decompress(each.compressed_packets)).packet]
 
 
-def written(statistics: Any, trace: SavedTrace) -> Shown:
+def written(statistics: Any, trace: Trace) -> Shown:
     file = io.BytesIO()
     perfetto_file.write_perfetto(statistics, trace, file, lambda _: None)
     return shown(packets(file.getvalue()))
@@ -109,7 +112,7 @@ def run() -> SavedRun:
 
 
 @pytest.fixture(scope="module")
-def trace(run: SavedRun) -> SavedTrace:
+def trace(run: SavedRun) -> Trace:
     assert run.trace is not None
     return run.trace
 
@@ -136,7 +139,7 @@ def test_a_small_run_packet_by_packet() -> None:
     assert description == "send on by hand: 20 cycles from cycle 10 on; 1 ns here is 1 cycle of its clock of 500 MHz"
 
 
-def test_the_tree_is_the_chip_in_the_order_of_its_statistics(run: SavedRun, trace: SavedTrace) -> None:
+def test_the_tree_is_the_chip_in_the_order_of_its_statistics(run: SavedRun, trace: Trace) -> None:
     found = written(run.statistics, trace)
     units = [unit["track"] for unit in (*run.statistics["units"], *run.statistics["links"])]
     paths = [" > ".join(unit.split(".")) for unit in units]
@@ -147,7 +150,7 @@ def test_the_tree_is_the_chip_in_the_order_of_its_statistics(run: SavedRun, trac
     assert found.order["chip > layers"] < found.order["chip > tile0"] < found.order["chip > tile1"]
 
 
-def test_every_span_is_a_slice_and_durations_are_those_of_the_statistics(run: SavedRun, trace: SavedTrace) -> None:
+def test_every_span_is_a_slice_and_durations_are_those_of_the_statistics(run: SavedRun, trace: Trace) -> None:
     found = written(run.statistics, trace)
     sums: Counter[tuple[str, str]] = Counter()
     moved: Counter[str] = Counter()
@@ -166,7 +169,7 @@ def test_every_span_is_a_slice_and_durations_are_those_of_the_statistics(run: Sa
         assert moved[path] == unit.get("bytes", moved[path])
 
 
-def test_flows_lead_from_what_released_to_the_end_of_the_stall(run: SavedRun, trace: SavedTrace) -> None:
+def test_flows_lead_from_what_released_to_the_end_of_the_stall(run: SavedRun, trace: Trace) -> None:
     found = written(run.statistics, trace)
     expected = set()
     for k in (trace.released_by >= 0).nonzero()[0].tolist():
@@ -178,6 +181,21 @@ def test_flows_lead_from_what_released_to_the_end_of_the_stall(run: SavedRun, tr
         for out, into, at in found.flows
     }
     assert seen == expected
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_flow_goes_back_in_time(seed: int) -> None:
+    trace = random_trace(seed, ("chip.a", "chip.b.c"), 40)
+    ends = (trace.start_cycle + trace.cycles).tolist()
+    forward = [(j, k) for k, j in enumerate(trace.released_by.tolist()) if j >= 0 and trace.start_cycle[j] < ends[k]]
+    assert 0 < len(forward) < (trace.released_by >= 0).sum()
+    found = written(made_up(trace).statistics, trace)
+    rows = [(path.replace(".", " > "), k) for k, path in enumerate(trace.tracks)]
+    place = {
+        (path, int(trace.start_cycle[i])): i for path, k in rows for i in np.flatnonzero(trace.track == k).tolist()
+    }
+    seen = {(place[out.track, out.start], place[into.track, into.start]) for out, into, _ in found.flows}
+    assert seen == set(forward)
 
 
 def test_names_that_would_break_something_are_text() -> None:
@@ -192,7 +210,7 @@ def test_names_that_would_break_something_are_text() -> None:
 
 
 def test_packets_are_compressed_in_pieces_and_told_of(
-    run: SavedRun, trace: SavedTrace, monkeypatch: pytest.MonkeyPatch
+    run: SavedRun, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, pieces, heard = io.BytesIO(), io.BytesIO(), []
     perfetto_file.write_perfetto(run.statistics, trace, whole, heard.append)

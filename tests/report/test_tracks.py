@@ -1,28 +1,34 @@
-from __future__ import annotations
+"""Tracks are found where people look for them."""
 
-from tilesim.report.tracks import DEEPEST, in_order, tree
+from tilesim.report.tracks import groups, words
 
 
-def test_groups_come_before_their_parts_and_all_are_numbered() -> None:
-    found = tree(["chip.host.infeed", "chip.tile0.tensor", "chip.host.outfeed", "chip.tile0"])
-    rows = [(track.number, track.parent, track.place, track.path, track.name) for track in found.values()]
-    assert rows == [
-        (1, 0, 0, "chip", "chip"),
-        (2, 1, 0, "chip.host", "host"),
-        (3, 2, 0, "chip.host.infeed", "infeed"),
-        (4, 1, 1, "chip.tile0", "tile0"),
-        (5, 4, 0, "chip.tile0.tensor", "tensor"),
-        (6, 2, 1, "chip.host.outfeed", "outfeed"),
+def test_buses_come_before_tiles_and_numbers_count() -> None:
+    tracks = ["chip.tile10.tensor", "chip.tile9.mesh_in_east", "chip.ring.link10", "chip.ring.link9", "chip.infeed"]
+    found = [(group.title, group.names) for group in groups(tracks)]
+    assert found == [
+        ("Host and controller", ("infeed",)),
+        ("Ring bus", ("link 9", "link 10")),
+        ("Tile 9", ("mesh in east",)),
+        ("Tile 10", ("tensor",)),
+    ]
+    assert [tracks[place] for group in groups(tracks) for place in group.tracks] == [
+        *("chip.infeed", "chip.ring.link9", "chip.ring.link10", "chip.tile9.mesh_in_east", "chip.tile10.tensor"),
     ]
 
 
-def test_a_path_of_any_depth_is_found_again() -> None:
-    path = ".".join("abcdefghijkl")
-    found = tree([path, "a.b"])
-    assert len(found) == DEEPEST
-    assert found[path].name == "h.i.j.k.l"
+def test_names_tell_the_tracks_of_a_group_apart() -> None:
+    tracks = ["chip.host.infeed", "chip.infeed", "chip.mesh.tile3.east", "chip.instruction_bus.stop2", "lonely"]
+    assert {name for group in groups(tracks) for name in group.names} == {
+        *("host infeed", "infeed", "tile 3 east", "stop 2", "lonely"),
+    }
 
 
-def test_the_statistics_give_the_order() -> None:
-    statistics = {"units": [{"track": "tile2"}, {"track": "tile10"}], "links": [{"track": "ring"}]}
-    assert in_order(statistics, ["new", "ring", "tile10"]) == ["tile2", "tile10", "ring", "new"]
+def test_every_track_is_in_one_group() -> None:
+    tracks = ["<b>", "chip", "chip.weight_memory.port0", "chip.weight_memory", "", "chip.tile1.x"]
+    places = [place for group in groups(tracks) for place in group.tracks]
+    assert sorted(places) == list(range(len(tracks)))
+
+
+def test_paths_in_words() -> None:
+    assert [words(name) for name in ("mesh_in_east", "link4", "x")] == ["mesh in east", "link 4", "x"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.report.costs import Statistics, mac_arrays
-from tilesim.report.document import SavedTrace
+from tilesim.sim.trace import Trace
 
 STEPS = 1000
 """A trace has at most about so many steps."""
@@ -36,7 +36,7 @@ class Rate:
         return zip(self.edges[new].tolist(), values[new].tolist(), strict=True)
 
 
-def rates(statistics: Statistics, trace: SavedTrace) -> list[Rate]:
+def rates(statistics: Statistics, trace: Trace) -> list[Rate]:
     """The bytes a cycle of each bus, all of its links together, and the utilisation of all MAC arrays: the MACs that
     they do for the layers, of those that they could do. Steps begin with the run, and are as long before it.
     """
@@ -44,14 +44,14 @@ def rates(statistics: Statistics, trace: SavedTrace) -> list[Rate]:
     return [*_buses(statistics, trace, edges), *_utilisation(statistics, trace, edges)]
 
 
-def steps(trace: SavedTrace) -> Words:
+def steps(trace: Trace) -> Words:
     """Where the steps of a trace begin, and where the last one ends."""
     end = int(max(trace.start_cycle + trace.cycles, default=trace.start + 1))
     width = _round(end / STEPS)
     return np.array([0, *range(trace.start % width or width, end + width, width)])
 
 
-def spread(trace: SavedTrace, spans: slice, amounts: Numbers, edges: Words) -> Numbers:
+def spread(trace: Trace, spans: slice, amounts: Numbers, edges: Words) -> Numbers:
     """What falls between each of the ``edges`` and the next of the ``amounts`` of a track's spans, each spread evenly
     over its cycles.
     """
@@ -62,7 +62,7 @@ def spread(trace: SavedTrace, spans: slice, amounts: Numbers, edges: Words) -> N
     return np.diff(np.interp(edges, points, levels)) if len(points) else np.zeros(len(edges) - 1)
 
 
-def spans_of(trace: SavedTrace, track: int) -> slice:
+def spans_of(trace: Trace, track: int) -> slice:
     """Where the spans of a track are in the columns."""
     first, end = np.searchsorted(trace.track, np.array([track, track + 1], trace.track.dtype)).tolist()
     return slice(first, end)
@@ -73,7 +73,7 @@ def _round(cycles: float) -> int:
     return next(n for n in (digit * int(10**power) for power, digit in product(range(19), (1, 2, 5))) if n >= cycles)
 
 
-def _buses(statistics: Statistics, trace: SavedTrace, edges: Words) -> Iterator[Rate]:
+def _buses(statistics: Statistics, trace: Trace, edges: Words) -> Iterator[Rate]:
     for bus in statistics["bytes"]:
         ours = [k for k, path in enumerate(trace.tracks) if path.split(".")[1:2] == [bus]]
         if not ours:
@@ -86,7 +86,7 @@ def _buses(statistics: Statistics, trace: SavedTrace, edges: Words) -> Iterator[
         yield Rate(path, f"{bus.replace('_', ' ')} bytes a cycle", "bytes/cycle", edges, moved / np.diff(edges))
 
 
-def _utilisation(statistics: Statistics, trace: SavedTrace, edges: Words) -> Iterator[Rate]:
+def _utilisation(statistics: Statistics, trace: Trace, edges: Words) -> Iterator[Rate]:
     busy = trace.kinds.index("busy") if "busy" in trace.kinds else -1
     arrays = {unit["track"] for unit in mac_arrays(statistics)}
     ours = [k for k, path in enumerate(trace.tracks) if path in arrays]
@@ -104,7 +104,7 @@ def _utilisation(statistics: Statistics, trace: SavedTrace, edges: Words) -> Ite
     yield Rate(path, "MAC utilisation", "%", edges, 100 * done / np.diff(edges) / peak)
 
 
-def _macs_of_whats(layers: Sequence[Statistics], trace: SavedTrace) -> Numbers:
+def _macs_of_whats(layers: Sequence[Statistics], trace: Trace) -> Numbers:
     """How many MACs a busy cycle of each instruction does, on average over its layer; where the trace does not have
     these layers, over all.
     """

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import page
 from tilesim.report.page.overview import overview
+from tilesim.report.page.timeline import timeline
 
-SECTIONS = (overview,)
+SECTIONS = (overview, timeline)
 """Each makes a section out of a run."""
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.report.costs import Statistics
-from tilesim.report.document import SavedTrace
 from tilesim.report.names import ending, printable, short_name
 from tilesim.report.rates import spans_of
+from tilesim.sim.trace import Trace
 
 LONGEST = 200
 """Characters of a name."""
@@ -66,7 +66,7 @@ def caption(statistics: Statistics, start: int) -> str:
 class Slices:
     """The spans of a trace, a track at a time."""
 
-    trace: SavedTrace
+    trace: Trace
 
     def of(self, track: int) -> Iterator[Slice]:
         """Those of a track, in the order of time."""
@@ -86,8 +86,10 @@ class Slices:
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
-        """The release that ends each span."""
-        return np.where(self.trace.released_by >= 0, np.arange(1, len(self.trace.track) + 1), 0)
+        """The release that ends each span; none comes from a span that begins only when this one ends."""
+        trace, by = self.trace, self.trace.released_by
+        known = (by >= 0) & (trace.start_cycle[by] < trace.start_cycle + trace.cycles)
+        return np.where(known, np.arange(1, len(by) + 1), 0)
 
     @cached_property
     def _releases(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -1,48 +1,66 @@
-"""The tracks of a trace as a tree: a chip, its tiles and buses, their units and links."""
+"""Tracks in groups, as people look for them: by bus and by tile."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilesim.report.costs import Statistics
-
-DEEPEST = 8
-"""Levels of the tree; what is deeper than a viewer can show is one name."""
+GROUPS = {
+    "host": "Host and controller",
+    "controller": "Host and controller",
+    "infeed": "Host and controller",
+    "outfeed": "Host and controller",
+    "classifier": "Classifier tile",
+    "ring": "Ring bus",
+    "mesh": "Mesh",
+    "instruction_bus": "Instruction bus",
+}
+"""The title of the group that a track's second word belongs to; any other word titles its own."""
+ORDER = tuple(dict.fromkeys(GROUPS.values()))
+"""The groups that come before all others."""
 
 
 @dataclass(frozen=True)
-class Track:
-    """A unit, link or group of these. ``number`` and ``parent`` (0: none) count from 1, parents first; ``place`` is
-    the one among the parent's children.
-    """
+class Group:
+    """Tracks under one title: their places in the list of all, and what tells each from the others."""
 
-    number: int
-    parent: int
-    place: int
-    path: str
-    name: str
+    title: str
+    tracks: tuple[int, ...]
+    names: tuple[str, ...]
 
 
-def in_order(statistics: Statistics, recorded: Iterable[str]) -> list[str]:
-    """The paths of all units and links of a run, in the order in which its statistics list them; then those that only
-    its trace knows.
-    """
-    listed = [unit["track"] for unit in (*statistics["units"], *statistics["links"])]
-    return list(dict.fromkeys([*listed, *recorded]))
+def groups(tracks: Sequence[str]) -> list[Group]:
+    """All tracks in groups, buses before tiles, numbers in the order of counting."""
+    members: dict[str, list[int]] = {}
+    for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
+        members.setdefault(_title(tracks[place]), []).append(place)
+    found = [
+        Group(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()
+    ]
+    return sorted(found, key=lambda group: (_rank(group.title), _natural(group.title)))
 
 
-def tree(paths: Iterable[str]) -> dict[str, Track]:
-    """Each of the ``paths`` and the groups that it is in, by path: ``chip.tile3.tensor`` is in ``chip.tile3``."""
-    found: dict[str, Track] = {}
-    children: dict[str, int] = {}
-    for path in paths:
-        words = path.split(".", DEEPEST - 1)
-        for depth, name in enumerate(words):
-            group, own = ".".join(words[:depth]), ".".join(words[: depth + 1])
-            if own in found:
-                continue
-            place = children[group] = children.get(group, -1) + 1
-            parent = found[group].number if depth else 0
-            found[own] = Track(len(found) + 1, parent, place, own, name)
-    return found
+def words(name: str) -> str:
+    """A part of a track's path in words: ``mesh_in_east`` is ``mesh in east``, ``link4`` is ``link 4``."""
+    return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ")
+
+
+def _title(track: str) -> str:
+    part = track.split(".")[1:2] or [track]
+    return GROUPS.get(part[0]) or words(part[0]).capitalize()
+
+
+def _name(track: str) -> str:
+    parts = track.split(".")
+    inner = parts[2:] if len(parts) > 2 and parts[1] != "host" else parts[1:] or parts
+    return " ".join(map(words, inner))
+
+
+def _rank(title: str) -> int:
+    return ORDER.index(title) if title in ORDER else len(ORDER)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """A key that puts link10 behind link9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", text)]
