@@ -217,6 +217,6 @@ def test_packets_are_compressed_in_pieces_and_told_of(
     monkeypatch.setattr(perfetto_file, "PACKETS", 100)
     perfetto_file.write_perfetto(run.statistics, trace, pieces, lambda _: None)
     assert packets(pieces.getvalue()) == packets(whole.getvalue())
-    assert len(perfetto.Trace.FromString(pieces.getvalue()).packet) == 1 + len(packets(whole.getvalue())) // 100
+    assert len(perfetto.Trace.FromString(pieces.getvalue()).packet) == -(-len(packets(whole.getvalue())) // 100)
     assert heard == sorted(heard)
     assert 0 < heard[-1] < len(trace.track)

@@ -69,6 +69,8 @@ class _Packets:
 
     def close(self) -> None:
         """Write what has not been written yet."""
+        if not self._next.trace.packet:
+            return
         whole = self._stream.create_packet()
         whole.compressed_packets = zlib.compress(self._next.serialize())
         self._stream.write_packet(whole)
