@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import page
+from tilesim.report.page.contention import contention
+from tilesim.report.page.layers import layer_table
 from tilesim.report.page.overview import overview
+from tilesim.report.page.roofline import roofline
 
-SECTIONS = (overview,)
+SECTIONS = (overview, contention, layer_table, roofline)
 """Each makes a section out of a run."""
 
 
