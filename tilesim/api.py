@@ -18,6 +18,7 @@ from tilesim.network.graph import Network
 from tilesim.network.readers import read
 from tilesim.run import Run
 from tilesim.shipped import shipped
+from tilesim.sim.recorder import Recording
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.isa import storage
 from tilesim.tiled.isa.check import faults
@@ -66,7 +67,7 @@ class Simulate(Protocol):
         program: Program,
         inputs: Sequence[NDArray[Any]],
         keep_tensors: bool = False,
-        trace: bool = False,
+        trace: bool | Recording = False,
         rules: str = "strict",
         not_before: Mapping[str, int] | None = None,
     ) -> Run: ...
@@ -80,7 +81,7 @@ class SimulateRequests(Protocol):
         programs: Sequence[Program],
         order: Sequence[int],
         inputs: Sequence[Sequence[NDArray[Any]]],
-        trace: bool = False,
+        trace: bool | Recording = False,
         rules: str = "strict",
         not_before: Mapping[str, int] | None = None,
     ) -> Run: ...
@@ -222,7 +223,7 @@ def simulate(
     program: Program,
     inputs: Inputs,
     keep_tensors: bool = False,
-    trace: bool = False,
+    trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
 ) -> Run:
@@ -234,7 +235,7 @@ def simulate(
             which all go through the same run. A mapping holds them as ``in0``, ``in1``, ...; a program of one input
             also takes the array alone.
         keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
-        trace: also record what every unit does, into ``run.trace``.
+        trace: also record what every unit does, into ``run.trace``; or as much of it as the recording says.
         rules: what becomes of transfers that meet on the ring. ``strict``: the first two end the run; ``observe``: the
             chip does what it then does, and ``run.statistics["findings"]`` says what came of it.
         not_before: cycles before which instructions must not begin, by label (``{"send": 100}``), or by label and tile
@@ -256,7 +257,7 @@ def simulate_requests(
     programs: Sequence[Program],
     inputs: Sequence[Inputs],
     order: Sequence[int] | None = None,
-    trace: bool = False,
+    trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
 ) -> Run:

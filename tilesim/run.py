@@ -10,7 +10,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim.files import all_or_nothing, write_npz
-from tilesim.sim.recorder import Trace
+from tilesim.sim.trace import Trace
 
 SCHEMA = "tilesim.run/1"
 """The version of the statistics document; it grows keys, and changes when one changes its meaning."""
@@ -47,5 +47,5 @@ class Run:
         with all_or_nothing(folder, FILES) as made:
             write_npz(made / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
             if self.trace is not None:
-                write_npz(made / "trace.npz", self.trace.columns(), compressed=True)
+                self.trace.save(made / "trace.npz")
             (made / "run.json").write_text(self.json(), encoding="utf-8", newline="\n")

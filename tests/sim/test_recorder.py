@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilesim.sim.recorder import Recorder, Trace
+from tilesim.sim.recorder import Recorder, Recording
+from tilesim.sim.trace import Trace
 
 SPANS = [
     ("b", 0, 4, "busy", "op1", 16),
@@ -51,5 +52,30 @@ def test_an_empty_trace_has_empty_columns() -> None:
     assert found.tracks == ()
     assert found.start_cycle.dtype == np.int64
     assert set(found.columns()) == {
-        "tracks", "kinds", "whats", "track", "start_cycle", "cycles", "kind", "what", "bytes",
+        "schema", "tracks", "kinds", "whats", "layers", "track", "start_cycle", "cycles", "kind", "what", "bytes",
+        "released_by", "layer_of", "start",
     }  # fmt: skip
+
+
+def test_a_window_counts_from_the_beginning_of_the_run() -> None:
+    recorder = Recorder(Recording(range(5, 8)))
+    recorder.record("a", 0, 10, "busy", "load", 0)
+    recorder.begin(10)
+    for start, cycles in ((10, 5), (14, 2), (16, 1), (17, 4)):
+        recorder.record("a", start, cycles, "busy", f"op{start}", 4 * cycles)
+    starts, lengths = np.array([12, 15, 17, 18]), np.array([3, 1, 3, 1])
+    recorder.record_all("b", starts, lengths, ("busy",), np.zeros(4, np.int64), "op", 8 * lengths)
+    found = recorder.trace()
+    assert [found.whats[k] for k in found.what] == ["op14", "op16", "op17", "op", "op"]
+    assert found.start_cycle.tolist() == [15, 16, 17, 15, 17]
+    assert found.cycles.tolist() == [1] * 5
+    assert found.bytes.tolist() == [4, 4, 4, 8, 8]
+    assert found.start == 10
+
+
+def test_only_the_tracks_that_match_are_wanted() -> None:
+    recorder = Recorder(Recording(tracks=("chip.tile0.*", "chip.ring.*")))
+    assert [recorder.wants(f"chip.{track}") for track in ("tile0.tensor", "ring.link3", "tile1.tensor")] == [
+        True, True, False,
+    ]  # fmt: skip
+    assert Recorder().wants("anything")

@@ -19,7 +19,7 @@ from tests.tiled.test_nothing_is_faked import Subject
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, Pad, Padding
-from tilesim.sim.recorder import Trace
+from tilesim.sim.trace import Trace
 from tilesim.tiled.compiler.outline import outline
 from tilesim.tiled.compiler.partition import partition
 from tilesim.tiled.compiler.placement import in_jobs, in_steps

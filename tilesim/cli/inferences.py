@@ -15,6 +15,7 @@ from tilesim.cli.simulation import naming
 from tilesim.errors import InputError
 from tilesim.files import Array
 from tilesim.run import Run
+from tilesim.sim.recorder import Recording
 from tilesim.tiled.host_driver import rows_of_inputs
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.program import Program
@@ -35,7 +36,7 @@ def run_in_turn(
     inferences: int,
     inputs: Path | None,
     keep: bool,
-    trace: bool,
+    trace: Recording | None,
     rules: str,
     not_before: Mapping[str, int],
 ) -> tuple[Program, Run]:
@@ -59,7 +60,9 @@ def run_in_turn(
         arrays = random_inputs(joint.inputs) if held is None else list(_samples(programs[0], inferences, held))
         given = _by_request([len(programs[number].inputs) for number in order], arrays)
         with progress(f"simulating {len(order)} inferences on {joint.topology.name}"):
-            run = api.simulate_requests(programs, given, order, trace=trace, rules=rules, not_before=not_before)
+            run = api.simulate_requests(
+                programs, given, order, trace=trace or False, rules=rules, not_before=not_before
+            )
     return joint, run
 
 

@@ -17,6 +17,7 @@ from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
+from tilesim.cli.tracing import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.errors import InputError
 from tilesim.files import Array, all_or_nothing
 from tilesim.report.names import printable
@@ -57,6 +58,8 @@ def run(
             "--trace", help="Record what every unit does when: into DIR/trace.npz, its hash into the statistics."
         ),
     ] = False,
+    trace_window: TraceWindowOption = None,
+    trace_tracks: TraceTracksOption = None,
     rules: RulesOption = "strict",
     hold: HoldOption = None,
     inferences: InferencesOption = 1,
@@ -72,10 +75,11 @@ def run(
     """
     if out is not None and out.exists() and not out.is_dir():
         raise InputError(f"{out}: must be a folder, or not be there yet")
+    recording = wanted_trace(trace, trace_window, trace_tracks)
     changes, held, caching = overrides(set_), start_times(hold), Caching(no_cache, priority, layer_priority, partition)
     if topology is not None and len(topology) > 1:
         _refuse_several(models, inferences, caching)
-        _refuse_files(models[0], out, trace)
+        _refuse_files(models[0], out, recording is not None)
         _refuse_rules(rules, held)
         compare(models[0], topology, changes, inputs, json, partition)
         return
@@ -83,9 +87,9 @@ def run(
         made = programs_of(models, topology[0] if topology else "", changes, caching, say)
     programs = made.programs
     if len(programs) == inferences == 1:
-        program, result = programs[0], simulated(models[0], programs[0], inputs, trace, rules, held)
+        program, result = programs[0], simulated(models[0], programs[0], inputs, recording, rules, held)
     else:
-        program, result = run_in_turn(models, programs, inferences, inputs, out is not None, trace, rules, held)
+        program, result = run_in_turn(models, programs, inferences, inputs, out is not None, recording, rules, held)
     if out is not None:
         _save(program, result, out)
     if json:

@@ -14,6 +14,7 @@ from tilesim.cli.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import progress
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.run import Run
+from tilesim.sim.recorder import Recording
 from tilesim.tiled.isa.program import Program
 
 RulesOption = Annotated[
@@ -56,7 +57,7 @@ def simulated(
     model: str,
     program: Program,
     inputs: Path | None,
-    trace: bool = False,
+    trace: Recording | None = None,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
 ) -> Run:
@@ -70,7 +71,7 @@ def simulated(
     with progress(f"simulating {program.name} on {program.topology.name}"):
         arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
         with naming(model, inputs):
-            return api.simulate(program, arrays, trace=trace, rules=rules, not_before=not_before)
+            return api.simulate(program, arrays, trace=trace or False, rules=rules, not_before=not_before)
 
 
 @contextmanager

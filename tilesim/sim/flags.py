@@ -5,6 +5,7 @@ from __future__ import annotations
 import simpy
 
 from tilesim.sim.clock import Clock
+from tilesim.sim.recorder import Source
 
 
 class FlagFile:
@@ -30,14 +31,15 @@ class FlagFile:
         """Whether anybody waits for ``flag``."""
         return bool(self._watches.get(flag))
 
-    def raise_by(self, flag: str, increment: int = 1) -> None:
+    def raise_by(self, flag: str, increment: int = 1, source: Source | None = None) -> None:
+        """Raise ``flag``; those who waited for it hear of the ``source``."""
         self.counts[flag] = self.count(flag) + increment
         watches = self._watches.get(flag)
         if watches:
             self._watches[flag] = [watch for watch in watches if not self.met(flag, watch[0])]
             for expected, event in watches:
                 if self.met(flag, expected):
-                    event.succeed()
+                    event.succeed(source)
 
     def reset(self, flag: str) -> None:
         self.counts[flag] = 0

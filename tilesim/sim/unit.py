@@ -12,7 +12,7 @@ import simpy
 from numpy.typing import NDArray
 
 from tilesim.sim.clock import Clock
-from tilesim.sim.recorder import Recorder
+from tilesim.sim.recorder import Recorder, Source
 
 
 class Reason(StrEnum):
@@ -88,6 +88,11 @@ class Unit:
         return self._recorder is not None
 
     @property
+    def source(self) -> Source:
+        """It, with the instruction in hand."""
+        return Source(self.track, self.instruction)
+
+    @property
     def bytes(self) -> int:
         """All bytes moved."""
         return sum(self.moved.values())
@@ -149,6 +154,11 @@ class Unit:
         if self._recorder is not None:
             lengths, moved = np.full(n, cycles), np.full(n, moved_bytes)
             self._recorder.record_all(self.track, starts, lengths, (kind,), np.zeros(n, np.int64), instruction, moved)
+
+    def released(self, source: Source | None) -> None:
+        """What it waited for until now came from ``source``."""
+        if self._recorder is not None and source is not None:
+            self._recorder.release(self.track, self.clock.cycle, source)
 
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""

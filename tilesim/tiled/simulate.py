@@ -12,12 +12,14 @@ from tilesim import compiled
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.run import Run
 from tilesim.sim.memory import Bytes
-from tilesim.sim.recorder import Recorder
+from tilesim.sim.recorder import Recorder, Recording
+from tilesim.sim.trace import Trace
 from tilesim.tiled import hang, host_driver, statistics
 from tilesim.tiled.holds import holds
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import unknown
+from tilesim.tiled.partners import partners
 from tilesim.tiled.requests import series
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.tensor_watch import TensorWatch
@@ -34,7 +36,7 @@ def simulate(
     program: Program,
     inputs: Sequence[Array],
     keep_tensors: bool = False,
-    trace: bool = False,
+    trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
 ) -> Run:
@@ -45,7 +47,7 @@ def simulate(
         inputs: an array for each of the program's inputs, of the model's dtype and shape; with a first axis k times
             as long, k samples are run.
         keep_tensors: also read every tensor that the program says a place of, when its layer has written it.
-        trace: record what every unit does.
+        trace: record what every unit does, or as much as is asked for.
         rules: one of :data:`RULES`.
         not_before: cycles, counted from the start of a section, before which an instruction must not begin, by label,
             or by label, ``@`` and tile.
@@ -65,7 +67,7 @@ def simulate_requests(
     programs: Sequence[Program],
     order: Sequence[int],
     inputs: Sequence[Sequence[Array]],
-    trace: bool = False,
+    trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
 ) -> Run:
@@ -105,7 +107,7 @@ def _run(
     program: Program,
     inputs: Sequence[Array],
     keep_tensors: bool,
-    trace: bool,
+    trace: bool | Recording,
     rules: str,
     not_before: Mapping[str, int],
 ) -> Run:
@@ -117,7 +119,7 @@ def _run(
         chip = Chip(
             program.topology,
             samples,
-            Recorder() if trace else None,
+            Recorder(None if trace is True else trace) if trace else None,
             watch.retired if keep_tensors else _forget,
             strict=rules == "strict",
             bursts=bursts,
@@ -133,7 +135,7 @@ def _run(
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]
-    recorded = chip.recorder.trace() if chip.recorder else None
+    recorded = _trace(program, chip, chip.recorder) if chip.recorder else None
     return Run(
         outputs=outputs,
         cycles=len(cycles),
@@ -148,10 +150,18 @@ def _sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> t
     chip.fill(program.data)
     start, load_cycles = chip.run(program.load, [], "load", held)
     hang.refuse(chip, program, "load", start)
+    if chip.recorder:
+        chip.recorder.begin(chip.clock.cycle)
     start, end = chip.run(program.run, rows, "run", held, {request.begins for request in program.requests})
     hang.refuse(chip, program, "run", start)
     chip.close(end)
     return load_cycles, range(start, end)
+
+
+def _trace(program: Program, chip: Chip, recorder: Recorder) -> Trace:
+    layers = {op.label: op.layer for op in (*program.load, *program.run)}
+    known = partners(program.topology, {unit.track for unit in chip.units})
+    return recorder.trace([layer.name for layer in program.layers], layers, known)
 
 
 def _forget(_tile: int, _label: str) -> None:

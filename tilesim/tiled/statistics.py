@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from tilesim.run import SCHEMA
-from tilesim.sim.recorder import Trace
+from tilesim.sim.trace import Trace
 from tilesim.sim.unit import BUSY, Unit
 from tilesim.tiled import bounds, traffic
 from tilesim.tiled.isa.instructions import Infeed

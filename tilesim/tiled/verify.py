@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, CollisionError, HangError
 from tilesim.run import Run
-from tilesim.sim.recorder import Trace
+from tilesim.sim.trace import Trace
 from tilesim.tiled import stepped
 from tilesim.tiled.departure import Departure, Spans, first_departure
 from tilesim.tiled.isa.program import Program

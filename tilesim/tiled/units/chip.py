@@ -12,7 +12,7 @@ from tilesim.sim.arbiter import Arbiter
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.memory import Bytes, Memory
-from tilesim.sim.recorder import Recorder
+from tilesim.sim.recorder import Recorder, Source
 from tilesim.sim.unit import Reason, Unit
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
@@ -207,14 +207,15 @@ class Chip:
         here = turn is not None and turn.reason is Reason.FLAG
         return here or any(tile.flags.awaited(ORDINAL) for tile in self.tiles)
 
-    def _raise_fence(self, increment: int) -> None:
-        self.sequencer.counters.raise_by(FENCES, increment)
+    def _raise_fence(self, increment: int, source: Source | None) -> None:
+        self.sequencer.counters.raise_by(FENCES, increment, source)
 
     def _raise_outfeed(self) -> None:
-        self.sequencer.counters.raise_by(OUTFEEDS, 1)
+        self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.source)
 
     def _unit(self, track: str) -> Unit:
-        unit = Unit(self.clock, track, self.recorder)
+        recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None
+        unit = Unit(self.clock, track, recorder)
         self.units.append(unit)
         return unit
 

@@ -102,11 +102,13 @@ class Sequencer:
 
     def _await_fences(self, op: ScalarFence) -> Work:
         met = self.counters.reached(FENCES, op.count)
-        yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
+        source = yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
+        self.unit.released(source)
         self.counters.raise_by(FENCES, -op.count)
         if op.idle:
             left = self.counters.reached(OUTFEEDS, self._outfeeds)
-            yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
+            source = yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
+            self.unit.released(source)
         yield self._clock.timeout(1)
         self.unit.spend(BUSY)
 

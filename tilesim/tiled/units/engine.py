@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import pairwise, starmap
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
 from tilesim.sim.pipe import Activity, Costs, Pipe
+from tilesim.sim.recorder import Source
 from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.isa.fields import Flag, Nest, Watcher
 from tilesim.tiled.isa.instructions import Work as EngineInstruction
@@ -146,7 +148,12 @@ class Engine(ABC, Generic[Op]):
     def await_flag(self, gate: Gate) -> Work:
         if not self.tile.flags.met(gate.flag, gate.expected):
             reached = self.tile.flags.reached(gate.flag, gate.expected)
-            yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
+            source = yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
+            self.hear(source)
+
+    def hear(self, source: Source | None) -> None:
+        """The flag that held the engine until now was raised by ``source``."""
+        self.unit.released(source)
 
     def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], pace: Pace = UNKNOWN) -> Work:
         """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
@@ -193,8 +200,9 @@ class Engine(ABC, Generic[Op]):
             return
         group = gate.group
 
-        def rise(_: simpy.Event) -> None:
+        def rise(risen: simpy.Event) -> None:
             self.unit.waiting = otherwise
+            self.hear(risen.value)
             early = pace.cycles_to(pipe, group, clock.cycle)
             if early > 0:
                 clock.timeout(early).callbacks.append(pass_gates)
@@ -212,7 +220,7 @@ class Engine(ABC, Generic[Op]):
 
     def raise_flag(self, increment: int) -> None:
         if increment:
-            self.tile.flags.raise_by(self.flag, increment)
+            self.tile.flags.raise_by(self.flag, increment, self.unit.source)
 
     def accounts(self, activity: Activity) -> Sequence[Booking]:
         """What a pipe's cycle is: busy when it accesses a memory."""
@@ -281,13 +289,10 @@ def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[
     return found
 
 
-def stretches(rows: int, held: Container[int], rises: Container[int]) -> Iterator[range]:
+def stretches(rows: int, held: Iterable[int], rises: Iterable[int]) -> Iterator[range]:
     """A nest's iterations in stretches, cut before those that a flag may hold and after those that raise one."""
-    first = 0
-    for end in range(1, rows + 1):
-        if end == rows or end in held or end in rises:
-            yield range(first, end)
-            first = end
+    cuts = {*held, *rises, 0, rows}
+    return starmap(range, pairwise(sorted(cut for cut in cuts if cut <= rows)))
 
 
 def completions(nest: Nest, loop: str | None, groups: int = 1) -> Sequence[int]:

@@ -253,7 +253,8 @@ class InstructionBus:
             copied.callbacks.append(lambda _: stop.station.deliver(op))
 
     def _begin_fence(self, stop: BusStop, place: int, op: TileFence) -> None:
-        def end(_: simpy.Event) -> None:
+        def end(through: simpy.Event) -> None:
+            stop.unit.released(through.value)
             stop.fenced = False
             stop.fenced_until = self._clock.cycle
             self._wake(place + 1)

@@ -76,6 +76,7 @@ class MeshInEngine(Engine[MeshIn]):
             yield from self.unit.wait(reached | arrival, Reason.FLAG, partial(self._describe, gate))
             if not reached.triggered:
                 return
+            self.hear(reached.value)
             held.pop(0)
 
     def _fill(self, accesses: Places, fill_byte: int) -> Pipe:

@@ -42,7 +42,7 @@ class PacketTrain:
         self.stale = True
         self.takers: dict[int, Cycles] = {}
         self.ahead: list[PacketTrain] = []
-        self.held: list[tuple[int, int, int]] = []
+        self._queues = False
         self._nodes = nodes
         self._hop_cycles = hop_cycles
         self._gaps: Cycles = gap_cycles * np.arange(rows)
@@ -87,15 +87,15 @@ class PacketTrain:
             self.data = [np.concatenate(self.data, axis=1)]
         return self.data[0][:, first:end]
 
-    def plan(self) -> bool:
-        """Work out ``times``; whether they are others than before."""
+    def plan(self, now: int) -> bool:
+        """Work out ``times``, of which those before ``now`` stay; whether they are others than before."""
         self.stale = False
-        self.held = []
         before = self.times
         leaves = np.maximum.accumulate(self.ready - self._gaps) + self._gaps
         self.times = leaves + self._hops
-        if not self._is_clear():
-            self.times = self._queued()
+        self._queues = not self._is_clear()
+        if self._queues:
+            self.times = self._queued(before, int(np.searchsorted(before[-1], now)))
         return not np.array_equal(before, self.times)
 
     def forget(self) -> None:
@@ -127,18 +127,19 @@ class PacketTrain:
         ends = (int(other.times[place, -1]) + (place < other.reach) for other, place in passing if place <= other.reach)
         return max(ends, default=0)
 
-    def _queued(self) -> Cycles:
+    def _queued(self, before: Cycles, passed: int) -> Cycles:
         """When each packet is handled where packets wait for one another, one packet after the other, as long as they
-        do.
+        do. So many have ``passed`` the last stop, when ``before`` says.
         """
         places = self._hop_cycles + 1
         handled: Cycles = np.full((self.reach + 2, places + self.rows), -1, np.int64)
         handled[:-1, :places] = [self._before(place) for place in range(self.reach + 1)]
-        takers: Cycles = np.zeros((self.reach + 1, self.rows), np.int64)
-        for place, row_ready in self.takers.items():
-            takers[place] = row_ready
-        hops, ready, asked = self._hops[:, 0], self.ready.tolist(), self._link_free()
-        for k in range(self.rows):
+        handled[:-1, places : places + passed] = before[:, :passed]
+        takers, hops, asked = self._taken_from(), self._hops[:, 0], self._link_free()
+        if passed:
+            asked = int(before[0, passed - 1]) + self.gap_cycles
+        ready = self.ready.tolist()
+        for k in range(passed, self.rows):
             free = np.maximum(handled[:-1, places + k - 1], handled[1:, k]) + 1
             free[0] = max(ready[k], asked, handled[1, k] + 1)
             np.maximum(free, takers[:, k], out=free)
@@ -150,9 +151,14 @@ class PacketTrain:
                 break
             if at[-1] == at[0] + hops[-1] and self._is_followed(handled[:-1, places:], takers, k + 1, asked):
                 break
-        times = np.minimum(handled[:-1, places:], NEVER)
-        self._hold(times, handled[:-1, places - 1 : -1], takers)
-        return times
+        return np.minimum(handled[:-1, places:], NEVER)
+
+    def _taken_from(self) -> Cycles:
+        """From when on a receiver can take each packet at each stop."""
+        takers: Cycles = np.zeros((self.reach + 1, self.rows), np.int64)
+        for place, row_ready in self.takers.items():
+            takers[place] = row_ready
+        return takers
 
     def _is_followed(self, times: Cycles, takers: Cycles, first: int, asked: int) -> bool:
         """Fill in packets from ``first`` on, of which the first is not sent before ``asked``, if none of them waits."""
@@ -166,14 +172,18 @@ class PacketTrain:
         times[:, first:] = followed
         return True
 
-    def _hold(self, times: Cycles, before: Cycles, takers: Cycles) -> None:
-        """Note where packets only wait for a place at the next stop; ``before`` are the times of those before them."""
-        free = np.maximum(before + 1, takers)
+    def held(self) -> Iterator[tuple[int, int, int]]:
+        """Where packets only wait for a place at the next stop, and from when to when."""
+        if not self._queues:
+            return
+        times = self.times
+        before = np.array([self._before(place)[-1:] for place in range(self.reach + 1)])
+        free = np.maximum(np.concatenate([before, times[:, :-1]], axis=1) + 1, self._taken_from())
         free[1:] = np.maximum(free[1:], times[:-1] + self._hop_cycles)
         free[0] = np.maximum(self.ready, self._link_free())
         free[0, 1:] = np.maximum(free[0, 1:], times[0, :-1] + self.gap_cycles)
         for place, k in np.argwhere((free < np.minimum(times, UNKNOWN))[:-1]).tolist():
-            self.held.append((place, int(free[place, k]), int(times[place, k])))
+            yield place, int(free[place, k]), int(times[place, k])
 
     def _before(self, place: int) -> list[int]:
         """When the last packets that came to a stop before these were handled, as many as it has places."""

@@ -68,7 +68,7 @@ class BurstRing:
     def _enter(self, journey: Journey) -> None:
         """Put a train among the others, where it passes."""
         train = journey.train
-        train.plan()
+        train.plan(self.clock.cycle)
         others = [other.train for other in self._journeys]
         meeting = [other for other in others if train.shares(other)]
         train.ahead = [other for other in meeting if _first(other, train)]
@@ -101,7 +101,7 @@ class BurstRing:
         changed: set[PacketTrain] = set()
         for journey in self._journeys:
             train = journey.train
-            if not (train.stale or any(other in changed for other in train.ahead)) or not train.plan():
+            if not (train.stale or any(other in changed for other in train.ahead)) or not train.plan(self.clock.cycle):
                 continue
             changed.add(train)
             if not all(_apart(other, train) for other in train.ahead):
@@ -127,7 +127,7 @@ class BurstRing:
     def _book(self, train: PacketTrain) -> None:
         """All packets of a train have been where they should."""
         row_bytes = train.data[0].shape[2]
-        for place, start, end in train.held:
+        for place, start, end in train.held():
             self._stop(train, place).link.tally(Reason.CREDIT.kind, train.label, np.array([start]), end - start)
         for place in range(train.reach):
             self._stop(train, place).link.tally(BUSY, train.label, train.times[place], 1, row_bytes)

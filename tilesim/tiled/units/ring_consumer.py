@@ -53,10 +53,10 @@ class RingConsumer(Engine[RingConsume]):
         nest, memories = op.write.nest, self.tile.memories
         rises = Counter(completions(nest, op.produce))
         held = gates_by_round(nest, op.wait)
-        addresses = self.tile.ttu.addresses(nest, op.write.reference).tolist()
+        addresses = self.tile.ttu.addresses(nest, op.write.reference)
         kept = op.filter or ByteFilter(rows=len(addresses), first=0, keep=memories.row_bytes, gap=0)
         if isinstance(self._stop, BurstStop) and op.filter is None:
-            yield from self._take(self._stop, np.array(addresses), held, rises)
+            yield from self._take(self._stop, addresses, held, rises)
             return
         self._packer = Packer(kept, len(addresses), memories.wide.samples, memories.row_bytes)
         received = count()
@@ -64,7 +64,7 @@ class RingConsumer(Engine[RingConsume]):
             row = step.completes
             for gate in () if row is None else held.get(row, ()):
                 yield from self.await_flag(gate)
-            self._address = None if row is None else addresses[row]
+            self._address = None if row is None else int(addresses[row])
             moved_bytes = 0 if row is None else memories.row_bytes
             if not step.takes:
                 self._commit()

@@ -13,6 +13,7 @@ from tilesim.sim.booking import Booking
 from tilesim.sim.late import Late
 from tilesim.sim.pipe import Activity, Pipe, Slot
 from tilesim.sim.port import NEVER
+from tilesim.sim.recorder import Source
 from tilesim.sim.unit import BUSY, Reason, Unit, Words
 from tilesim.tiled.isa.fields import Flag
 from tilesim.tiled.isa.instructions import TensorOp
@@ -120,6 +121,10 @@ class TensorControl(Engine[TensorOp]):
     def await_flag(self, gate: Gate) -> Work:
         yield from super().await_flag(gate)
         self._book_wait(Reason.FLAG, gate.flag)
+
+    def hear(self, source: Source | None) -> None:
+        super().hear(source)
+        self.mac_unit.released(source)
 
     def _late(self, decoded: Decoded) -> Late:
         """The groups that are written, to be computed as soon as somebody looks."""

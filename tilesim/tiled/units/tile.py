@@ -11,6 +11,7 @@ from tilesim.sim.arbiter import Arbiter
 from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.fifo import Fifo
 from tilesim.sim.flags import FlagFile
+from tilesim.sim.recorder import Source
 from tilesim.sim.unit import Unit
 from tilesim.tiled.isa.fields import Engine as EngineName
 from tilesim.tiled.isa.fields import Flag, Side
@@ -34,8 +35,8 @@ from tilesim.tiled.units.wide_to_narrow import WideToNarrowEngine
 
 
 class Tile:
-    """One tile. ``raise_fence(increment)`` bumps the controller's fence counter; ``retired(tile, label)`` hears of
-    instructions.
+    """One tile. ``raise_fence(increment, source)`` bumps the controller's fence counter; ``retired(tile, label)`` hears
+    of instructions.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Tile:
         stop: RingStop | BurstStop,
         unit: Callable[[str], Unit],
         samples: int,
-        raise_fence: Callable[[int], None],
+        raise_fence: Callable[[int, Source | None], None],
         retired: Callable[[int, str], None],
         decoder: Decoder,
     ) -> None:
@@ -106,8 +107,13 @@ class Tile:
         through = self._clock.event()
         engines = [self.engines[name] for name in op.idle if name in self.engines]
 
+        source: Source | None = None
+
         def look(_: simpy.Event | None = None) -> None:
+            nonlocal source
             busy = next((engine for engine in engines if engine.unfinished), None)
+            if busy is not None:
+                source = Source(busy.unit.track, busy.unfinished[-1].label)
             drained = self._clock.phase(Phase.ARBITRATE) if busy is None else busy.drained()
             drained.callbacks.append(end if busy is None else look)
 
@@ -115,8 +121,8 @@ class Tile:
             for flag in op.reset:
                 self.flags.reset(flag)
             if op.increment:
-                self._raise_fence(op.increment)
-            through.succeed()
+                self._raise_fence(op.increment, source)
+            through.succeed(source)
 
         look()
         return through

@@ -1,0 +1,53 @@
+"""How much of a run is recorded is for the user to say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tilesim
+from tilesim.sim.trace import Trace
+
+
+def recorded(tilesim: Tilesim, folder: Path, *words: str) -> Trace:
+    result = tilesim("run", "digits", "--topology", "edge-2x2", "--out", folder, *words)
+    assert result.exit_code == 0, result.stderr
+    return Trace.load(folder / "trace.npz")
+
+
+def test_a_window_is_of_the_run(tilesim: Tilesim, tmp_path: Path) -> None:
+    whole, part = (
+        recorded(tilesim, tmp_path / "a", "--trace"),
+        recorded(tilesim, tmp_path / "b", "--trace-window", "100:200"),
+    )
+    assert spans(part) == spans(whole, 100, 200)
+    assert spans(recorded(tilesim, tmp_path / "c", "--trace-window", ":")) == spans(whole, 0)
+
+
+def spans(trace: Trace, first: int = -(10**9), end: int = 10**9) -> list[tuple[str, int, int, str]]:
+    """What happened in the cycles from ``first`` to ``end`` of the run: who, from when to when, what."""
+    found = zip(trace.track, trace.start_cycle - trace.start, trace.cycles, trace.kind, strict=True)
+    cut = [(k, max(at, first), min(at + cycles, end), kind) for k, at, cycles, kind in found]
+    return [(trace.tracks[k], at, until, trace.kinds[kind]) for k, at, until, kind in cut if until > at]
+
+
+def test_only_some_tracks(tilesim: Tilesim, tmp_path: Path) -> None:
+    found = recorded(tilesim, tmp_path, "--trace-tracks", "chip.tile0.*", "--trace-tracks", "chip.ring.*")
+    assert {track.rpartition(".")[0] for track in found.tracks} == {"chip.tile0", "chip.ring"}
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("5", "must be FROM:TO, two cycles such as 1000:2000"),
+        ("a:b", "must be FROM:TO, two cycles such as 1000:2000"),
+        ("-1:5", "must be FROM:TO, two cycles such as 1000:2000"),
+        ("5:5", "must end after it begins"),
+        ("7:5", "must end after it begins"),
+    ],
+)
+def test_a_wrong_window_is_refused(tilesim: Tilesim, words: str, fault: str) -> None:
+    result = tilesim("run", "digits", "--topology", "edge-1x1", f"--trace-window={words}")
+    assert result.exit_code == 2
+    assert result.stderr == f"error: --trace-window {words}: {fault}\n"
