@@ -8,8 +8,9 @@ from tilesim.report.page.contention import contention
 from tilesim.report.page.layers import layer_table
 from tilesim.report.page.overview import overview
 from tilesim.report.page.roofline import roofline
+from tilesim.report.page.timeline import timeline
 
-SECTIONS = (overview, contention, layer_table, roofline)
+SECTIONS = (overview, timeline, contention, layer_table, roofline)
 """Each makes a section out of a run."""
 
 

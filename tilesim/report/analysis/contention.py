@@ -68,7 +68,7 @@ def occupancy(statistics: Statistics, trace: SavedTrace, bins: int = BINS) -> Oc
     spans = run_spans(statistics, trace, (*links, *senders))
     edges = edges_of(statistics["cycles"], bins)
     busy = {link: spans.of[link].where(spans.of[link].kind == spans.busy) for link in links}
-    masters, by_master = _by_master(spans, links, busy, _masters(spans, senders), edges)
+    masters, by_master = _by_master(links, busy, _masters(spans, senders), edges)
     carried = _stacked([busy[link].per_bin(edges) for link in links], edges)
     every = _stacked([spans.of[link].per_bin(edges) for link in links], edges)
     expected = np.array([accounts[link]["busy_cycles"] for link in links], np.int64)
@@ -92,7 +92,6 @@ def _masters(spans: RunSpans, senders: Mapping[str, str]) -> dict[str, list[str]
 
 
 def _by_master(
-    spans: RunSpans,
     links: Mapping[str, str],
     busy: Mapping[str, Spans],
     senders: Mapping[str, list[str]],

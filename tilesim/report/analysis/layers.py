@@ -49,7 +49,7 @@ class Layer:
 
     ``name`` is what tells it from others, ``full_name`` what the model calls it. ``breakdown``: cycles of MAC arrays by
     cause. ``entered`` and ``carried``: bytes by bus, counted once or on each link. ``energy_pj`` is None where nobody
-    counted it.
+    counted it, and ``action_bytes``, the bytes of each action that was counted, is empty.
     """
 
     index: int | None
@@ -68,6 +68,7 @@ class Layer:
     entered: Mapping[str, int]
     carried: Mapping[str, int]
     energy_pj: float | None
+    action_bytes: Mapping[str, int]
 
 
 def layers(statistics: Statistics) -> list[Layer]:
@@ -90,7 +91,8 @@ def layers(statistics: Statistics) -> list[Layer]:
             breakdown=layer["breakdown"],
             entered=_bytes(layer, "entered"),
             carried=_bytes(layer, "carried"),
-            energy_pj=energy,
+            energy_pj=energy.get("total_pj"),
+            action_bytes=_action_bytes(energy),
         )
         for k, (layer, energy) in enumerate(zip(statistics["layers"], energies, strict=True))
     ]
@@ -99,8 +101,7 @@ def layers(statistics: Statistics) -> list[Layer]:
 def beside(statistics: Statistics, found: Sequence[Layer]) -> Layer:
     """What belongs to the run and to no layer: with it, MAC arrays' cycles, bytes and energy are the run's."""
     whole = total(statistics)
-    energies = [layer.energy_pj for layer in found]
-    known = whole.energy_pj is not None and None not in energies
+    outside = (statistics.get("energy") or {}).get("outside_layers") or {}
     rest = {
         name: _rest(getattr(whole, name), [getattr(layer, name) for layer in found])
         for name in ("breakdown", "entered", "carried")
@@ -118,7 +119,8 @@ def beside(statistics: Statistics, found: Sequence[Layer]) -> Layer:
         of_run=0.0,
         in_use=0.0,
         bound_by=None,
-        energy_pj=(whole.energy_pj or 0.0) - sum(each or 0.0 for each in energies) if known else None,
+        energy_pj=outside.get("total_pj"),
+        action_bytes=_action_bytes(outside),
         **rest,
     )
 
@@ -143,6 +145,7 @@ def total(statistics: Statistics) -> Layer:
         entered=_bytes(statistics, "entered"),
         carried=_bytes(statistics, "carried"),
         energy_pj=energy.get("total_pj"),
+        action_bytes=_action_bytes(energy),
     )
 
 
@@ -157,9 +160,13 @@ def explained(cause: str) -> str:
     return CAUSES.get(cause) or WAITS.get(cause) or cause_words(cause)
 
 
-def _energies(statistics: Statistics) -> list[float | None]:
-    found = (statistics.get("energy") or {}).get("layers") or [{} for _ in statistics["layers"]]
-    return [each.get("total_pj") for each in found]
+def _energies(statistics: Statistics) -> list[Mapping[str, Any]]:
+    """What run.json says of each layer's energy, which it need not say anything of."""
+    return (statistics.get("energy") or {}).get("layers") or [{} for _ in statistics["layers"]]
+
+
+def _action_bytes(energy: Mapping[str, Any]) -> dict[str, int]:
+    return {name: action["bytes"] for name, action in energy.get("actions", {}).items()}
 
 
 def _bytes(of: Statistics, how: str) -> dict[str, int]:

@@ -17,10 +17,10 @@ from tilesim.report.analysis.roles import role
 from tilesim.report.costs import Statistics
 
 DEFINITION = (
-    "Intensity: a layer's MACs divided by the bytes that its instructions put on the bus, each counted once, where it "
-    "enters. Achieved: its MACs divided by its cycles, times the clock. Roofs: what all MAC arrays of the chip can do "
-    "(flat), and what the bus can bring (slanted); dashed ones would hold if all its bytes came from there. A layer may "
-    "be above a slanted roof where its bytes came before its own cycles began."
+    "Intensity: a layer's MACs divided by the bytes that it read, wrote or moved there; on a bus each byte counts once, "
+    "where it enters. Achieved: its MACs divided by its cycles, times the clock. Roofs: what all MAC arrays of the chip "
+    "can do (flat), and what the port or bus, or all of them, can bring (slanted). A layer may be above a slanted roof "
+    "where its bytes came before its own cycles began, and layers that ran at the same time share a roof."
 )
 
 
@@ -35,15 +35,16 @@ class Rate:
 
 @dataclass(frozen=True)
 class Intensity:
-    """MACs per byte that entered ``bus`` (a name in run.json's ``bytes``), and the roofs for that: bytes a cycle.
+    """MACs per byte, and the roof of these bytes.
 
-    ``sources``: where bytes may come from, slower than the bus.
+    The bytes are those that entered ``bus`` (a name in run.json's ``bytes``) and those of ``actions`` (names in its
+    ``energy``).
     """
 
-    bus: str
     words: str
-    roofs: tuple[Rate, ...]
-    sources: tuple[Rate, ...] = ()
+    roof: Rate
+    bus: str = ""
+    actions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Machine:
 
 
 TILES = ("grid.rows", "grid.columns")
+WIDE = ("wide_memory.row_bytes", "wide_memory.ports")
 MACHINES: Mapping[str, Machine] = {
     "tiled": Machine(
         peaks=(
@@ -63,28 +65,38 @@ MACHINES: Mapping[str, Machine] = {
         ),
         intensities=(
             Intensity(
-                "ring",
-                "byte that enters the ring",
-                (Rate("ring, a row a cycle", ("wide_memory.row_bytes",)),),
-                (
-                    Rate("host", ("host.bytes_per_cycle",)),
-                    Rate("data memory", ("data_memory.bytes_per_cycle",)),
-                ),
+                "byte read from narrow memory",
+                Rate("read ports of all narrow memories", (*TILES, "narrow_memory.word_bytes")),
+                actions=("narrow_read",),
+            ),
+            Intensity("byte that enters the ring", Rate("ring, a row a cycle", ("wide_memory.row_bytes",)), bus="ring"),
+            Intensity(
+                "byte read from or written to wide memory",
+                Rate("ports of all wide memories", (*TILES, *WIDE)),
+                actions=("wide_read", "wide_write"),
             ),
             Intensity(
-                "mesh",
                 "byte that crosses the mesh",
-                (Rate("all mesh links, a word a cycle each", ("narrow_memory.word_bytes",), bus="mesh"),),
+                Rate("all mesh links, a word a cycle each", ("narrow_memory.word_bytes",), bus="mesh"),
+                bus="mesh",
             ),
             Intensity(
-                "instruction_bus",
+                "byte read from data memory",
+                Rate("data memory", ("data_memory.bytes_per_cycle",)),
+                actions=("data_memory_read",),
+            ),
+            Intensity(
+                "byte to or from the host", Rate("the host's link, one way", ("host.bytes_per_cycle",)), bus="host"
+            ),
+            Intensity(
                 "byte of instructions",
-                (Rate("instruction bus", ("instruction_bus.width_bytes",)),),
+                Rate("instruction bus", ("instruction_bus.width_bytes",)),
+                bus="instruction_bus",
             ),
         ),
     ),
 }
-"""What a machine needs here is a row: the keys of its chips."""
+"""What a machine needs here is a row: the keys of its chips. The most telling intensities first."""
 
 
 @dataclass(frozen=True)
@@ -97,54 +109,61 @@ class Roof:
 
 @dataclass(frozen=True)
 class Dot:
-    """A layer: ``intensity`` in MACs a byte, None where it moved no byte; ``achieved`` in MACs a second."""
+    """A layer that moved ``bytes``: ``intensity`` in MACs a byte, None where it moved none; ``achieved`` in MACs a
+    second.
+    """
 
     layer: Layer
+    bytes: int
     intensity: float | None
     achieved: float
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """The layers that do MACs, under the roofs of one intensity."""
+    """The layers that do MACs, under the roofs of one intensity: MACs per ... ``words``."""
 
-    bus: str
     words: str
     peaks: tuple[Roof, ...]
-    roofs: tuple[Roof, ...]
-    sources: tuple[Roof, ...]
+    roof: Roof
     dots: tuple[Dot, ...]
 
+    @property
+    def highest(self) -> float:
+        """The highest flat roof."""
+        return max(peak.per_second for peak in self.peaks)
+
     def attainable(self, intensity: float) -> float:
-        """MACs a second under all roofs, the highest peak counted."""
-        highest = max(peak.per_second for peak in self.peaks)
-        return min([highest, *(roof.per_second * intensity for roof in self.roofs)])
+        """MACs a second under the highest flat roof and the slanted one."""
+        return min(self.highest, self.roof.per_second * intensity)
 
 
 def rooflines(statistics: Statistics, layers: list[Layer]) -> list[Roofline]:
-    """A roofline for each intensity that the machine has and any layer has: the most telling first; none of a machine
-    that nobody has described.
-    """
+    """A roofline for each intensity that the machine has and any layer has; none of a machine that nobody described."""
     machine = MACHINES.get(statistics["machine"])
     working = [layer for layer in layers if layer.macs and layer.cycles]
     if machine is None or not working:
         return []
-    found = [_roofline(statistics, machine, intensity, working) for intensity in machine.intensities]
-    return [each for each in found if any(dot.intensity is not None for dot in each.dots)]
-
-
-def _roofline(statistics: Statistics, machine: Machine, intensity: Intensity, layers: list[Layer]) -> Roofline:
-    clock_hz = statistics["clock_hz"]
-    peaks, roofs, sources = (
-        tuple(Roof(rate.words, _per_cycle(statistics, rate) * clock_hz) for rate in rates)
-        for rates in (machine.peaks, intensity.roofs, intensity.sources)
-    )
-    dots = [
-        Dot(layer, layer.macs / moved if moved else None, layer.macs * clock_hz / layer.cycles)
-        for layer in layers
-        for moved in [layer.entered.get(intensity.bus, 0)]
+    peaks = tuple(_roof(statistics, peak) for peak in machine.peaks)
+    found = [
+        Roofline(
+            intensity.words,
+            peaks,
+            _roof(statistics, intensity.roof),
+            tuple(_dot(layer, intensity, statistics["clock_hz"]) for layer in working),
+        )
+        for intensity in machine.intensities
     ]
-    return Roofline(intensity.bus, intensity.words, peaks, roofs, sources, tuple(dots))
+    return [each for each in found if each.roof.per_second and any(dot.bytes for dot in each.dots)]
+
+
+def _dot(layer: Layer, intensity: Intensity, clock_hz: int) -> Dot:
+    moved = layer.entered.get(intensity.bus, 0) + sum(layer.action_bytes.get(name, 0) for name in intensity.actions)
+    return Dot(layer, moved, layer.macs / moved if moved else None, layer.macs * clock_hz / layer.cycles)
+
+
+def _roof(statistics: Statistics, rate: Rate) -> Roof:
+    return Roof(rate.words, _per_cycle(statistics, rate) * statistics["clock_hz"])
 
 
 def _per_cycle(statistics: Statistics, rate: Rate) -> int:

@@ -65,7 +65,7 @@ class RunSpans:
 
 def run_spans(statistics: Statistics, trace: SavedTrace, tracks: Iterable[str]) -> RunSpans:
     """The spans of some ``tracks``; those of one that was not recorded are none."""
-    start, cycles = _start(statistics, trace), statistics["cycles"]
+    start, cycles = trace.start, statistics["cycles"]
     place = {track: k for k, track in enumerate(trace.tracks)}
     bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1))
     empty = Spans(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0, np.int32),) * 2)
@@ -74,11 +74,6 @@ def run_spans(statistics: Statistics, trace: SavedTrace, tracks: Iterable[str]) 
         for track in tracks
     }
     return RunSpans(trace.kinds, trace.whats, of)
-
-
-def _start(statistics: Statistics, trace: SavedTrace) -> int:
-    """The trace's cycle at which the run begins: after the parameters are loaded, where the trace does not say."""
-    return trace.start or int(statistics["load_cycles"])
 
 
 def _clipped(trace: SavedTrace, part: slice, start: int, cycles: int) -> Spans:

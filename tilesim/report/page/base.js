@@ -134,11 +134,11 @@ const tilesim = (() => {
       const columns = await columnsOf(place, sayIn(root));
       root.replaceChildren();
       await draw(root, data, columns);
-      place.dataset.ready = "";
     } catch (error) {
       root.replaceChildren(element("p", { class: "fault" }, `This part of the page can't be drawn: ${error.message}`));
       console.error(error);
     }
+    place.dataset.ready = "";
   }
 
   const dark = matchMedia("(prefers-color-scheme: dark)");

@@ -94,6 +94,7 @@ function drawHeat(state) {
 function drawRow(context, state, row, width, hues) {
   const { shown, what } = state;
   const across = (width - GUTTER) / shown.bins;
+  const scale = window.devicePixelRatio || 1;
   const header = Boolean(row.bus);
   const mark = header ? (state.folded.has(row.bus.name) ? "\u25b8 " : "\u25be ") : "";
   context.font = `${header ? "600 12px" : "11px"} system-ui, sans-serif`;
@@ -105,7 +106,8 @@ function drawRow(context, state, row, width, hues) {
   const tall = row.height - (header ? 6 : 1);
   context.fillStyle = hues.idle;
   context.fillRect(GUTTER, top, width - GUTTER, tall);
-  for (let bin = 0; bin < shown.bins; bin++) drawCell(context, shown.cell(row.links, bin), what, GUTTER + bin * across, top, across, tall, hues);
+  const edge = (bin) => Math.round((GUTTER + bin * across) * scale) / scale; // whole pixels: no seams
+  for (let bin = 0; bin < shown.bins; bin++) drawCell(context, shown.cell(row.links, bin), what, edge(bin), top, edge(bin + 1) - edge(bin), tall, hues);
   if (state.at && state.at.row === row.words) {
     context.strokeStyle = hues.accent;
     context.lineWidth = 2;
@@ -123,7 +125,7 @@ function drawCell(context, cell, what, left, top, width, height, hues) {
   for (const part of parts) {
     const tall = (height * part.cycles) / cycles;
     context.fillStyle = hues[part.hue];
-    context.fillRect(left, top, width + 0.3, tall);
+    context.fillRect(left, top, width, tall);
     top += tall;
   }
   context.globalAlpha = 1;

@@ -45,7 +45,7 @@ function columnsOf(data) {
     { title: "kind", value: (row) => row.kind },
     { title: "tiles", value: (row) => row.tiles, number: true },
     { title: "MACs", value: (row) => row.macs, number: true },
-    { title: "start", value: (row) => (row.index === null ? null : row.start_cycle), number: true },
+    { title: "start", value: (row) => (row.index === null || !row.cycles ? null : row.start_cycle), number: true },
     { title: "cycles", value: (row) => row.cycles, number: true },
     { title: "of run", value: (row) => row.of_run, show: percent, number: true },
     { title: "in use", value: (row) => row.in_use, show: percent, number: true, cell: useCell },

@@ -48,10 +48,10 @@ function markKey(kind) {
 function scales(found) {
   const known = found.dots.map(({ intensity }) => intensity).filter((x) => x !== null);
   const highest = Math.max(...found.peaks.map(({ per_second: rate }) => rate));
-  const ridges = [...found.roofs, ...found.sources].map(({ per_second: rate }) => highest / rate);
+  const ridge = highest / found.roof.per_second;
   const strip = known.length < found.dots.length ? STRIP : 0;
   const right = WIDTH - EDGE.right - strip;
-  const x = logarithmic(Math.min(...known, ...ridges) / 8, Math.max(...known, ...ridges) * 2, EDGE.left, right);
+  const x = logarithmic(Math.min(...known, ridge) / 8, Math.max(...known, ridge) * 2, EDGE.left, right);
   const lowest = Math.min(...found.dots.map(({ achieved }) => achieved), ...found.peaks.map(({ per_second: rate }) => rate)) / 2;
   const y = logarithmic(lowest, highest * 2, HEIGHT - EDGE.bottom, EDGE.top);
   return { x, y, right, highest, strip, beyond: right + strip / 2 };
@@ -72,8 +72,7 @@ function draw(found) {
   return svg("svg", { class: "roofline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `Roofline: MACs a second against MACs per ${found.words}` },
     ...axes(found, scale),
     ...found.peaks.flatMap((peak) => flat(peak, scale)),
-    ...found.roofs.flatMap((roof) => slant(roof, scale, "roof", roof.words)),
-    ...found.sources.flatMap((roof) => slant(roof, scale, "source", `all from ${roof.words}`)),
+    ...slant(found.roof, scale),
     ...dots.map((dot) => mark(found, dot, scale)));
 }
 
@@ -93,14 +92,14 @@ function flat(peak, { y }) {
   return [svg("line", { class: "peak", x1: EDGE.left, x2: WIDTH - EDGE.right, y1: at, y2: at }), svg("text", { x: WIDTH - EDGE.right - 4, y: at - 5, "text-anchor": "end" }, `${peak.words}: ${giga(peak.per_second)} MACs/s`)];
 }
 
-function slant(roof, { x, y, highest }, name, words) {
+function slant(roof, { x, y, highest }) {
   const rate = roof.per_second;
   const first = Math.max(x.low, y.low / rate);
   const [x1, y1, x2, y2] = [x.place(first), y.place(first * rate), x.place(highest / rate), y.place(highest)];
   const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
   return [
-    svg("line", { class: name, x1, y1, x2, y2 }),
-    svg("text", { class: "muted", transform: `translate(${x2 - 8} ${y2 + 4}) rotate(${angle})`, "text-anchor": "end", dy: -1 }, `${words}: ${giga(rate)} B/s`),
+    svg("line", { class: "roof", x1, y1, x2, y2 }),
+    svg("text", { class: "muted", transform: `translate(${x2 - 8} ${y2 + 4}) rotate(${angle})`, "text-anchor": "end", dy: -4 }, `${roof.words}: ${giga(rate)} B/s`),
   ];
 }
 

@@ -28,15 +28,13 @@ def roofline(run: SavedRun) -> Section:
 
 def _roofline(found: Roofline) -> dict[str, Any]:
     return {
-        "bus": found.bus,
         "words": found.words,
         "peaks": [_roof(peak) for peak in found.peaks],
-        "roofs": [_roof(roof) for roof in found.roofs],
-        "sources": [_roof(roof) for roof in found.sources],
+        "roof": _roof(found.roof),
         "dots": [
             {
                 "index": dot.layer.index, "name": dot.layer.name, "kind": dot.layer.kind, "macs": dot.layer.macs,
-                "bytes": dot.layer.entered.get(found.bus, 0), "start": dot.layer.start_cycle,
+                "bytes": dot.bytes, "start": dot.layer.start_cycle,
                 "cycles": dot.layer.cycles, "bound_by": dot.layer.bound_by or "", "intensity": dot.intensity,
                 "achieved": dot.achieved,
                 "attainable": None if dot.intensity is None else found.attainable(dot.intensity),

@@ -1,0 +1,480 @@
+// The picture and its handling.
+
+const NEAR = 3; // CSS pixels that a pointer may miss a span by, or move in a click
+const KEYS = "arrows move, + and \u2212 zoom, Home shows the whole run and then its loading too, n and p go to the next and the previous span, Enter follows what released a stall, / searches, Esc lets go";
+
+class Timeline {
+  constructor(root, data, spans, rows) {
+    Object.assign(this, { root, data, spans, rows, search: null, walk: null, selected: -1, cursor: null, pending: false });
+    this.frames = { count: 0, milliseconds: 0 };
+    this.view = new View(data.cycles, spans.earliest, spans.latest);
+    this.build();
+    this.painter = new Painter(this.canvas, spans.kinds);
+    this.listen();
+    this.relabel();
+    this.resize();
+  }
+
+  // ---- elements
+
+  build() {
+    const { element } = tilesim;
+    const button = (words, act, label) => element("button", { type: "button", click: act, "aria-label": label || words }, words);
+    this.query = element("input", { type: "search", placeholder: "unit, instruction or layer", "aria-label": "search the timeline for a unit, an instruction or a layer", size: 26 });
+    this.found = element("span", { class: "muted", role: "status" });
+    const tools = element("div", { class: "tools" }, this.query, this.found, element("span", { class: "gap" }),
+      button("Whole run", () => this.home()), button("+", () => this.zoom(0.5), "zoom in"), button("\u2212", () => this.zoom(2), "zoom out"),
+      button("Fold all", () => this.foldAll(true)), button("Unfold all", () => this.foldAll(false)));
+    this.top = element("canvas", { class: "top", "aria-hidden": "true" });
+    this.head = new Header(this.top, this.data.lanes);
+    const nanoseconds = tilesim.number(Number((1e9 / this.data.clock_hz).toPrecision(4)));
+    const titles = element("div", { class: "titles", style: `height: ${this.head.height}px` }, element("span", {}, this.head.depth ? "layers" : ""), element("span", {}, `cycles of ${nanoseconds} ns`, element("span", { class: "busy" }, "busy")));
+    this.labels = element("div", { class: "labels" });
+    this.canvas = element("canvas", {});
+    this.over = element("canvas", { class: "over" });
+    this.plot = element("div", { class: "plot" }, this.canvas, this.over);
+    this.scroller = element("div", { class: "scroller", tabindex: "0", role: "application", "aria-label": `timeline of ${this.spans.tracks.length} units and links; ${KEYS}`, "aria-describedby": "timeline-details" }, this.labels, this.plot);
+    this.line = element("output", { id: "timeline-details", "aria-live": "polite" }, "Point at a span to read about it, click it to keep it here.");
+    this.copy = button("Copy", () => this.copied());
+    this.root.append(tools, this.legend(), element("div", { class: "lanes" }, titles, this.top), this.scroller, element("div", { class: "details" }, this.line, this.copy), this.definitions());
+  }
+
+  everyKind() {
+    return [...this.spans.kinds, { kind: "idle", ...this.data.idle }];
+  }
+
+  legend() {
+    const { element } = tilesim;
+    const entries = this.everyKind().map(({ kind, words, sentence }) => {
+      const entry = element("span", { tabindex: "0" }, swatch(kind), words);
+      tilesim.tip(entry, () => [sentence]);
+      return entry;
+    });
+    return element("div", { class: "legend", "aria-label": "legend" }, ...entries);
+  }
+
+  definitions() {
+    const { element } = tilesim;
+    const terms = this.everyKind().map(({ kind, words, sentence }) => element("div", {}, element("dt", {}, swatch(kind), words), element("dd", {}, sentence)));
+    return element("details", {}, element("summary", {}, "How to read it, and the keys"),
+      element("p", {}, "A row is a unit or a link of a bus; a group's row is the sum of its tracks. Each column of pixels is coloured with the exact share of its cycles that each kind takes, busy at the bottom; what is left is idle. \u201cBusy\u201d beside a name is its share of the cycles shown. Cycles count from the beginning of the run; the loading of parameters before it has negative ones, and is paler. The dashed arrow leads from a stall to what released it."),
+      element("p", {}, `The wheel zooms, dragging moves; ${KEYS}.`), element("dl", {}, ...terms));
+  }
+
+  // The names beside the rows.
+  relabel() {
+    const { element } = tilesim;
+    const { shown } = this.rows;
+    this.labels.replaceChildren(...shown.map((row) => {
+      row.busy = element("span", { class: "busy" });
+      const found = row.tracks.some((track) => this.search?.tracks.has(track)) ? " found" : "";
+      if (!row.isGroup) return element("div", { class: `label${found}`, title: row.path }, element("span", { class: "name" }, row.name), row.busy);
+      const folded = row.group.folded;
+      const name = element("span", { class: "name" }, `${folded ? "\u25b8" : "\u25be"} ${row.name}`);
+      return element("button", { type: "button", class: `label group${found}`, "aria-expanded": String(!folded), click: () => this.fold(row.group) }, name, row.busy);
+    }));
+    this.labels.style.height = `${shown.length * ROW}px`;
+    this.redraw();
+  }
+
+  resize() {
+    this.ratio = window.devicePixelRatio || 1;
+    this.width = Math.max(50, this.plot.clientWidth);
+    this.height = Math.min(this.rows.shown.length * ROW, Math.max(12 * ROW, window.innerHeight - this.head.height - 150));
+    this.scroller.style.height = `${this.height}px`;
+    this.plot.style.height = `${this.height}px`;
+    this.painter.resize(this.width, this.height, this.ratio);
+    Object.assign(this.over, { width: this.canvas.width, height: this.canvas.height });
+    this.redraw();
+  }
+
+  // ---- drawing
+
+  redraw() {
+    if (this.pending) return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.draw();
+    });
+  }
+
+  draw() {
+    const begun = performance.now();
+    this.visible = this.painter.paint(this.rows.shown, this.view, this.scroller.scrollTop, this.search);
+    this.head.paint(this.view, this.painter.palette, this.width, this.ratio, this.cursor);
+    this.drawOver();
+    this.frames.count++;
+    this.frames.milliseconds += performance.now() - begun;
+    clearTimeout(this.settled);
+    this.settled = setTimeout(() => this.showBusy(), 80);
+  }
+
+  // The share of busy cycles beside each name that shows.
+  showBusy() {
+    const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW));
+    const busy = this.spans.kinds.findIndex(({ kind }) => kind === "busy");
+    for (const row of this.rows.shown.slice(first, first + this.visible + 1)) {
+      const share = busy < 0 ? 0 : row.mix(this.view.from, this.view.to)[busy];
+      row.busy.textContent = share ? tilesim.percent(share) : "\u2013";
+    }
+  }
+
+  x(cycle) {
+    return ((cycle - this.view.from) / this.view.width) * this.width;
+  }
+
+  cycleAt(x) {
+    return this.view.from + (x / this.width) * this.view.width;
+  }
+
+  y(span) {
+    return this.rows.indexOf(this.spans.trackOf(span)) * ROW - this.scroller.scrollTop + 1;
+  }
+
+  // The hairline under the pointer, the selected span, and the arrow to what released it.
+  drawOver() {
+    const context = this.over.getContext("2d");
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.strokeStyle = context.fillStyle = this.painter.palette.muted;
+    const edge = this.x(0);
+    if (edge > 0 && edge < this.width) context.fillRect(Math.round(edge), 0, 1, this.height);
+    context.strokeStyle = context.fillStyle = this.painter.palette.accent;
+    if (this.cursor !== null) {
+      context.globalAlpha = 0.5;
+      context.fillRect(this.x(this.cursor), 0, 1 / this.ratio, this.height);
+      context.globalAlpha = 1;
+    }
+    if (this.selected < 0) return;
+    this.outline(context, this.selected);
+    const releasing = this.spans.released_by[this.selected];
+    if (releasing < 0) return;
+    this.outline(context, releasing);
+    this.arrow(context, this.selected, releasing);
+  }
+
+  outline(context, span) {
+    const left = this.x(this.spans.starts[span]);
+    const width = Math.max(2, this.x(this.spans.endOf(span)) - left);
+    context.lineWidth = 2;
+    context.strokeRect(left - 1, this.y(span) - 1, width + 2, BAR + 2);
+  }
+
+  // From the end of a stall to the end of the span that released it.
+  arrow(context, stall, releasing) {
+    const [x0, y0] = [this.x(this.spans.endOf(stall)), this.y(stall) + BAR / 2];
+    const [x1, y1] = [this.x(this.spans.endOf(releasing)), this.y(releasing) + BAR / 2];
+    const bend = Math.max(24, Math.min(90, Math.abs(y1 - y0) / 3));
+    context.lineWidth = 1.5;
+    context.setLineDash([5, 3]);
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0 + bend, y0, x1 + bend, y1, x1 + 3, y1);
+    context.stroke();
+    context.setLineDash([]);
+    context.beginPath();
+    context.moveTo(x1 + 1, y1);
+    context.lineTo(x1 + 10, y1 - 5);
+    context.lineTo(x1 + 10, y1 + 5);
+    context.fill();
+  }
+
+  // ---- moving
+
+  home() {
+    this.view.home();
+    this.redraw();
+  }
+
+  zoom(factor, at) {
+    this.view.zoom(factor, at);
+    this.redraw();
+  }
+
+  show(from, to) {
+    this.view.set(from, to);
+    this.redraw();
+  }
+
+  pan(cycles) {
+    this.view.pan(cycles);
+    this.redraw();
+  }
+
+  fold(group) {
+    this.rows.fold(group, !group.folded);
+    this.refold();
+    this.labels.children[this.rows.shown.findIndex((row) => row.isGroup && row.group === group)].focus();
+  }
+
+  foldAll(folded) {
+    this.rows.foldAll(folded);
+    this.refold();
+  }
+
+  refold() {
+    this.relabel();
+    this.resize();
+  }
+
+  // Unfolds and scrolls to a track.
+  scrollTo(track) {
+    const before = this.rows.shown.length;
+    const index = this.rows.reveal(track);
+    if (this.rows.shown.length !== before) this.refold();
+    const [top, room] = [index * ROW, this.height - ROW];
+    if (top < this.scroller.scrollTop || top > this.scroller.scrollTop + room) this.scroller.scrollTop = Math.max(0, top - room / 2);
+    this.redraw();
+    return index;
+  }
+
+  // Shows a span: its row, and its cycles if they don't show, or are too few to see.
+  goTo(span) {
+    this.scrollTo(this.spans.trackOf(span));
+    const [start, end, { from, to, width }] = [this.spans.starts[span], this.spans.endOf(span), this.view];
+    const middle = (start + end) / 2;
+    const wanted = this.x(end) - this.x(start) < 4 ? Math.max((end - start) * 40, 60) : width;
+    if (start < from || end > to || wanted !== width) this.show(middle - wanted / 2, middle + wanted / 2);
+    this.select(span);
+  }
+
+  select(span) {
+    this.selected = span;
+    this.line.textContent = span >= 0 ? details(this.spans, span) : "";
+    this.redraw();
+  }
+
+  // From a stall to what released it.
+  follow() {
+    const releasing = this.selected >= 0 ? this.spans.released_by[this.selected] : -1;
+    if (releasing >= 0) this.goTo(releasing);
+    return releasing >= 0;
+  }
+
+  beside(forward) {
+    const span = this.selected >= 0 ? this.spans.beside(this.selected, forward) : -1;
+    if (span >= 0) this.goTo(span);
+  }
+
+  async copied() {
+    try {
+      await navigator.clipboard.writeText(this.line.textContent);
+      this.copy.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(this.line); // the browser does not let pages copy; now the user can
+    }
+    setTimeout(() => (this.copy.textContent = "Copy"), 1500);
+  }
+
+  // ---- searching
+
+  find(query) {
+    this.search = searched(this.spans, query);
+    this.walk = this.search && hitsOf(this.spans, this.search);
+    this.found.textContent = searchWords(this.search);
+    this.relabel();
+  }
+
+  nextHit() {
+    if (!this.search) return;
+    let { value, done } = this.walk.next();
+    if (done) {
+      this.walk = hitsOf(this.spans, this.search);
+      ({ value, done } = this.walk.next());
+    }
+    if (done) return;
+    if (value.span === undefined) this.flash(this.scrollTo(value.track));
+    else this.goTo(value.span);
+  }
+
+  flash(index) {
+    const label = this.labels.children[index];
+    label.classList.add("flash");
+    setTimeout(() => label.classList.remove("flash"), 1200);
+  }
+
+  // ---- pointer and keys
+
+  // The row, the cycle and the span at a place in the picture.
+  under(x, y) {
+    const row = this.rows.shown[Math.floor((y + this.scroller.scrollTop) / ROW)];
+    if (!row || y < 0 || y >= this.height || x < 0 || x >= this.width) return null;
+    const cycle = this.cycleAt(x);
+    return { row, cycle, span: row.isGroup ? -1 : this.nearest(row.tracks[0], cycle) };
+  }
+
+  nearest(track, cycle) {
+    const miss = (NEAR / this.width) * this.view.width;
+    for (const t of [cycle, cycle - miss, cycle + miss]) {
+      const span = this.spans.at(track, t);
+      if (span >= 0) return span;
+    }
+    return -1;
+  }
+
+  hover(event) {
+    const { left, top } = this.plot.getBoundingClientRect();
+    const found = this.under(event.clientX - left, event.clientY - top);
+    this.cursor = found && found.cycle;
+    if (found) tilesim.tipAt(event.clientX, event.clientY, this.tipOf(found));
+    else tilesim.hideTip();
+    this.drawOver();
+    this.head.paint(this.view, this.painter.palette, this.width, this.ratio, this.cursor);
+  }
+
+  // About the span; about the mixture where a pixel holds several, or the row sums tracks, or is idle there.
+  tipOf({ row, cycle, span }) {
+    const per = this.view.width / this.width;
+    const several = !row.isGroup && per > 1 && this.spans.within(row.tracks[0], cycle - per, cycle + per) > 2;
+    if (span < 0 || several) return mixTip(row, ...(per > 1 ? [cycle - per / 2, cycle + per / 2] : [Math.floor(cycle), Math.floor(cycle) + 1]));
+    return spanTip(this.spans, span);
+  }
+
+  click(event) {
+    const { left, top } = this.plot.getBoundingClientRect();
+    const found = this.under(event.clientX - left, event.clientY - top);
+    if (!found) return;
+    if (found.row.isGroup) this.fold(found.row.group);
+    else if (found.span >= 0 && found.span === this.selected) this.follow();
+    else this.select(found.span);
+  }
+
+  drag(event) {
+    const begun = { x: event.clientX, y: event.clientY, from: this.view.from, to: this.view.to, scroll: this.scroller.scrollTop };
+    this.plot.setPointerCapture(event.pointerId);
+    let moved = false;
+    const move = ({ clientX, clientY }) => {
+      moved ||= Math.hypot(clientX - begun.x, clientY - begun.y) > NEAR;
+      if (!moved) return;
+      const cycles = ((clientX - begun.x) / this.width) * (begun.to - begun.from);
+      this.show(begun.from - cycles, begun.to - cycles);
+      this.scroller.scrollTop = begun.scroll - (clientY - begun.y);
+    };
+    const drop = (last) => {
+      this.plot.removeEventListener("pointermove", move);
+      this.plot.removeEventListener("pointerup", drop);
+      this.plot.removeEventListener("pointercancel", drop);
+      this.plot.classList.remove("dragged");
+      if (!moved && last.type === "pointerup") this.click(last);
+    };
+    this.plot.classList.add("dragged");
+    this.plot.addEventListener("pointermove", move);
+    this.plot.addEventListener("pointerup", drop);
+    this.plot.addEventListener("pointercancel", drop);
+  }
+
+  wheel(event, target) {
+    if (event.deltaX && Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX / this.width) * this.view.width);
+    else if (event.shiftKey) this.pan((event.deltaY / this.width) * this.view.width);
+    else if (event.deltaY > 0 && this.view.widest) return; // the page may scroll
+    else this.zoom(1.0016 ** event.deltaY, this.cycleAt(event.clientX - target.getBoundingClientRect().left));
+    event.preventDefault();
+  }
+
+  key(event) {
+    const step = this.view.width / 8;
+    const acts = {
+      ArrowLeft: () => this.pan(-step),
+      ArrowRight: () => this.pan(step),
+      ArrowUp: () => (this.scroller.scrollTop -= 3 * ROW),
+      ArrowDown: () => (this.scroller.scrollTop += 3 * ROW),
+      "+": () => this.zoom(0.5),
+      "=": () => this.zoom(0.5),
+      "-": () => this.zoom(2),
+      Home: () => this.home(),
+      n: () => this.beside(true),
+      p: () => this.beside(false),
+      Enter: () => this.follow() || this.nextHit(),
+      Escape: () => this.letGo(),
+    };
+    const act = acts[event.key];
+    if (!act || event.ctrlKey || event.metaKey || event.altKey || (event.target.closest("button") && event.key === "Enter")) return;
+    event.preventDefault();
+    act();
+  }
+
+  letGo() {
+    this.query.value = "";
+    this.find("");
+    this.select(-1);
+    tilesim.hideTip();
+  }
+
+  listen() {
+    for (const place of [this.plot, this.top]) place.addEventListener("wheel", (event) => this.wheel(event, place), { passive: false });
+    this.plot.addEventListener("pointermove", (event) => this.hover(event));
+    this.plot.addEventListener("pointerleave", () => this.hover({ clientX: -1, clientY: -1 }));
+    this.plot.addEventListener("pointerdown", (event) => event.button === 0 && this.drag(event));
+    this.plot.addEventListener("dblclick", () => this.selected >= 0 && this.close(this.selected));
+    this.scroller.addEventListener("scroll", () => this.redraw());
+    this.scroller.addEventListener("keydown", (event) => this.key(event));
+    this.listenTop();
+    this.listenSearch();
+    new ResizeObserver(() => this.resize()).observe(this.root);
+    tilesim.onTheme(() => {
+      this.painter.recolour();
+      this.redraw();
+    });
+    tilesim.on("window", ({ from, to }) => this.shown(() => this.show(from, to)));
+    tilesim.on("track", ({ name }) => {
+      const track = this.spans.tracks.indexOf(name);
+      if (track >= 0) this.shown(() => this.flash(this.scrollTo(track)));
+    });
+  }
+
+  listenTop() {
+    const lane = (event) => {
+      const { left, top } = this.top.getBoundingClientRect();
+      return this.head.at(this.view, event.clientX - left, event.clientY - top, this.width);
+    };
+    this.top.addEventListener("pointermove", (event) => {
+      const found = lane(event);
+      if (!found) return tilesim.hideTip();
+      const words = `${window_(found.start, found.start + found.cycles)} (${tilesim.number(found.cycles)})`;
+      tilesim.tipAt(event.clientX, event.clientY, [tilesim.element("div", {}, found.words), tilesim.element("div", {}, words)]);
+    });
+    this.top.addEventListener("pointerleave", tilesim.hideTip);
+    this.top.addEventListener("click", (event) => {
+      const found = lane(event);
+      if (found) this.show(found.start - found.cycles * 0.03, found.start + found.cycles * 1.03);
+    });
+  }
+
+  listenSearch() {
+    this.query.addEventListener("input", () => this.find(this.query.value));
+    this.query.addEventListener("keydown", ({ key }) => {
+      if (key === "Enter") this.nextHit();
+      if (key === "Escape") this.letGo();
+    });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.target.matches("input, textarea, select")) return;
+      event.preventDefault();
+      this.query.focus();
+    });
+  }
+
+  // A double click fills the picture with a span.
+  close(span) {
+    const cycles = this.spans.cycles[span];
+    this.show(this.spans.starts[span] - cycles * 0.1, this.spans.endOf(span) + cycles * 0.1);
+  }
+
+  shown(act) {
+    act();
+    document.getElementById("timeline").scrollIntoView();
+  }
+}
+
+tilesim.section("timeline", async (root, data, columns) => {
+  if (data.missing) return void root.append(tilesim.element("p", {}, data.missing));
+  const say = tilesim.sayIn(root);
+  const spans = new Spans(data, columns);
+  const rows = new Rows(spans, data.groups);
+  for (const [k, head] of rows.heads.entries()) {
+    if (spans.count > 100000) await say(`adding up groups: ${k + 1} of ${rows.heads.length}`);
+    head.series.length;
+  }
+  root.replaceChildren();
+  tilesim.timeline = new Timeline(root, data, spans, rows);
+});

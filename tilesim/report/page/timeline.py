@@ -1,0 +1,101 @@
+"""The timeline's section: the trace's spans packed for the browser, and what to call everything on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.report.costs import cause_words, kind_words
+from tilesim.report.document import SavedRun, SavedTrace
+from tilesim.report.kinds import KINDS, kind_of
+from tilesim.report.names import short_name
+from tilesim.report.page.build import Section
+from tilesim.report.tracks import groups
+
+SCRIPTS = ("timeline_spans.js", "timeline_rows.js", "timeline_paint.js", "timeline_words.js", "timeline.js")
+NO_TRACE = "This run was not traced: `tilesim run ... --trace --out DIR` records what every unit does when."
+
+
+def timeline(run: SavedRun) -> Section:
+    """The section of what every unit and every link of a bus did in which cycle."""
+    if run.trace is None:
+        return Section("timeline", "Timeline", {"missing": NO_TRACE}, scripts=SCRIPTS)
+    return Section("timeline", "Timeline", _data(run.statistics, run.trace), pack(run.trace), SCRIPTS)
+
+
+def stacked(kinds: Sequence[str]) -> list[str]:
+    """Kinds of spans in the order in which a picture stacks them, busy first."""
+    known = list(KINDS)
+    return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
+
+
+def pack(trace: SavedTrace) -> dict[str, NDArray[Any]]:
+    """The spans by track, then kind as :func:`stacked`, then start: a *series* is those of one track and kind.
+
+    ``first`` are the places of the first span of each series, and the number of spans; ``gap`` the cycles from the end
+    of the span before in its series to a span's start (of a series' first span: from the earliest of all starts);
+    ``released_by`` are places in this order. From ``gap`` and ``cycles`` follow the starts, and from the sums of
+    ``cycles`` the share of a kind in any window.
+    """
+    ranks = np.argsort(np.argsort([stacked(trace.kinds).index(kind) for kind in trace.kinds]))
+    series = trace.track.astype(np.int64) * len(trace.kinds) + ranks[trace.kind] if trace.kind.size else trace.track
+    order = np.lexsort((trace.start_cycle, series))
+    place = np.zeros(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    sorted_, start, cycles = series[order], trace.start_cycle[order], trace.cycles[order]
+    released = trace.released_by[order]
+    return {
+        "first": np.searchsorted(sorted_, np.arange(len(trace.tracks) * len(trace.kinds) + 1)),
+        "gap": start - _ends_before(sorted_, start, cycles),
+        "cycles": cycles,
+        "what": trace.what[order],
+        "bytes": trace.bytes[order],
+        "released_by": np.where(released < 0, -1, place[released] if order.size else released),
+        "layer_of": trace.layer_of,
+    }
+
+
+def _ends_before(series: NDArray[Any], start: NDArray[Any], cycles: NDArray[Any]) -> NDArray[Any]:
+    """For each span the end of the one before in its series; for the first the earliest start of all."""
+    if not start.size:
+        return start
+    before = np.empty_like(start)
+    before[1:] = (start + cycles)[:-1]
+    before[np.concatenate([[True], series[1:] != series[:-1]])] = start.min()
+    return before
+
+
+def _data(run: Mapping[str, Any], trace: SavedTrace) -> dict[str, Any]:
+    return {
+        "cycles": run["cycles"],
+        "clock_hz": run["clock_hz"],
+        "origin": int(trace.start_cycle.min()) - trace.start if trace.start_cycle.size else 0,
+        "tracks": trace.tracks,
+        "groups": [asdict(group) for group in groups(trace.tracks)],
+        "kinds": [{"kind": kind, **kind_of(kind)._asdict()} for kind in stacked(trace.kinds)],
+        "idle": kind_of("idle")._asdict(),
+        "whats": trace.whats,
+        "layers": [{"name": name, "short": short_name(name)} for name in trace.layers],
+        "lanes": list(_requests(run) if run["inferences"] > 1 else _layers(run["layers"])),
+    }
+
+
+def _layers(layers: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What stands in the lanes above the units: each layer from its start to its end."""
+    for k, layer in enumerate(layers):
+        if layer["start_cycle"] is not None and layer["cycles"]:
+            kind, cause = kind_words(layer["kind"]), cause_words(layer["bound_by"])
+            name = short_name(layer["name"])
+            words = f"layer {k}, {kind}, bound by {cause}: {layer['name']}"
+            yield {"name": f"{k} {name}", "words": words, "start": layer["start_cycle"], "cycles": layer["cycles"]}
+
+
+def _requests(run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Of several inferences, whose layers' cycles are sums: each inference."""
+    for k, request in enumerate(run["requests"]):
+        start, end, name = request["start_cycle"], request["end_cycle"], f"{k} {request['network']}"
+        yield {"name": name, "words": f"inference {name}", "start": start, "cycles": end - start}

@@ -1,0 +1,180 @@
+// The spans, and how many cycles of a window a kind of them takes: exactly, from sums of cycles, at any zoom.
+
+// A series: disjoint segments [starts[i], starts[i] + cycles[i]) for a <= i < b, each of which counts weights[i] (1 if
+// there are none) in every cycle; sums[i] is what all segments before the i-th come to.
+
+// What a series comes to before cycle t, where i is its last segment that starts at t or before (a - 1: none).
+function before(series, i, t) {
+  if (i < series.a) return series.sums[series.a];
+  const inside = Math.min(t - series.starts[i], series.cycles[i]);
+  return series.sums[i] + (series.weights ? series.weights[i] * inside : inside);
+}
+
+// The last segment that starts at t or before, looked for from segment i on, in steps that double.
+function seek(series, i, t) {
+  const { starts, b } = series;
+  let step = 1;
+  while (i + step < b && starts[i + step] <= t) {
+    i += step;
+    step *= 2;
+  }
+  for (; step >= 1; step >>= 1) if (i + step < b && starts[i + step] <= t) i += step;
+  return i;
+}
+
+function total(series, from, to) {
+  const i = seek(series, series.a - 1, from);
+  return before(series, seek(series, i, to), to) - before(series, i, from);
+}
+
+// The share of each pixel that a series takes, times scale: pixel x is [from + x * per, from + (x + 1) * per).
+function shares(series, from, per, out, width, scale) {
+  let i = seek(series, series.a - 1, from);
+  let past = before(series, i, from);
+  const factor = scale / per;
+  for (let x = 0; x < width; x++) {
+    const t = from + (x + 1) * per;
+    i = seek(series, i, t);
+    const now = before(series, i, t);
+    out[x] = (now - past) * factor;
+    past = now;
+  }
+}
+
+class Spans {
+  constructor(data, columns) {
+    Object.assign(this, columns, { tracks: data.tracks, kinds: data.kinds, whats: data.whats, layers: data.layers });
+    this.count = columns.gap.length;
+    this.starts = new Float64Array(this.count);
+    this.sums = new Float64Array(this.count + 1);
+    this.extend(data.origin);
+    this.earliest = this.count ? Math.min(data.origin, 0) : 0;
+    this.latest = this.count ? this.last() : 0;
+  }
+
+  // Starts and sums out of gaps and cycles.
+  extend(origin) {
+    const { first, gap, cycles, starts, sums } = this;
+    for (let series = 0; series + 1 < first.length; series++) {
+      let end = origin;
+      for (let i = first[series]; i < first[series + 1]; i++) {
+        starts[i] = end + gap[i];
+        end = starts[i] + cycles[i];
+        sums[i + 1] = sums[i] + cycles[i];
+      }
+    }
+  }
+
+  last() {
+    let end = -Infinity;
+    for (let series = 0; series + 1 < this.first.length; series++) {
+      const i = this.first[series + 1] - 1;
+      if (i >= this.first[series]) end = Math.max(end, this.starts[i] + this.cycles[i]);
+    }
+    return end;
+  }
+
+  series(track, kind) {
+    const place = track * this.kinds.length + kind;
+    return { starts: this.starts, cycles: this.cycles, sums: this.sums, weights: null, a: this.first[place], b: this.first[place + 1] };
+  }
+
+  // The number of the series that a span is in: the last that begins at it or before.
+  placeOf(span) {
+    let [low, high] = [0, this.first.length - 1];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.first[middle] <= span) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  trackOf(span) {
+    return Math.floor(this.placeOf(span) / this.kinds.length);
+  }
+
+  kindOf(span) {
+    return this.placeOf(span) % this.kinds.length;
+  }
+
+  endOf(span) {
+    return this.starts[span] + this.cycles[span];
+  }
+
+  layerOf(span) {
+    const layer = this.layer_of[this.what[span]];
+    return layer >= 0 ? this.layers[layer] : null;
+  }
+
+  // The span of a track in cycle t, -1 if it is idle.
+  at(track, t) {
+    for (let kind = 0; kind < this.kinds.length; kind++) {
+      const series = this.series(track, kind);
+      const i = seek(series, series.a - 1, t);
+      if (i >= series.a && t < this.endOf(i)) return i;
+    }
+    return -1;
+  }
+
+  // The first span of a track that starts after a given one (forward), or the last that starts before it; -1: none.
+  beside(span, forward) {
+    const [track, t] = [this.trackOf(span), this.starts[span]];
+    let found = -1;
+    for (let kind = 0; kind < this.kinds.length; kind++) {
+      const series = this.series(track, kind);
+      const i = seek(series, series.a - 1, forward ? t : t - 0.5) + (forward ? 1 : 0);
+      if (i < series.a || i >= series.b) continue;
+      if (found < 0 || (this.starts[i] < this.starts[found]) === forward) found = i;
+    }
+    return found;
+  }
+
+  // The number of spans of a track that start in a window.
+  within(track, from, to) {
+    let count = 0;
+    for (let kind = 0; kind < this.kinds.length; kind++) {
+      const series = this.series(track, kind);
+      const i = seek(series, series.a - 1, from);
+      count += seek(series, i, to) - i;
+    }
+    return count;
+  }
+
+  // One series that counts, in every cycle, the spans of all [a, b) in ranges; only those that hits[what] wants, if given.
+  merged(ranges, hits) {
+    const wanted = (i) => !hits || hits[this.what[i]];
+    let count = 0;
+    for (const [a, b] of ranges) for (let i = a; i < b; i++) if (wanted(i)) count++;
+    const [begins, ends] = [new Float64Array(count), new Float64Array(count)];
+    let next = 0;
+    for (const [a, b] of ranges)
+      for (let i = a; i < b; i++)
+        if (wanted(i)) {
+          begins[next] = this.starts[i];
+          ends[next++] = this.endOf(i);
+        }
+    return swept(begins.sort(), ends.sort());
+  }
+}
+
+// The series that counts how many of some intervals hold a cycle, given their sorted begins and ends.
+function swept(begins, ends) {
+  const most = begins.length * 2;
+  const [starts, cycles, sums, weights] = [new Float64Array(most), new Float64Array(most), new Float64Array(most + 1), new Int32Array(most)];
+  let [count, open, t, i, j] = [0, 0, 0, 0, 0];
+  while (j < ends.length) {
+    const to = i < begins.length && begins[i] < ends[j] ? begins[i] : ends[j];
+    if (open > 0 && to > t) {
+      starts[count] = t;
+      cycles[count] = to - t;
+      weights[count] = open;
+      sums[count + 1] = sums[count] + open * (to - t);
+      count++;
+    }
+    t = to;
+    for (; i < begins.length && begins[i] === t; i++) open++;
+    for (; j < ends.length && ends[j] === t; j++) open--;
+  }
+  return { starts: starts.slice(0, count), cycles: cycles.slice(0, count), sums: sums.slice(0, count + 1), weights: weights.slice(0, count), a: 0, b: count };
+}

@@ -1,0 +1,66 @@
+"""Tracks in groups, as people look for them: by bus and by tile."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+GROUPS = {
+    "host": "Host and controller",
+    "controller": "Host and controller",
+    "infeed": "Host and controller",
+    "outfeed": "Host and controller",
+    "classifier": "Classifier tile",
+    "ring": "Ring bus",
+    "mesh": "Mesh",
+    "instruction_bus": "Instruction bus",
+}
+"""The title of the group that a track's second word belongs to; any other word titles its own."""
+ORDER = tuple(dict.fromkeys(GROUPS.values()))
+"""The groups that come before all others."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tracks under one title: their places in the list of all, and what tells each from the others."""
+
+    title: str
+    tracks: tuple[int, ...]
+    names: tuple[str, ...]
+
+
+def groups(tracks: Sequence[str]) -> list[Group]:
+    """All tracks in groups, buses before tiles, numbers in the order of counting."""
+    members: dict[str, list[int]] = {}
+    for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
+        members.setdefault(_title(tracks[place]), []).append(place)
+    found = [
+        Group(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()
+    ]
+    return sorted(found, key=lambda group: (_rank(group.title), _natural(group.title)))
+
+
+def words(name: str) -> str:
+    """A part of a track's path in words: ``mesh_in_east`` is ``mesh in east``, ``link4`` is ``link 4``."""
+    return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ")
+
+
+def _title(track: str) -> str:
+    part = track.split(".")[1:2] or [track]
+    return GROUPS.get(part[0]) or words(part[0]).capitalize()
+
+
+def _name(track: str) -> str:
+    parts = track.split(".")
+    inner = parts[2:] if len(parts) > 2 and parts[1] != "host" else parts[1:] or parts
+    return " ".join(map(words, inner))
+
+
+def _rank(title: str) -> int:
+    return ORDER.index(title) if title in ORDER else len(ORDER)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """A key that puts link10 behind link9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", text)]
