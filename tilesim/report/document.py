@@ -3,48 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from tilesim.errors import InputError
-from tilesim.files import read_npz
 from tilesim.run import SCHEMA
+from tilesim.sim.trace import Trace
 
-NAMES = ("tracks", "kinds", "whats", "layers")
-SPANS = ("track", "start_cycle", "cycles", "kind", "what", "bytes", "released_by")
 TRACE_FILE = "trace.npz"
 RUN_FILE = "run.json"
-
-
-@dataclass(frozen=True)
-class SavedTrace:
-    """The columns of a trace: spans sorted by track, then start.
-
-    ``track``, ``kind`` and ``what`` index ``tracks``, ``kinds`` and ``whats``; ``released_by`` is the span that let a
-    stall end, ``layer_of`` the layer of each of ``whats``, -1 where there is none. ``start`` is the cycle at which the
-    run begins; before it lies the loading of parameters.
-    """
-
-    tracks: tuple[str, ...]
-    kinds: tuple[str, ...]
-    whats: tuple[str, ...]
-    layers: tuple[str, ...]
-    track: NDArray[np.int32]
-    start_cycle: NDArray[np.int64]
-    cycles: NDArray[np.int64]
-    kind: NDArray[np.int32]
-    what: NDArray[np.int32]
-    bytes: NDArray[np.int64]
-    released_by: NDArray[np.int32]
-    layer_of: NDArray[np.int32]
-    start: int
 
 
 @dataclass(frozen=True)
@@ -53,7 +24,7 @@ class SavedRun:
 
     folder: Path
     statistics: dict[str, Any]
-    trace: SavedTrace | None
+    trace: Trace | None
 
 
 Count = Annotated[int, Field(ge=0)]
@@ -121,7 +92,7 @@ def load_run(folder: Path) -> SavedRun:
         raise InputError(f"{folder}: {reason}; give one that `tilesim run MODEL --out DIR` has written")
     statistics = _statistics(folder / RUN_FILE)
     path = folder / TRACE_FILE
-    return SavedRun(folder, statistics, _trace(path) if path.exists() else None)
+    return SavedRun(folder, statistics, _trace(path, statistics) if path.exists() else None)
 
 
 def _statistics(path: Path) -> dict[str, Any]:
@@ -153,45 +124,8 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _trace(path: Path) -> SavedTrace:
-    """The trace's columns; those that a trace may do without are empty, or hold -1."""
-    arrays = read_npz(path, (*NAMES, *SPANS, "layer_of", "start"))
-    if missing := [name for name in (*NAMES[:3], *SPANS[:6]) if name not in arrays]:
-        raise InputError(f"{path}: must have the columns of a trace, but has no {', '.join(missing)}")
-    columns: dict[str, Any] = {
-        "layers": np.zeros(0, str),
-        "released_by": np.full(arrays["track"].shape, -1, np.int32),
-        "layer_of": np.full(arrays["whats"].shape, -1, np.int32),
-        "start": np.int64(0),
-        **arrays,
-    }
-    if faults := list(_faults(columns)):
-        raise InputError(f"{path}: {fault}" for fault in faults)
-    columns |= {name: tuple(columns[name].tolist()) for name in NAMES}
-    return SavedTrace(**{**columns, "start": int(columns["start"])})
-
-
-def _faults(columns: Mapping[str, NDArray[Any]]) -> Iterator[str]:
-    shape = columns["track"].shape
-    for name in NAMES:
-        if columns[name].ndim != 1 or columns[name].dtype.kind != "U":
-            yield f"{name} must be a row of names"
-    for name in (*SPANS, "layer_of", "start"):
-        if columns[name].dtype.kind not in "iu":
-            yield f"{name} must hold whole numbers, not {columns[name].dtype}"
-        elif name in SPANS and (columns[name].ndim != 1 or columns[name].shape != shape):
-            yield f"{name} must have one number a span ({shape}), not {columns[name].shape}"
-        elif fault := _out_of_range(name, columns):
-            yield fault
-
-
-def _out_of_range(name: str, columns: Mapping[str, NDArray[Any]]) -> str | None:
-    limits = {"track": "tracks", "kind": "kinds", "what": "whats", "released_by": "track", "layer_of": "layers"}
-    column, least = columns[name], -1 if name in {"released_by", "layer_of"} else 0
-    if not column.size or name == "start":
-        return None
-    if column.min() < least:
-        return f"{name} must not be below {least}, and is {column.min()}"
-    if name in limits and column.max() >= columns[limits[name]].size:
-        return f"{name} must be below {columns[limits[name]].size}, and is {column.max()}"
-    return None
+def _trace(path: Path, statistics: dict[str, Any]) -> Trace:
+    trace = Trace.load(path)
+    if trace.sha256 != statistics.get("trace_sha256"):
+        raise InputError(f"{path}: must be the trace of the run that {RUN_FILE} beside it is of, and is of another one")
+    return trace

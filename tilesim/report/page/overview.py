@@ -29,7 +29,11 @@ def figures(run: SavedRun) -> list[Figure]:
         Figure("cycles", f"{run_['cycles']:,}", "from the first activation in to the last output out"),
         Figure("latency", f"{run_['latency_us']:,.1f} us", f"one inference at {run_['clock_hz'] / 1e6:,g} MHz"),
         Figure("loading", f"{run_['load_cycles']:,}", "cycles that bring the parameters to the tiles, once, before"),
-        Figure("MACs in use", f"{run_['mac_utilisation']:.1%}", f"{run_['macs']:,} useful MACs of all that fit in"),
+        Figure(
+            "MACs in use",
+            f"{run_['mac_utilisation']:.1%}",
+            f"{run_['macs']:,} useful ones; with all arrays full, 100 %",
+        ),
     ]
     if largest := costs(run_)[:1]:
         share = largest[0].cycles / max(1, run_["cycles"])

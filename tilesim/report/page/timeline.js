@@ -36,7 +36,8 @@ class Timeline {
     this.scroller = element("div", { class: "scroller", tabindex: "0", role: "application", "aria-label": `timeline of ${this.spans.tracks.length} units and links; ${KEYS}`, "aria-describedby": "timeline-details" }, this.labels, this.plot);
     this.line = element("output", { id: "timeline-details", "aria-live": "polite" }, "Point at a span to read about it, click it to keep it here.");
     this.copy = button("Copy", () => this.copied());
-    this.root.append(tools, this.legend(), element("div", { class: "lanes" }, titles, this.top), this.scroller, element("div", { class: "details" }, this.line, this.copy), this.definitions());
+    const note = this.data.note && element("p", { class: "note" }, this.data.note);
+    this.root.append(...[note].filter(Boolean), tools, this.legend(), element("div", { class: "lanes" }, titles, this.top), this.scroller, element("div", { class: "details" }, this.line, this.copy), this.definitions());
   }
 
   everyKind() {
@@ -158,7 +159,7 @@ class Timeline {
     const left = this.x(this.spans.starts[span]);
     const width = Math.max(2, this.x(this.spans.endOf(span)) - left);
     context.lineWidth = 2;
-    context.strokeRect(left - 1, this.y(span) - 1, width + 2, BAR + 2);
+    context.strokeRect(left, this.y(span) - 1, width, BAR + 2);
   }
 
   // From the end of a stall to the end of the span that released it.

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.report.costs import cause_words, kind_words
-from tilesim.report.document import SavedRun, SavedTrace
+from tilesim.report.document import SavedRun
 from tilesim.report.kinds import KINDS, kind_of
 from tilesim.report.names import short_name
 from tilesim.report.page.build import Section
 from tilesim.report.tracks import groups
+from tilesim.sim.trace import Trace
 
 SCRIPTS = ("timeline_spans.js", "timeline_rows.js", "timeline_paint.js", "timeline_words.js", "timeline.js")
 NO_TRACE = "This run was not traced: `tilesim run ... --trace --out DIR` records what every unit does when."
@@ -33,7 +34,7 @@ def stacked(kinds: Sequence[str]) -> list[str]:
     return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
 
 
-def pack(trace: SavedTrace) -> dict[str, NDArray[Any]]:
+def pack(trace: Trace) -> dict[str, NDArray[Any]]:
     """The spans by track, then kind as :func:`stacked`, then start: a *series* is those of one track and kind.
 
     ``first`` are the places of the first span of each series, and the number of spans; ``gap`` the cycles from the end
@@ -69,8 +70,9 @@ def _ends_before(series: NDArray[Any], start: NDArray[Any], cycles: NDArray[Any]
     return before
 
 
-def _data(run: Mapping[str, Any], trace: SavedTrace) -> dict[str, Any]:
+def _data(run: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
     return {
+        "note": _note(run, trace),
         "cycles": run["cycles"],
         "clock_hz": run["clock_hz"],
         "origin": int(trace.start_cycle.min()) - trace.start if trace.start_cycle.size else 0,
@@ -82,6 +84,27 @@ def _data(run: Mapping[str, Any], trace: SavedTrace) -> dict[str, Any]:
         "layers": [{"name": name, "short": short_name(name)} for name in trace.layers],
         "lanes": list(_requests(run) if run["inferences"] > 1 else _layers(run["layers"])),
     }
+
+
+def _note(run: Mapping[str, Any], trace: Trace) -> str | None:
+    """What to know of a trace that does not hold all that the run's accounts do."""
+    begins, ends = trace.start_cycle - trace.start, trace.start_cycle - trace.start + trace.cycles
+    inside = np.minimum(ends, run["cycles"]) - np.maximum(begins, 0)
+    sums = np.bincount(trace.track, np.maximum(inside, 0), len(trace.tracks))
+    traced = dict(zip(trace.tracks, sums.tolist(), strict=True))
+    accounts = {each["track"]: each["busy_cycles"] + sum(each["stall_cycles"].values()) for each in _accounts(run)}
+    if all(traced.get(track, 0) == cycles for track, cycles in accounts.items()):
+        return None
+    if not begins.size:
+        return "The trace is empty: nothing happened in its window, or on its tracks."
+    return (
+        f"Only a part was traced: {len(trace.tracks)} of {len(accounts)} tracks, cycles {begins.min():,} to "
+        f"{ends.max():,}. What looks idle beyond was not recorded."
+    )
+
+
+def _accounts(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*run["units"], *run["links"]]
 
 
 def _layers(layers: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

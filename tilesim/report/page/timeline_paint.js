@@ -5,7 +5,7 @@ const BAR = 12; // of them coloured
 const LANE = 15;
 const RULER = 24;
 const LEAST_TEXT = 30; // CSS pixels that a span must have for its instruction's name
-const MOST_TEXTS = 3000; // spans of a row that are looked at for names
+const MOST_TEXTS = 1000; // spans of a row that are looked at for names
 
 // "#rrggbb" or "rgb(...)" as three numbers.
 function channels(colour) {

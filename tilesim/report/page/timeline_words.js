@@ -63,7 +63,7 @@ function mixTip(row, from, to) {
 
 function details(spans, span) {
   const words = ofSpan(spans, span);
-  const parts = [words.track, words.kind, words.instruction, words.layer && `layer ${words.layer.name}`, words.cycles, words.bytes && tilesim.bytes(words.bytes)];
+  const parts = [words.track, words.kind, words.instruction, words.layer && `layer ${words.layer.short}`, words.cycles, words.bytes && tilesim.bytes(words.bytes)];
   if (words.isStall) parts.push(words.releasing >= 0 ? `released by ${releaser(spans, words.releasing)}` : "what released it was not recorded");
   return parts.filter(Boolean).join(" \u00b7 ");
 }

@@ -1,0 +1,104 @@
+"""Whatever is wrong with the folder of a run is said in a sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.report.saved import made_up, random_trace
+from tilesim.errors import InputError
+from tilesim.report.document import load_run
+
+TRACKS = ("chip.infeed", "chip.tile0.tensor")
+ACCOUNT = {"track": "chip.infeed", "busy_cycles": 1, "stall_cycles": {"flag": 2}, "idle_cycles": 3}
+Saved: TypeAlias = Callable[..., Path]
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Saved:
+    """Write a run into a folder, some of its statistics changed or, if None, left out."""
+
+    def write(**changes: Any) -> Path:
+        run = made_up(random_trace(1, TRACKS, 5), units=[ACCOUNT])
+        assert run.trace
+        run.trace.save(tmp_path / "trace.npz")
+        document = {key: value for key, value in {**run.statistics, **changes}.items() if value is not None}
+        (tmp_path / "run.json").write_text(json.dumps(document), encoding="utf-8")
+        return tmp_path
+
+    return write
+
+
+def faults(folder: Path) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load_run(folder)
+    return [fault.replace(f"{folder}", "RUN") for fault in caught.value.faults]
+
+
+def test_a_run_comes_back(saved: Saved) -> None:
+    run = load_run(saved())
+    assert run.statistics["units"] == [ACCOUNT]
+    assert run.trace is not None
+    assert run.trace.sha256 == run.statistics["trace_sha256"]
+
+
+def test_a_run_need_not_have_a_trace(saved: Saved) -> None:
+    folder = saved()
+    (folder / "trace.npz").unlink()
+    assert load_run(folder).trace is None
+
+
+def test_a_folder_must_hold_a_run(tmp_path: Path) -> None:
+    hint = "give one that `tilesim run MODEL --out DIR` has written"
+    assert faults(tmp_path) == [f"RUN: has no run.json; {hint}"]
+    (tmp_path / "file").touch()
+    assert faults(tmp_path / "file") == [f"RUN: is no folder; {hint}"]
+    assert faults(tmp_path / "nothing") == [f"RUN: is no folder; {hint}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{", "must be JSON: Expecting property name"),
+        ("[" * 100_000, "must be JSON: "),
+        ("[1]", "must be an object with the statistics of a run, not [1]"),
+        ("{}", "schema must be 'tilesim.run/1', not null"),
+        ('{"schema": "tilesim.run/9"}', "schema must be 'tilesim.run/1', not \"tilesim.run/9\""),
+    ],
+)
+def test_statistics_must_be_statistics(tmp_path: Path, text: str, fault: str) -> None:
+    (tmp_path / "run.json").write_text(text, encoding="utf-8")
+    (found,) = faults(tmp_path)
+    assert found.startswith(f"RUN/run.json: {fault}")
+
+
+def test_statistics_must_be_text(tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(b"\xff\xfe")
+    (found,) = faults(tmp_path)
+    assert found.startswith("RUN/run.json: must be JSON: 'utf-8' codec can't decode")
+
+
+def test_all_faults_of_statistics_are_said_at_once(saved: Saved) -> None:
+    units = [ACCOUNT, {**ACCOUNT, "busy_cycles": -1, "stall_cycles": {"flag": "x"}}]
+    assert faults(saved(cycles="many", load_cycles=None, units=units)) == [
+        'RUN/run.json: cycles must be a valid integer, not "many"',
+        "RUN/run.json: load_cycles is missing",
+        "RUN/run.json: units[1].busy_cycles must be greater than or equal to 0, not -1",
+        'RUN/run.json: units[1].stall_cycles.flag must be a valid integer, not "x"',
+    ]
+
+
+def test_a_trace_must_be_one(saved: Saved) -> None:
+    folder = saved()
+    (folder / "trace.npz").write_bytes(b"no archive")
+    assert faults(folder) == ["RUN/trace.npz: must be an .npz file: File is not a zip file"]
+
+
+def test_a_trace_must_be_that_of_the_run(saved: Saved) -> None:
+    assert faults(saved(trace_sha256="0" * 64)) == [
+        "RUN/trace.npz: must be the trace of the run that run.json beside it is of, and is of another one",
+    ]
