@@ -11,7 +11,8 @@ import numpy as np
 from tilesim.report.analysis.roles import role, tracks_where
 from tilesim.report.analysis.spans import RunSpans, Spans, Words, edges_of, run_spans
 from tilesim.report.costs import Statistics
-from tilesim.report.document import SavedTrace
+from tilesim.report.tracks import words
+from tilesim.sim.trace import Trace
 
 BINS = 200
 SHOWN_MASTERS = 6
@@ -60,7 +61,7 @@ class Occupancy:
         return bool((self.carried.sum(axis=1) == self.expected).all())
 
 
-def occupancy(statistics: Statistics, trace: SavedTrace, bins: int = BINS) -> Occupancy:
+def occupancy(statistics: Statistics, trace: Trace, bins: int = BINS) -> Occupancy:
     """What the links of ``statistics`` carried when, in at most ``bins`` bins."""
     accounts = {each["track"]: each for each in (*statistics["links"], *statistics["units"])}
     links = tracks_where(accounts, lambda role: role.bus)
@@ -152,5 +153,5 @@ def _together(words: str, units: list[Account]) -> Account:
 
 def master_words(master: str) -> str:
     """A master by the node where it is: ``tile3``."""
-    words = master.split(".")
-    return words[1] if len(words) > 1 else master
+    parts = master.split(".")
+    return words(parts[1]) if len(parts) > 1 else master

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from tilesim.report.tracks import words
+
 
 @dataclass(frozen=True)
 class Role:
@@ -45,8 +47,8 @@ ROLES: tuple[Role, ...] = (
 
 def role(track: str) -> Role:
     """The role of a track; one that no row fits is called what its path ends in."""
-    words = track.rpartition(".")[2]
-    return next((each for each in ROLES if fnmatchcase(f".{track}", f"*.{each.ending}")), Role(words, spaced(words)))
+    last = track.rpartition(".")[2]
+    return next((each for each in ROLES if fnmatchcase(f".{track}", f"*.{each.ending}")), Role(last, words(last)))
 
 
 def tracks_where(tracks: Iterable[str], holds: Callable[[Role], str]) -> dict[str, str]:
@@ -57,9 +59,4 @@ def tracks_where(tracks: Iterable[str], holds: Callable[[Role], str]) -> dict[st
 
 def track_words(track: str) -> str:
     """A track as words: what it is on the chip."""
-    return spaced(" ".join(track.split(".")[1:]) or track)
-
-
-def spaced(name: str) -> str:
-    """A name as words."""
-    return name.replace("_", " ")
+    return " ".join(words(part) for part in track.split(".")[1:]) or words(track)

@@ -17,10 +17,10 @@ from tilesim.report.analysis.roles import role
 from tilesim.report.costs import Statistics
 
 DEFINITION = (
-    "Intensity: a layer's MACs divided by the bytes that it read, wrote or moved there; on a bus each byte counts once, "
-    "where it enters. Achieved: its MACs divided by its cycles, times the clock. Roofs: what all MAC arrays of the chip "
-    "can do (flat), and what the port or bus, or all of them, can bring (slanted). A layer may be above a slanted roof "
-    "where its bytes came before its own cycles began, and layers that ran at the same time share a roof."
+    "Intensity: a layer's MACs divided by the bytes that it read, wrote or moved there; on a bus each byte counts "
+    "once, where it enters. Achieved: its MACs divided by its cycles, times the clock. Roofs: what all MAC arrays of "
+    "the chip can do (flat), and what the port or bus, or all of them, can bring (slanted). A layer may be above a "
+    "slanted roof where its bytes came before its own cycles began; layers that run at the same time share a roof."
 )
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tilesim.report.analysis.roles import role
 from tilesim.report.analysis.spans import Words, edges_of, run_spans
 from tilesim.report.costs import Statistics
-from tilesim.report.document import SavedTrace
 from tilesim.report.kinds import in_order
+from tilesim.sim.trace import Trace
 
 ALONE = ("MAC arrays",)
 """What each has a row of its own; all others of a role share one."""
@@ -36,7 +36,7 @@ class Shares:
         return result
 
 
-def shares(statistics: Statistics, trace: SavedTrace, bins: int) -> Shares:
+def shares(statistics: Statistics, trace: Trace, bins: int) -> Shares:
     """Of the units that were ever busy: first those of a row each, then the others in the order of run.json."""
     rows = _rows([each for each in (*statistics["units"], *statistics["links"]) if each["busy_cycles"]])
     rows = dict(sorted(rows.items(), key=lambda row: role(row[1][0]).words not in ALONE))

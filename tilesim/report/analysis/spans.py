@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.report.costs import Statistics
-from tilesim.report.document import SavedTrace
+from tilesim.sim.trace import Trace
 from tilesim.sim.unit import BUSY
 
 Words = NDArray[np.int64]
@@ -63,7 +63,7 @@ class RunSpans:
         return self.kinds.index(BUSY) if BUSY in self.kinds else -1
 
 
-def run_spans(statistics: Statistics, trace: SavedTrace, tracks: Iterable[str]) -> RunSpans:
+def run_spans(statistics: Statistics, trace: Trace, tracks: Iterable[str]) -> RunSpans:
     """The spans of some ``tracks``; those of one that was not recorded are none."""
     start, cycles = trace.start, statistics["cycles"]
     place = {track: k for k, track in enumerate(trace.tracks)}
@@ -76,7 +76,7 @@ def run_spans(statistics: Statistics, trace: SavedTrace, tracks: Iterable[str]) 
     return RunSpans(trace.kinds, trace.whats, of)
 
 
-def _clipped(trace: SavedTrace, part: slice, start: int, cycles: int) -> Spans:
+def _clipped(trace: Trace, part: slice, start: int, cycles: int) -> Spans:
     begin = trace.start_cycle[part].astype(np.int64) - start
     first, end = np.maximum(begin, 0), np.minimum(begin + trace.cycles[part], cycles)
     return Spans(first, end - first, trace.kind[part], trace.what[part]).where(end > first)

@@ -10,7 +10,6 @@ import numpy as np
 from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
 from tilesim.report.analysis.roles import track_words
 from tilesim.report.costs import Statistics
-from tilesim.report.document import SavedTrace
 from tilesim.report.figures.style import (
     TALLEST_INCHES,
     WIDTH_INCHES,
@@ -20,6 +19,7 @@ from tilesim.report.figures.style import (
     rgb,
     stacked,
 )  # fmt: skip
+from tilesim.sim.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ STEPS = (0.01, 0.1, 0.25, 0.5, 1.0)
 """Occupancies in the legend."""
 
 
-def draw(statistics: Statistics, trace: SavedTrace) -> Figure:
+def draw(statistics: Statistics, trace: Trace) -> Figure:
     """Left what links carry, in the colour of the master that sent it, right how long it waits at them."""
     from matplotlib.figure import Figure
 
@@ -108,6 +108,6 @@ def _key(found: Occupancy) -> list[Any]:
     return [*masters, *steps, Patch(color=colour("stall:credit"), label="waiting")]
 
 
-def _tint(hue: str, share: float) -> tuple[float, ...]:
-    strength = float(shade(np.array(share)))
-    return tuple((rgb([hue]) * strength + rgb([colour("idle")]) * (1 - strength))[0].tolist())
+def _tint(hue: str, share: float) -> Any:
+    picture = _faded(rgb([hue])[None], np.array([[share]]))
+    return tuple(picture[0, 0].tolist())

@@ -1,4 +1,4 @@
-"""The layers of a run, a row each: where the cycles of the MAC arrays went, how many MACs were in use, bytes, energy."""
+"""The layers of a run, a row each: where the MAC arrays' cycles went, the share of MACs in use, bytes, energy."""
 
 from __future__ import annotations
 
@@ -34,16 +34,12 @@ def draw(statistics: Statistics) -> Figure:
     panels[1].set_xlabel("MACs in use, %")
     _bytes(panels[2], rows)
     if energy:
-        panels[3].barh(range(len(rows)), [(row.energy_pj or 0) / MICROJOULE_PJ for row in rows], color=colour("accent"))
+        panels[3].barh(range(len(rows)), [(row.energy_pj or 0) / MICROJOULE_PJ for row in rows], color=colour("muted"))
         panels[3].set_xlabel("energy, µJ")
     for axes, where, columns in ((panels[0], "left", 4), (panels[2], "right", 2)):
-        figure.legend(
-            *axes.get_legend_handles_labels(),
-            loc=f"outside upper {where}",
-            ncols=columns,
-            handlelength=1,
-            columnspacing=1,
-        )
+        place: Any = f"outside upper {where}"
+        handles, _ = axes.get_legend_handles_labels()
+        figure.legend(handles=handles, loc=place, ncols=columns, handlelength=1, columnspacing=1)
     for axes in panels:
         axes.tick_params(axis="y", length=0)
     return figure

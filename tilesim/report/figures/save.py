@@ -40,7 +40,7 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     with all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
-        mpl.rcParams.update(SETTINGS)
+        mpl.rcParams.update(dict(SETTINGS))
         names = [name for stem, figure in _figures(run) for name in _save(figure, made, stem)]
     return [folder / name for name in names]
 

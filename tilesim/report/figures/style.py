@@ -18,7 +18,7 @@ Picture = NDArray[np.float64]
 WIDTH_INCHES = 7.16
 """Both columns of a paper of two."""
 TALLEST_INCHES = 9.2
-SETTINGS: Mapping[str, Any] = {
+SETTINGS: Mapping[Any, Any] = {
     "axes.edgecolor": "#68717c",
     "axes.linewidth": 0.5,
     "axes.spines.right": False,
