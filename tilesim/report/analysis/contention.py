@@ -82,7 +82,7 @@ def _stacked(rows: list[Words], edges: Words) -> Words:
 
 def _masters(spans: RunSpans, senders: Mapping[str, str]) -> dict[str, list[str]]:
     """For each bus, for each instruction's number, the unit that sent it there; several: nobody can tell."""
-    found: dict[str, list[str]] = defaultdict(lambda: [UNKNOWN] * len(spans.whats))
+    found = {bus: [UNKNOWN] * len(spans.whats) for bus in senders.values()}
     taken: set[tuple[str, int]] = set()
     for track, bus in senders.items():
         sent = spans.of[track].where(spans.of[track].kind == spans.busy).what
@@ -134,21 +134,21 @@ def accounts(statistics: Statistics) -> list[tuple[Account, list[Account]]]:
     members: defaultdict[str, list[Account]] = defaultdict(list)
     for each in (*statistics["units"], *statistics["links"]):
         members[role(each["track"]).words].append(_account(each))
-    return [(_together(words, units), units) for words, units in members.items()]
+    return [(_together(name, units), units) for name, units in members.items()]
 
 
 def _account(unit: Statistics) -> Account:
     return Account(unit["track"], (unit["track"],), unit["busy_cycles"], unit["stall_cycles"], unit["idle_cycles"])
 
 
-def _together(words: str, units: list[Account]) -> Account:
+def _together(name: str, units: list[Account]) -> Account:
     stalls: defaultdict[str, int] = defaultdict(int)
     for unit in units:
         for reason, cycles in unit.stalls.items():
             stalls[reason] += cycles
     tracks = tuple(track for unit in units for track in unit.tracks)
     busy, idle = (sum(getattr(unit, name) for unit in units) for name in ("busy", "idle"))
-    return Account(words, tracks, busy, dict(stalls), idle)
+    return Account(name, tracks, busy, dict(stalls), idle)
 
 
 def master_words(master: str) -> str:
