@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.browser.conftest import Open
-from tests.report.runs import layer, saved
+from tests.report.made import layer, saved
 from tilesim.cli import app
 from tilesim.report.comparison import compared, document
 from tilesim.report.page.compare import comparison_page

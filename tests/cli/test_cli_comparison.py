@@ -83,6 +83,10 @@ def test_other_networks_and_single_runs_are_refused(tilesim: Any, runs: list[Pat
             {"bytes": {"ring": {"carried": -1, "entered": 0}}},
             "bytes.ring.carried must be greater than or equal to 0, not -1",
         ),
+        (
+            {"energy": {"table": {}, "layers": [], "actions": {}, "total_pj": 0}},
+            "energy.layers must be those of 6 layers, not of 0",
+        ),
         ({"partition": [1]}, "partition must be an object, not [1]"),
     ],
 )

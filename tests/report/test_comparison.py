@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.report.runs import energy, layer, saved
+from tests.report.made import energy, layer, saved
 from tilesim.errors import InputError
 from tilesim.report.comparison import causes, compared, document, outside
 from tilesim.report.document import SavedRun

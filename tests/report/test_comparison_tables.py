@@ -4,7 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from tests.report.runs import energy, layer, saved
+from tests.report.made import energy, layer, saved
 from tilesim.report.comparison import compared, document
 from tilesim.report.comparison_tables import comparison_tables
 from tilesim.report.document import SavedRun

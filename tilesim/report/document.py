@@ -84,6 +84,13 @@ class _Layer(_Part):
     bytes: dict[str, Any]
 
 
+class _Request(_Part):
+    network: str
+    start_cycle: Count
+    end_cycle: Count
+    latency_cycles: Count
+
+
 class _Statistics(_Part):
     network: str
     topology: str
@@ -95,7 +102,7 @@ class _Statistics(_Part):
     macs: Count
     mac_utilisation: float
     inferences: Count
-    requests: list[dict[str, Any]]
+    requests: list[_Request]
     bytes: dict[str, _Moved]
     streamed_bytes: Count = 0
     partition: dict[str, Any] | None = None
@@ -132,9 +139,13 @@ def _statistics(path: Path) -> dict[str, Any]:
     if document.get("schema") != SCHEMA:
         raise InputError(f"{path}: schema must be {SCHEMA!r}, not {_shown(document.get('schema'))}")
     try:
-        _Statistics.model_validate(document)
+        found = _Statistics.model_validate(document)
     except ValidationError as error:
         raise InputError(f"{path}: {_sentence(each)}" for each in error.errors(include_url=False)) from None
+    if found.energy is not None and len(found.energy.layers) != len(found.layers):
+        raise InputError(
+            f"{path}: energy.layers must be those of {len(found.layers)} layers, not of {len(found.energy.layers)}"
+        )
     return document
 
 
