@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from tilesim.energy import Tally
@@ -54,7 +53,8 @@ def _width_bytes(topology: Topology) -> dict[Action, int]:
 
 def _by_layer(counts: Mapping[str, int], layers: Mapping[str, int]) -> Iterator[tuple[int, int]]:
     """What was counted for instructions, for the layers that these belong to."""
-    found: Counter[int] = Counter()
+    found: dict[int, int] = {}
     for label, count in counts.items():
-        found[layers.get(label, -1)] += count
-    return iter(sorted(found.items()))
+        layer = layers.get(label, -1)
+        found[layer] = found.get(layer, 0) + count
+    return iter(found.items())
