@@ -23,7 +23,7 @@ FOR = {
     "ring_hop": "carrying rows over the ring",
     "mesh_hop": "carrying words over the mesh",
     "instruction_hop": "carrying instructions",
-    "host_transfer": "carrying inputs and outputs to and from the host",
+    "host_transfer": "the host's link",
 }
 """What an action does, for ``the most for ...``."""
 PREFIXES = ((1e9, "mJ"), (1e6, "uJ"), (1e3, "nJ"), (1, "pJ"))
