@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +11,11 @@ from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.files import all_or_nothing
 
+if TYPE_CHECKING:
+    from tilesim.report.document import SavedRun
+
 NAME = "report.html"
+FIGURES = "figures"
 
 RunOption = Annotated[
     Path, typer.Argument(metavar="RUN_DIR", help="A folder that `tilesim run --out` has written.", readable=False)
@@ -23,6 +27,13 @@ def report(
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help="The page; RUN_DIR/report.html if not given.", readable=False),
+    ] = None,
+    png: Annotated[
+        bool,
+        typer.Option("--png", help="Draw the pictures as PNG and SVG, too, into RUN_DIR/figures; needs matplotlib."),
+    ] = False,
+    png_dir: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Draw them into DIR instead.", readable=False)
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
@@ -38,11 +49,21 @@ def report(
         raise InputError(f"{path}: must be a file to write, not a folder")
     with progress(f"reading {folder}") as say:
         run = load_run(folder)
+        if png or png_dir:
+            say(f"drawing into {png_dir or folder / FIGURES}")
+            _draw(run, png_dir or folder / FIGURES)
         say(f"writing {path}")
         write_page(path, page_of(run))
     typer.echo(f"written to {path}")
     if open_:
         typer.launch(str(path))
+
+
+def _draw(run: SavedRun, folder: Path) -> None:
+    from tilesim.report.figures.save import save_all
+
+    made = save_all(run, folder)
+    typer.echo(f"{len(made)} pictures in {folder}")
 
 
 def write_page(path: Path, text: str) -> None:

@@ -61,6 +61,13 @@ class _Layer(_Part):
     bytes: dict[str, Any]
 
 
+class _Request(_Part):
+    network: str
+    start_cycle: Count
+    end_cycle: Count
+    latency_cycles: Count
+
+
 class _Statistics(_Part):
     network: str
     topology: str
@@ -72,7 +79,7 @@ class _Statistics(_Part):
     macs: Count
     mac_utilisation: float
     inferences: Count
-    requests: list[dict[str, Any]]
+    requests: list[_Request]
     bytes: dict[str, Any]
     breakdown: dict[str, Count]
     chip: dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -26,6 +27,12 @@ KINDS = {
     "idle": Kind("idle", "Waits for an instruction with an empty buffer, or has nothing to carry."),
 }
 """In the order in which pictures stack them; idle is what is left."""
+ORDER = {name: place for place, name in enumerate(KINDS)}
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names of kinds in the order in which pictures stack them, those that are not in the table last, without idle."""
+    return sorted(set(names) - {"idle"}, key=lambda name: (ORDER.get(name, len(ORDER)), name))
 
 
 def kind_of(name: str) -> Kind:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import page
+from tilesim.report.page.contention import contention
+from tilesim.report.page.layers import layer_table
 from tilesim.report.page.overview import overview
+from tilesim.report.page.roofline import roofline
 from tilesim.report.page.timeline import timeline
 
-SECTIONS = (overview, timeline)
+SECTIONS = (overview, timeline, contention, layer_table, roofline)
 """Each makes a section out of a run."""
 
 

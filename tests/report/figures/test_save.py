@@ -1,0 +1,80 @@
+"""Every picture in its files: the same each time, all or none."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import matplotlib as mpl
+import pytest
+
+from tests.report.saved import made_up
+from tilesim.errors import InputError
+from tilesim.report.document import SavedRun
+from tilesim.report.figures.save import save_all
+
+STEMS = ("timeline", "contention", "stalls", "layers", "roofline")
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def names(*stems: str) -> list[str]:
+    return [f"{stem}.{ending}" for stem in stems for ending in ("png", "svg")]
+
+
+def texts(path: Path) -> str:
+    """What is written in an SVG."""
+    return "\n".join(ET.parse(path).getroot().itertext())  # noqa: S314  (made here)
+
+
+@pytest.fixture(scope="module")
+def made(digits_run: SavedRun, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return save_all(digits_run, tmp_path_factory.mktemp("figures"))
+
+
+def test_all_pictures_of_a_run(made: list[Path]) -> None:
+    folder = made[0].parent
+    assert [path.name for path in made] == names(*STEMS)
+    assert sorted(folder.iterdir()) == sorted(made)
+    for path in made:
+        assert path.read_bytes().startswith(PNG if path.suffix == ".png" else b"<?xml")
+    assert "stem.out" in texts(folder / "layers.svg")
+    assert "waits for a flag" in texts(folder / "timeline.svg")
+    assert "tile 1" in texts(folder / "contention.svg")
+
+
+def test_the_same_run_makes_the_same_files(made: list[Path], digits_run: SavedRun, tmp_path: Path) -> None:
+    without_layers = {**digits_run.statistics, "layers": []}  # the others are enough, and faster
+    again = save_all(replace(digits_run, statistics=without_layers), tmp_path)
+    first = {path.name: path.read_bytes() for path in made}
+    assert [path.name for path in again] == names(*STEMS[:3])
+    assert all(path.read_bytes() == first[path.name] for path in again)
+
+
+def test_names_from_models_are_neither_markup_nor_formulas(digits_run: SavedRun, tmp_path: Path) -> None:
+    name = "<script>alert(1)</script> $\\frac{1}$ 層\x1b"
+    layers = [{**layer, "name": name} for layer in digits_run.statistics["layers"]]
+    save_all(replace(digits_run, statistics={**digits_run.statistics, "layers": layers}, trace=None), tmp_path)
+    shown = texts(tmp_path / "layers.svg")
+    assert "script> $" in shown
+    assert "<script" not in (tmp_path / "layers.svg").read_text(encoding="utf-8")
+
+
+def test_a_run_without_trace_layers_and_macs_has_the_rest(tmp_path: Path) -> None:
+    unit = {"track": "chip.infeed", "busy_cycles": 3, "stall_cycles": {"host": 90}, "idle_cycles": 7}
+    made = save_all(made_up(None, units=[unit]), tmp_path)
+    assert [path.name for path in made] == names("stalls")
+
+
+def test_matplotlib_keeps_the_settings_of_the_user(tmp_path: Path) -> None:
+    with mpl.rc_context({"font.size": 33}):
+        save_all(made_up(None), tmp_path)
+        assert mpl.rcParams["font.size"] == 33
+
+
+def test_without_matplotlib_a_sentence_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"pip install tilesim\[plot\]"):
+        save_all(made_up(None), tmp_path / "figures")
+    assert not (tmp_path / "figures").exists()

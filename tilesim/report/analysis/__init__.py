@@ -1,0 +1,1 @@
+"""Numbers behind the pictures of a run: from its statistics and its trace alone, the same for page and paper."""

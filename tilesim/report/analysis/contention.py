@@ -1,0 +1,157 @@
+"""Who is on which link of a bus when, and why units wait."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilesim.report.analysis.roles import role, tracks_where
+from tilesim.report.analysis.spans import RunSpans, Spans, Words, edges_of, run_spans
+from tilesim.report.costs import Statistics
+from tilesim.report.tracks import words
+from tilesim.sim.trace import Trace
+
+BINS = 200
+SHOWN_MASTERS = 6
+"""Masters that a bus shows one by one, those that carry most; the rest together."""
+OTHERS = "other masters"
+UNKNOWN = "not known"
+"""Who sent what no recorded unit, or more than one, sent."""
+
+DEFINITION = (
+    "Occupancy: cycles in which a link carries a word, a row or a part of an instruction, divided by the cycles of the "
+    "bin. Waiting: cycles in which something stands at the link and cannot go on. All bins of a link together are its "
+    "cycles in run.json."
+)
+MASTERS_DEFINITION = (
+    "Master: the node that put the row on the bus; where several do so within a bin, each has its share."
+)
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """For each link and bin of time, cycles of the run.
+
+    ``links`` are tracks, ``buses`` what each belongs to. ``edges``: bin b is the cycles from ``edges[b]`` to before
+    ``edges[b + 1]``. ``carried`` and ``waiting`` are (link, bin). ``by_master`` is (master, link, bin): where a
+    link's bus has masters, they add up to ``carried``; elsewhere there is nothing. ``expected`` is what run.json says
+    that each link carried: more than here only if the trace does not have all of it.
+    """
+
+    links: tuple[str, ...]
+    buses: tuple[str, ...]
+    masters: tuple[str, ...]
+    edges: Words
+    carried: Words
+    waiting: Words
+    by_master: Words
+    expected: Words
+
+    @property
+    def hues(self) -> list[str]:
+        """A colour for each master: the last for those that share one, and never the first, which is that of *busy*."""
+        return ["master:7" if name in {OTHERS, UNKNOWN} else f"master:{k + 1}" for k, name in enumerate(self.masters)]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the trace has all that the links carried."""
+        return bool((self.carried.sum(axis=1) == self.expected).all())
+
+
+def occupancy(statistics: Statistics, trace: Trace, bins: int = BINS) -> Occupancy:
+    """What the links of ``statistics`` carried when, in at most ``bins`` bins."""
+    accounts = {each["track"]: each for each in (*statistics["links"], *statistics["units"])}
+    links = tracks_where(accounts, lambda role: role.bus)
+    senders = tracks_where(accounts, lambda role: role.sends_on)
+    spans = run_spans(statistics, trace, (*links, *senders))
+    edges = edges_of(statistics["cycles"], bins)
+    busy = {link: spans.of[link].where(spans.of[link].kind == spans.busy) for link in links}
+    masters, by_master = _by_master(links, busy, _masters(spans, senders), edges)
+    carried = _stacked([busy[link].per_bin(edges) for link in links], edges)
+    every = _stacked([spans.of[link].per_bin(edges) for link in links], edges)
+    expected = np.array([accounts[link]["busy_cycles"] for link in links], np.int64)
+    return Occupancy(tuple(links), tuple(links.values()), masters, edges, carried, every - carried, by_master, expected)
+
+
+def _stacked(rows: list[Words], edges: Words) -> Words:
+    return np.array(rows, np.int64).reshape(len(rows), len(edges) - 1)
+
+
+def _masters(spans: RunSpans, senders: Mapping[str, str]) -> dict[str, list[str]]:
+    """For each bus, for each instruction's number, the unit that sent it there; several: nobody can tell."""
+    found = {bus: [UNKNOWN] * len(spans.whats) for bus in senders.values()}
+    taken: set[tuple[str, int]] = set()
+    for track, bus in senders.items():
+        sent = spans.of[track].where(spans.of[track].kind == spans.busy).what
+        for what in np.unique(sent).tolist():
+            found[bus][what] = UNKNOWN if (bus, what) in taken else track
+            taken.add((bus, what))
+    return found
+
+
+def _by_master(
+    links: Mapping[str, str],
+    busy: Mapping[str, Spans],
+    senders: Mapping[str, list[str]],
+    edges: Words,
+) -> tuple[tuple[str, ...], Words]:
+    """The masters, those that carried most first, and each one's (link, bin)."""
+    total: defaultdict[str, Words] = defaultdict(lambda: np.zeros((len(links), len(edges) - 1), np.int64))
+    for place, (link, bus) in enumerate(links.items()):
+        if bus not in senders:
+            continue
+        names = np.array(senders[bus])[busy[link].what]
+        for name in np.unique(names).tolist():
+            total[name][place] += busy[link].where(names == name).per_bin(edges)
+    order = sorted(total, key=lambda name: (name == UNKNOWN, -int(total[name].sum()), name))
+    shown = order if len(order) <= SHOWN_MASTERS + 1 else order[:SHOWN_MASTERS]
+    rest = [total[name] for name in order[len(shown) :]]
+    sums = [total[name] for name in shown] + ([np.sum(rest, axis=0)] if rest else [])
+    named = (*shown, *([OTHERS] if rest else []))
+    return named, np.array(sums, np.int64).reshape(len(named), len(links), len(edges) - 1)
+
+
+@dataclass(frozen=True)
+class Account:
+    """How often each of ``tracks``, all of a role, was busy, stalled for each reason, or idle, in cycles."""
+
+    words: str
+    tracks: tuple[str, ...]
+    busy: int
+    stalls: Mapping[str, int]
+    idle: int
+
+    @property
+    def total(self) -> int:
+        return self.busy + self.idle + sum(self.stalls.values())
+
+
+def accounts(statistics: Statistics) -> list[tuple[Account, list[Account]]]:
+    """For each role its account, and that of every unit and link of it; those that did anything at all."""
+    members: defaultdict[str, list[Account]] = defaultdict(list)
+    for each in (*statistics["units"], *statistics["links"]):
+        members[role(each["track"]).words].append(_account(each))
+    return [(_together(name, units), units) for name, units in members.items()]
+
+
+def _account(unit: Statistics) -> Account:
+    return Account(unit["track"], (unit["track"],), unit["busy_cycles"], unit["stall_cycles"], unit["idle_cycles"])
+
+
+def _together(name: str, units: list[Account]) -> Account:
+    stalls: defaultdict[str, int] = defaultdict(int)
+    for unit in units:
+        for reason, cycles in unit.stalls.items():
+            stalls[reason] += cycles
+    tracks = tuple(track for unit in units for track in unit.tracks)
+    busy, idle = (sum(getattr(unit, name) for unit in units) for name in ("busy", "idle"))
+    return Account(name, tracks, busy, dict(stalls), idle)
+
+
+def master_words(master: str) -> str:
+    """A master by the node where it is: ``tile3``."""
+    parts = master.split(".")
+    return words(parts[1]) if len(parts) > 1 else master

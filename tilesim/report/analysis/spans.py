@@ -1,0 +1,82 @@
+"""The spans of a run, in its own cycles, and how many cycles of them lie between given ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.report.costs import Statistics
+from tilesim.sim.trace import Trace
+from tilesim.sim.unit import BUSY
+
+Words = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Spans:
+    """Spans of one track in the order of their starts, which do not overlap; ``kind`` and ``what`` are names."""
+
+    start: Words
+    cycles: Words
+    kind: NDArray[np.int32]
+    what: NDArray[np.int32]
+
+    def where(self, chosen: NDArray[np.bool_]) -> Spans:
+        """Some of them."""
+        return Spans(self.start[chosen], self.cycles[chosen], self.kind[chosen], self.what[chosen])
+
+    def per_bin(self, edges: Words) -> Words:
+        """How many of their cycles lie in each bin: from one edge to before the next."""
+        return np.diff(self._before(edges))
+
+    def _before(self, cycle: Words) -> Words:
+        """How many of their cycles lie before each cycle."""
+        until = np.concatenate([[0], np.cumsum(self.cycles)])
+        begun = np.searchsorted(self.start, cycle)
+        ends = np.concatenate([[0], self.start + self.cycles])
+        return until[begun] - np.maximum(0, ends[begun] - cycle)
+
+
+def edges_of(cycles: int, bins: int) -> Words:
+    """The edges of at most ``bins`` bins over a run; they differ by a cycle at most."""
+    bins = max(1, min(bins, cycles))
+    return np.arange(bins + 1, dtype=np.int64) * cycles // bins
+
+
+@dataclass(frozen=True)
+class RunSpans:
+    """The spans of all tracks while the run section ran, from its first cycle on.
+
+    ``kinds`` and ``whats`` are the names that numbers in the spans stand for.
+    """
+
+    kinds: tuple[str, ...]
+    whats: tuple[str, ...]
+    of: dict[str, Spans]
+
+    @property
+    def busy(self) -> int:
+        """The number of the kind *busy*, -1 where nobody ever was."""
+        return self.kinds.index(BUSY) if BUSY in self.kinds else -1
+
+
+def run_spans(statistics: Statistics, trace: Trace, tracks: Iterable[str]) -> RunSpans:
+    """The spans of some ``tracks``; those of one that was not recorded are none."""
+    start, cycles = trace.start, statistics["cycles"]
+    place = {track: k for k, track in enumerate(trace.tracks)}
+    bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1))
+    empty = Spans(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0, np.int32),) * 2)
+    of = {
+        track: _clipped(trace, slice(*bounds[k : k + 2]), start, cycles) if (k := place.get(track, -1)) >= 0 else empty
+        for track in tracks
+    }
+    return RunSpans(trace.kinds, trace.whats, of)
+
+
+def _clipped(trace: Trace, part: slice, start: int, cycles: int) -> Spans:
+    begin = trace.start_cycle[part].astype(np.int64) - start
+    first, end = np.maximum(begin, 0), np.minimum(begin + trace.cycles[part], cycles)
+    return Spans(first, end - first, trace.kind[part], trace.what[part]).where(end > first)

@@ -1,0 +1,68 @@
+"""Every picture of a run into files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tilesim.errors import InputError
+from tilesim.files import all_or_nothing
+from tilesim.report.document import SavedRun
+from tilesim.report.figures.style import SETTINGS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"dpi": 300, "metadata": {"Software": None}},
+    "svg": {"dpi": 300, "metadata": {"Date": None, "Creator": None}},
+}
+"""What makes files of a format that are the same each time."""
+
+
+def save_all(run: SavedRun, folder: Path) -> list[Path]:
+    """Write every picture that the run has numbers for into ``folder``, each as PNG and SVG: all of them or none.
+
+    A run without a trace has no timeline and no links over time; one without layers has none of those.
+
+    Raises:
+        InputError: matplotlib is not there.
+        OSError: the folder cannot be made or written.
+    """
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise InputError(
+            "pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]"
+        ) from None
+    with all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
+        mpl.rcdefaults()
+        mpl.rcParams.update(dict(SETTINGS))
+        names = [name for stem, figure in _figures(run) for name in _save(figure, made, stem)]
+    return [folder / name for name in names]
+
+
+def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:
+    """The pictures by the names of their files."""
+    from tilesim.report.figures import contention, layers, roofline, stalls, timeline
+
+    statistics, trace = run.statistics, run.trace
+    if trace is not None:
+        yield "timeline", timeline.draw(statistics, trace)
+        yield "contention", contention.draw(statistics, trace)
+    yield "stalls", stalls.draw(statistics)
+    if statistics["layers"]:
+        yield "layers", layers.draw(statistics)
+    roofs = roofline.draw(statistics)
+    if roofs is not None:
+        yield "roofline", roofs
+
+
+def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:
+    for ending, how in FORMATS.items():
+        name = f"{stem}.{ending}"
+        figure.savefig(folder / name, **how)
+        yield name

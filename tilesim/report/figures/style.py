@@ -1,0 +1,90 @@
+"""What the figures have in common: colours, sizes, and pictures of shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.report.names import ending, printable
+
+Picture = NDArray[np.float64]
+
+WIDTH_INCHES = 7.16
+"""Both columns of a paper of two."""
+TALLEST_INCHES = 9.2
+SETTINGS: Mapping[Any, Any] = {
+    "axes.edgecolor": "#68717c",
+    "axes.linewidth": 0.5,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 8,
+    "axes.labelsize": 7,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 300,
+    "font.family": "DejaVu Sans",
+    "font.size": 7,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "patch.linewidth": 0,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "tilesim",
+    "text.parse_math": False,  # a dollar sign in a layer's name is a dollar sign
+    "xtick.labelsize": 6.5,
+    "xtick.major.width": 0.5,
+    "ytick.labelsize": 6.5,
+    "ytick.major.width": 0.5,
+}
+"""Matplotlib's settings for all figures."""
+
+
+def colour(name: str) -> str:
+    """The colour that the page has for a meaning: ``busy``, ``stall:port``, ``cause:output write``, ``master:0``."""
+    return _colours().get(re.sub(r"[: _]", "-", name), "#9aa3ad")
+
+
+@cache
+def _colours() -> dict[str, str]:
+    """Those for a white background: the first of each in the page's style sheet."""
+    sheet = (files("tilesim.report.page") / "base.css").read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6})\s*;", sheet):
+        found.setdefault(name, value)
+    return found
+
+
+def rgb(colours: Sequence[str]) -> Picture:
+    """``#rrggbb`` as (colour, red green blue) from 0 to 1."""
+    numbers = [[int(each[k : k + 2], 16) for k in (1, 3, 5)] for each in colours]
+    return np.array(numbers, np.float64).reshape(-1, 3) / 255
+
+
+def stacked(shares: Picture, colours: Sequence[str], background: str, height: int) -> Picture:
+    """A picture (row * ``height``, bin, rgb) of (row, part, bin) shares: each part as high, from below, as its share;
+    pixels that parts share are mixed.
+    """
+    tops = np.cumsum(shares, axis=1) * height
+    pixels = np.arange(height)[::-1, None, None, None]
+    covered = np.clip(np.minimum(tops, pixels + 1) - np.maximum(tops - shares * height, pixels), 0, None)
+    parts = np.einsum("prkb,kc->rpbc", covered, rgb(colours))
+    rest = 1 - covered.sum(axis=2).clip(0, 1).transpose(1, 0, 2)
+    picture: Picture = parts + rest[..., None] * rgb([background])
+    return picture.clip(0, 1).reshape(-1, shares.shape[2], 3)
+
+
+def label(name: str, width: int = 34) -> str:
+    """A name from a model, as short as a figure needs it."""
+    return ending(printable(name), width)
+
+
+def cycles_axis(axes: Any, cycles: int, clock_hz: int) -> None:
+    """An x-axis in cycles of the run, with the time that it takes."""
+    axes.set_xlim(0, cycles)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
+    axes.set_xlabel(f"cycle of the run (1,000 cycles = {1e9 / clock_hz:,.3g} µs)")

@@ -1,0 +1,64 @@
+"""Who is on which bus when, and why units wait."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilesim.report.analysis.contention import (
+    DEFINITION,
+    MASTERS_DEFINITION,
+    Account,
+    Occupancy,
+    accounts,
+    master_words,
+    occupancy,
+)  # fmt: skip
+from tilesim.report.analysis.roles import track_words
+from tilesim.report.document import SavedRun
+from tilesim.report.kinds import in_order, kind_of
+from tilesim.report.page.build import Section
+
+UNRECORDED = "There is no trace of this run: record one with `tilesim run ... --trace` to see its links over time."
+PARTLY = (
+    "The trace is of a part of the run: it lacks {missing:,} of the {all:,} cycles in which links carried something."
+)
+
+
+def contention(run: SavedRun) -> Section:
+    """The section of links over time, if there is a trace, and of the reasons why units wait."""
+    statistics = run.statistics
+    units = accounts(statistics)
+    kinds = in_order({"busy", *(f"stall:{reason}" for account, _ in units for reason in account.stalls)})
+    data: dict[str, Any] = {
+        "cycles": statistics["cycles"],
+        "units": [{**_account(account), "members": [_account(each) for each in members]} for account, members in units],
+        "kinds": [{"name": kind, **kind_of(kind)._asdict()} for kind in (*kinds, "idle")],
+        "note": UNRECORDED,
+    }
+    if run.trace is None:
+        return Section("contention", "Contention", data)
+    found = occupancy(statistics, run.trace)
+    columns = {name: getattr(found, name).ravel() for name in ("edges", "carried", "waiting", "by_master")}
+    return Section("contention", "Contention", {**data, **_links(found)}, columns)
+
+
+def _links(found: Occupancy) -> dict[str, Any]:
+    missing, everything = int((found.expected - found.carried.sum(axis=1)).sum()), int(found.expected.sum())
+    return {
+        "links": [
+            {"track": track, "bus": bus, "words": track_words(track)}
+            for track, bus in zip(found.links, found.buses, strict=True)
+        ],
+        "masters": [
+            {"words": master_words(track), "hue": hue} for track, hue in zip(found.masters, found.hues, strict=True)
+        ],
+        "definitions": [DEFINITION, *([MASTERS_DEFINITION] if found.masters else [])],
+        "note": "" if found.complete else PARTLY.format(missing=missing, all=everything),
+    }
+
+
+def _account(account: Account) -> dict[str, Any]:
+    cycles = {"busy": account.busy, **{f"stall:{reason}": n for reason, n in account.stalls.items()}}
+    words = track_words(account.words) if account.words in account.tracks else account.words
+    return {"words": words, "track": account.tracks[0], "count": len(account.tracks), "cycles": cycles,
+            "idle": account.idle, "total": account.total}  # fmt: skip
