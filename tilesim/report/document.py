@@ -36,6 +36,11 @@ class _Part(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
+class _Bytes(_Part):
+    entered: Count
+    carried: Count
+
+
 class _Account(_Part):
     track: str
     busy_cycles: Count
@@ -48,6 +53,7 @@ class _Link(_Account):
 
 
 class _Layer(_Part):
+    network: str
     name: str
     kind: str
     macs: Count
@@ -58,7 +64,7 @@ class _Layer(_Part):
     mac_busy_cycles: Count
     bound_by: str | None
     breakdown: dict[str, Count]
-    bytes: dict[str, Any]
+    bytes: dict[str, _Bytes]
 
 
 class _Request(_Part):
@@ -80,7 +86,8 @@ class _Statistics(_Part):
     mac_utilisation: float
     inferences: Count
     requests: list[_Request]
-    bytes: dict[str, Any]
+    bytes: dict[str, _Bytes]
+    bound_by: str | None
     breakdown: dict[str, Count]
     chip: dict[str, Any]
     units: list[_Account]
