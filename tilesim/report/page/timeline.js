@@ -139,14 +139,14 @@ class Timeline {
     return this.rows.indexOf(this.spans.trackOf(span)) * ROW - this.scroller.scrollTop + 1;
   }
 
-  // The hairline under the pointer, the selected span, and the arrow to what released it.
+  // The hairline under the pointer, the selected span, and the arrow to what released it. A canvas without anything on it
+  // would be laid over the other in every frame all the same.
   drawOver() {
+    this.over.hidden = this.cursor === null && this.selected < 0;
+    if (this.over.hidden) return;
     const context = this.over.getContext("2d");
     context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
-    context.strokeStyle = context.fillStyle = this.painter.palette.muted;
-    const edge = this.x(0);
-    if (edge > 0 && edge < this.width) context.fillRect(Math.round(edge), 0, 1, this.height);
     context.strokeStyle = context.fillStyle = this.painter.palette.accent;
     if (this.cursor !== null) {
       context.globalAlpha = 0.5;

@@ -72,6 +72,7 @@ class Painter {
     this.context.putImageData(this.image, 0, -this.margin);
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     for (let k = first; k < last; k++) if (!rows[k].isGroup) this.close(rows[k], view, k * ROW - scroll);
+    this.edge(view);
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     return last - first;
   }
@@ -163,6 +164,13 @@ class Painter {
     row.series.forEach((series, kind) => {
       for (let i = Math.max(series.a, seek(series, series.a - 1, view.from)); i < series.b && series.starts[i] < view.to; i++) this.name(spans, i, kind, view, scale, y);
     });
+  }
+
+  // A line between the loading and the run.
+  edge(view) {
+    const x = (-view.from / view.width) * (this.across / this.ratio);
+    this.context.fillStyle = this.palette.muted;
+    if (x > 0) this.context.fillRect(Math.round(x), 0, 1, this.down / this.ratio);
   }
 
   name(spans, i, kind, view, scale, y) {
