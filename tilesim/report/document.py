@@ -36,6 +36,11 @@ class _Part(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
+class _Bytes(_Part):
+    entered: Count
+    carried: Count
+
+
 class _Account(_Part):
     track: str
     busy_cycles: Count
@@ -45,11 +50,6 @@ class _Account(_Part):
 
 class _Link(_Account):
     bytes: Count
-
-
-class _Moved(_Part):
-    entered: Count
-    carried: Count
 
 
 class _Action(_Part):
@@ -69,8 +69,8 @@ class _Energy(_LayerEnergy):
 
 
 class _Layer(_Part):
+    network: str
     name: str
-    network: str = ""
     parameters: str = ""
     kind: str
     macs: Count
@@ -81,7 +81,7 @@ class _Layer(_Part):
     mac_busy_cycles: Count
     bound_by: str | None
     breakdown: dict[str, Count]
-    bytes: dict[str, Any]
+    bytes: dict[str, _Bytes]
 
 
 class _Request(_Part):
@@ -103,7 +103,8 @@ class _Statistics(_Part):
     mac_utilisation: float
     inferences: Count
     requests: list[_Request]
-    bytes: dict[str, _Moved]
+    bytes: dict[str, _Bytes]
+    bound_by: str | None
     streamed_bytes: Count = 0
     partition: dict[str, Any] | None = None
     energy: _Energy | None = None

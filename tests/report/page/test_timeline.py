@@ -25,7 +25,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 def unpacked(trace: Trace) -> dict[str, Any]:
     """What the page makes of the columns: track, kind and start of every span."""
-    columns, kinds = pack(trace), len(trace.kinds)
+    columns, kinds = pack(trace, len(trace.tracks)), len(trace.kinds)
     first = columns["first"]
     series = np.repeat(np.arange(len(first) - 1), np.diff(first))
     starts = np.zeros(len(series), np.int64)
@@ -104,13 +104,26 @@ def test_a_part_of_a_trace_is_said_to_be_one() -> None:
     assert note == "The trace is empty: nothing happened in its window, or on its tracks."
 
 
+def test_units_that_never_did_anything_are_there() -> None:
+    trace = random_trace(1, TRACKS[:1], 10)
+    idle = {"track": "chip.tile0.tensor", "busy_cycles": 0, "stall_cycles": {"flag": 0}, "idle_cycles": 9}
+    left_out = {**idle, "track": "chip.tile1.tensor", "busy_cycles": 9}
+    section = timeline(made_up(trace, units=[idle, left_out]))
+    assert section.data["tracks"] == (TRACKS[0], "chip.tile0.tensor")
+    assert len(section.columns["first"]) == 2 * len(trace.kinds) + 1
+    assert section.columns["first"][-1] == section.columns["first"][len(trace.kinds)] == trace.cycles.size
+
+
 def test_lanes_are_layers_or_of_several_inferences_these() -> None:
     trace = random_trace(1, TRACKS[:1], 10)
     layer = {"name": "a", "kind": "convolution", "start_cycle": 3, "cycles": 7, "bound_by": "macs"}
     never = {**layer, "start_cycle": None, "cycles": 0}
     lanes = timeline(made_up(trace, layers=[never, layer])).data["lanes"]
-    assert [(lane["name"], lane["start"], lane["cycles"]) for lane in lanes] == [("1 a", 3, 7)]
+    assert [tuple(lane[key] for key in ("number", "name", "start", "cycles")) for lane in lanes] == [("1", "a", 3, 7)]
     assert lanes[0]["words"] == "layer 1, convolution, bound by MACs: a"
     requests = [{"network": "n", "start_cycle": 5 * k, "end_cycle": 5 * k + 9} for k in range(2)]
     lanes = timeline(made_up(trace, layers=[layer], inferences=2, requests=requests)).data["lanes"]
-    assert [(lane["name"], lane["start"], lane["cycles"]) for lane in lanes] == [("0 n", 0, 9), ("1 n", 5, 9)]
+    assert [tuple(lane[key] for key in ("number", "name", "start", "cycles")) for lane in lanes] == [
+        ("0", "n", 0, 9),
+        ("1", "n", 5, 9),
+    ]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 from typing import Any
 
+from tilesim.errors import InputError
 from tilesim.report.analysis.layers import Layer
 from tilesim.report.analysis.roles import role
 from tilesim.report.costs import Statistics
@@ -172,5 +172,9 @@ def _per_cycle(statistics: Statistics, rate: Rate) -> int:
 
 
 def _value(chip: Mapping[str, Any], key: str) -> int:
-    value: Any = reduce(lambda section, name: section[name], key.split("."), chip)
-    return int(value)
+    value: Any = chip
+    for name in key.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(value, int):
+        raise InputError(f"chip.{key} must be a whole number, as the topologies of this machine have it")
+    return value

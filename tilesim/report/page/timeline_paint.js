@@ -35,7 +35,7 @@ class Palette {
     this.background = named("bg");
     this.idle = named("idle");
     this.kinds = kinds.map(({ kind }) => named(kind));
-    this.dim = this.kinds.map((colour) => mixed(colour, this.background, 0.6));
+    this.dim = this.kinds.map((colour) => mixed(colour, this.background, 0.5));
     this.ink = this.kinds.map(inkOn);
     for (const name of ["fg", "muted", "line", "accent", "bg", "raised"]) this[name === "bg" ? "paper" : name] = tilesim.colour(name);
   }
@@ -72,6 +72,7 @@ class Painter {
     this.context.putImageData(this.image, 0, -this.margin);
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     for (let k = first; k < last; k++) if (!rows[k].isGroup) this.close(rows[k], view, k * ROW - scroll);
+    this.edge(view);
     this.context.setTransform(1, 0, 0, 1, 0, 0);
     return last - first;
   }
@@ -165,6 +166,13 @@ class Painter {
     });
   }
 
+  // A line between the loading and the run.
+  edge(view) {
+    const x = (-view.from / view.width) * (this.across / this.ratio);
+    this.context.fillStyle = this.palette.muted;
+    if (x > 0) this.context.fillRect(Math.round(x), 0, 1, this.down / this.ratio);
+  }
+
   name(spans, i, kind, view, scale, y) {
     const left = Math.max(0, (spans.starts[i] - view.from) * scale);
     const right = Math.min(this.across / this.ratio, (spans.endOf(i) - view.from) * scale);
@@ -203,7 +211,7 @@ class Header {
     if (cursor !== null) this.cursor(cursor, view, palette, scale, width);
   }
 
-  lane({ name, start, cycles, lane }, view, palette, scale, width) {
+  lane({ number, name, start, cycles, lane }, view, palette, scale, width) {
     const [left, right] = [Math.max(-2, (start - view.from) * scale), Math.min(width + 2, (start + cycles - view.from) * scale)];
     if (right < 0 || left > width) return;
     const y = lane * LANE + 1;
@@ -213,7 +221,7 @@ class Header {
     this.context.fillRect(left, y, Math.max(1, right - left), LANE - 3);
     this.context.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 1), LANE - 4);
     this.context.fillStyle = palette.fg;
-    const shown = shortened(this.context, name, right - Math.max(left, 0) - 6);
+    const shown = shortened(this.context, number, name, right - Math.max(left, 0) - 6);
     if (shown) this.context.fillText(shown, Math.max(left, 0) + 3, y + (LANE - 2) / 2);
   }
 
@@ -263,12 +271,16 @@ function stackedLanes(items) {
   });
 }
 
-function shortened(context, text, width) {
-  if (width < 12) return "";
-  if (context.measureText(text).width <= width) return text;
-  let length = Math.floor((text.length * width) / context.measureText(text).width);
-  while (length > 0 && context.measureText(`${text.slice(0, length)}\u2026`).width > width) length--;
-  return length > 0 ? `${text.slice(0, length)}\u2026` : "";
+// A number and a name, or as much of the name's end as there is room for: its beginning it shares with others.
+function shortened(context, number, name, width) {
+  const fits = (text) => context.measureText(text).width <= width;
+  if (fits(`${number} ${name}`)) return `${number} ${name}`;
+  const most = Math.floor((name.length * width) / context.measureText(`${number} \u2026${name}`).width);
+  for (let length = Math.min(most + 2, name.length - 1); length > 3; length--) {
+    const text = `${number} \u2026${name.slice(-length)}`;
+    if (fits(text)) return text;
+  }
+  return fits(number) ? number : "";
 }
 
 // 1, 2 or 5 times a power of ten, at least so much.
