@@ -33,6 +33,7 @@ NEVER = (
     ("tilesim.tiled.caching", "simpy"),
     ("tilesim.tiled.caching", "numpy"),
     *((f"tilesim.{a}", f"tilesim.{b}") for a in MACHINES for b in MACHINES if a != b),
+    *((f"tilesim.report.{part}", f"tilesim.{each}") for part in ("page", "document", "sections") for each in MACHINES),
 )
 
 # The only parts of tilesim that a part may import.
@@ -133,6 +134,7 @@ def test_every_module_has_its_place() -> None:
         ("tilesim.config", "from tilesim.tiled.topology import Topology", "is below"),
         ("tilesim.sim.unit", "from tilesim import load_network", "is below"),
         ("tilesim.report.html", "from tilesim import cli", "is below"),
+        ("tilesim.report.page.timeline", "from tilesim.tiled import bounds", "never imports tilesim.tiled"),
     ],
 )
 def test_a_wrong_import_is_found(module: str, source: str, fault: str) -> None:

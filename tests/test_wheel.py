@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "tilesim"
 KINDS = ("topologies", "workloads")
 CALL = "import sys; sys.path.insert(0, sys.argv.pop(1)); from tilesim.cli import main; main()"
 
@@ -25,7 +26,8 @@ def test_the_wheel_has_everything(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     files = (path for kind in KINDS for path in (ROOT / kind).rglob("*") if path.is_file())
     shipped = {f"tilesim/_shipped/{path.relative_to(ROOT)}" for path in files}
-    assert names >= shipped | {"tilesim/config.py"}
+    drawers = {f"tilesim/{path.relative_to(PACKAGE)}" for path in (PACKAGE / "report" / "page").glob("*.[jc]s*")}
+    assert names >= shipped | drawers | {"tilesim/config.py", "tilesim/report/page/base.js"}
 
     site = tmp_path / "site"
     pip("install", "-q", "--no-deps", "--no-index", "--target", site, wheel)
@@ -36,6 +38,8 @@ def test_the_wheel_has_everything(tmp_path: Path) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
 
+    tilesim("run", "digits", "--topology", "edge-1x1", "--trace", "--out", "made")
+    assert tilesim("report", "made") == f"written to {Path('made', 'report.html')}\n"
     assert "edge-4x4" in tilesim("topologies")
     assert "example-residual" in tilesim("workloads")
     assert '"schema": "tilesim.run/1"' in tilesim("run", "digits", "--topology", "edge-1x1", "--json")

@@ -21,6 +21,7 @@ QUIET = (
 )
 ALL_DRAWN = "main:not(:has(> section:not([data-ready])))"
 """A selector: the page's policy keeps playwright's ``wait_for_function`` out, which evaluates text."""
+VIEWPORT = {"width": 1280, "height": 900}
 PATIENCE_MS = 120_000
 
 
@@ -58,7 +59,7 @@ def open_page(browser: Any) -> Iterator[Open]:
     contexts: list[Any] = []
 
     def open_(path: Path, **context: Any) -> Any:
-        contexts.append(browser.new_context(viewport={"width": 1280, "height": 900}, **context))
+        contexts.append(browser.new_context(**{"viewport": VIEWPORT, **context}))
         page = contexts[-1].new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.on("request", lambda request: requests.append(request.url))

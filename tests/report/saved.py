@@ -61,6 +61,7 @@ def made_up(trace: Trace | None, **statistics: Any) -> SavedRun:
         "requests": [],
         "bytes": {},
         "breakdown": {},
+        "bound_by": None,
         "chip": {},
         "units": [],
         "links": [],

@@ -58,7 +58,7 @@ class _Layer(_Part):
     mac_busy_cycles: Count
     bound_by: str | None
     breakdown: dict[str, Count]
-    bytes: dict[str, Any]
+    bytes: dict[str, dict[str, Count]]
 
 
 class _Statistics(_Part):
@@ -79,6 +79,7 @@ class _Statistics(_Part):
     units: list[_Account]
     links: list[_Link]
     layers: list[_Layer]
+    bound_by: str | None
 
 
 def load_run(folder: Path) -> SavedRun:

@@ -80,3 +80,7 @@ def test_a_machine_that_nobody_described_has_none(digits_run: SavedRun) -> None:
 
 def test_a_run_without_macs_has_none(digits_run: SavedRun) -> None:
     assert rooflines(digits_run.statistics, []) == []
+
+
+def test_a_chip_without_the_keys_of_its_kind_has_none(digits_run: SavedRun) -> None:
+    assert found({**digits_run.statistics, "chip": {"grid": 3}}) == []

@@ -109,8 +109,11 @@ def test_lanes_are_layers_or_of_several_inferences_these() -> None:
     layer = {"name": "a", "kind": "convolution", "start_cycle": 3, "cycles": 7, "bound_by": "macs"}
     never = {**layer, "start_cycle": None, "cycles": 0}
     lanes = timeline(made_up(trace, layers=[never, layer])).data["lanes"]
-    assert [(lane["name"], lane["start"], lane["cycles"]) for lane in lanes] == [("1 a", 3, 7)]
+    assert [tuple(lane[key] for key in ("number", "name", "start", "cycles")) for lane in lanes] == [("1", "a", 3, 7)]
     assert lanes[0]["words"] == "layer 1, convolution, bound by MACs: a"
     requests = [{"network": "n", "start_cycle": 5 * k, "end_cycle": 5 * k + 9} for k in range(2)]
     lanes = timeline(made_up(trace, layers=[layer], inferences=2, requests=requests)).data["lanes"]
-    assert [(lane["name"], lane["start"], lane["cycles"]) for lane in lanes] == [("0 n", 0, 9), ("1 n", 5, 9)]
+    assert [tuple(lane[key] for key in ("number", "name", "start", "cycles")) for lane in lanes] == [
+        ("0", "n", 0, 9),
+        ("1", "n", 5, 9),
+    ]

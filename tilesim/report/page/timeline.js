@@ -1,6 +1,6 @@
-// The picture and its handling.
+// The picture: its elements, what it shows, and what it can be told to show. timeline_hands.js tells it.
 
-const NEAR = 3; // CSS pixels that a pointer may miss a span by, or move in a click
+const HINT = "Point at a span to read about it; click it to keep it here.";
 const KEYS = "arrows move, + and \u2212 zoom, Home shows the whole run and then its loading too, n and p go to the next and the previous span, Enter follows what released a stall, / searches, Esc lets go";
 
 class Timeline {
@@ -10,7 +10,7 @@ class Timeline {
     this.view = new View(data.cycles, spans.earliest, spans.latest);
     this.build();
     this.painter = new Painter(this.canvas, spans.kinds);
-    this.listen();
+    this.attend();
     this.relabel();
     this.resize();
   }
@@ -34,8 +34,9 @@ class Timeline {
     this.over = element("canvas", { class: "over" });
     this.plot = element("div", { class: "plot" }, this.canvas, this.over);
     this.scroller = element("div", { class: "scroller", tabindex: "0", role: "application", "aria-label": `timeline of ${this.spans.tracks.length} units and links; ${KEYS}`, "aria-describedby": "timeline-details" }, this.labels, this.plot);
-    this.line = element("output", { id: "timeline-details", "aria-live": "polite" }, "Point at a span to read about it, click it to keep it here.");
+    this.line = element("output", { id: "timeline-details", "aria-live": "polite" }, HINT);
     this.copy = button("Copy", () => this.copied());
+    this.copy.hidden = true;
     const note = this.data.note && element("p", { class: "note" }, this.data.note);
     this.root.append(...[note].filter(Boolean), tools, this.legend(), element("div", { class: "lanes" }, titles, this.top), this.scroller, element("div", { class: "details" }, this.line, this.copy), this.definitions());
   }
@@ -58,7 +59,7 @@ class Timeline {
     const { element } = tilesim;
     const terms = this.everyKind().map(({ kind, words, sentence }) => element("div", {}, element("dt", {}, swatch(kind), words), element("dd", {}, sentence)));
     return element("details", {}, element("summary", {}, "How to read it, and the keys"),
-      element("p", {}, "A row is a unit or a link of a bus; a group's row is the sum of its tracks. Each column of pixels is coloured with the exact share of its cycles that each kind takes, busy at the bottom; what is left is idle. \u201cBusy\u201d beside a name is its share of the cycles shown. Cycles count from the beginning of the run; the loading of parameters before it has negative ones, and is paler. The dashed arrow leads from a stall to what released it."),
+      element("p", {}, "A row is a unit or a link of a bus; a group's row is the sum of its tracks. Each column of pixels is coloured with the exact share of its cycles that each kind takes, busy at the bottom; what is left is idle. \u201cBusy\u201d beside a name is its share of the cycles shown. Cycles count from the beginning of the run, and \u201cto\u201d is the one after the last; the loading of parameters before it has negative ones, and is paler. The dashed arrow leads from a stall to what released it."),
       element("p", {}, `The wheel zooms, dragging moves; ${KEYS}.`), element("dl", {}, ...terms));
   }
 
@@ -103,12 +104,17 @@ class Timeline {
   draw() {
     const begun = performance.now();
     this.visible = this.painter.paint(this.rows.shown, this.view, this.scroller.scrollTop, this.search);
-    this.head.paint(this.view, this.painter.palette, this.width, this.ratio, this.cursor);
-    this.drawOver();
+    this.drawAround();
     this.frames.count++;
     this.frames.milliseconds += performance.now() - begun;
     clearTimeout(this.settled);
     this.settled = setTimeout(() => this.showBusy(), 80);
+  }
+
+  // What changes with the pointer and the selection, too.
+  drawAround() {
+    this.head.paint(this.view, this.painter.palette, this.width, this.ratio, this.cursor);
+    this.drawOver();
   }
 
   // The share of busy cycles beside each name that shows.
@@ -242,7 +248,8 @@ class Timeline {
 
   select(span) {
     this.selected = span;
-    this.line.textContent = span >= 0 ? details(this.spans, span) : "";
+    this.line.textContent = span >= 0 ? details(this.spans, span) : HINT;
+    this.copy.hidden = span < 0;
     this.redraw();
   }
 
@@ -295,123 +302,9 @@ class Timeline {
     setTimeout(() => label.classList.remove("flash"), 1200);
   }
 
-  // ---- pointer and keys
+  // ---- asked from elsewhere
 
-  // The row, the cycle and the span at a place in the picture.
-  under(x, y) {
-    const row = this.rows.shown[Math.floor((y + this.scroller.scrollTop) / ROW)];
-    if (!row || y < 0 || y >= this.height || x < 0 || x >= this.width) return null;
-    const cycle = this.cycleAt(x);
-    return { row, cycle, span: row.isGroup ? -1 : this.nearest(row.tracks[0], cycle) };
-  }
-
-  nearest(track, cycle) {
-    const miss = (NEAR / this.width) * this.view.width;
-    for (const t of [cycle, cycle - miss, cycle + miss]) {
-      const span = this.spans.at(track, t);
-      if (span >= 0) return span;
-    }
-    return -1;
-  }
-
-  hover(event) {
-    const { left, top } = this.plot.getBoundingClientRect();
-    const found = this.under(event.clientX - left, event.clientY - top);
-    this.cursor = found && found.cycle;
-    if (found) tilesim.tipAt(event.clientX, event.clientY, this.tipOf(found));
-    else tilesim.hideTip();
-    this.drawOver();
-    this.head.paint(this.view, this.painter.palette, this.width, this.ratio, this.cursor);
-  }
-
-  // About the span; about the mixture where a pixel holds several, or the row sums tracks, or is idle there.
-  tipOf({ row, cycle, span }) {
-    const per = this.view.width / this.width;
-    const several = !row.isGroup && per > 1 && this.spans.within(row.tracks[0], cycle - per, cycle + per) > 2;
-    if (span < 0 || several) return mixTip(row, ...(per > 1 ? [cycle - per / 2, cycle + per / 2] : [Math.floor(cycle), Math.floor(cycle) + 1]));
-    return spanTip(this.spans, span);
-  }
-
-  click(event) {
-    const { left, top } = this.plot.getBoundingClientRect();
-    const found = this.under(event.clientX - left, event.clientY - top);
-    if (!found) return;
-    if (found.row.isGroup) this.fold(found.row.group);
-    else if (found.span >= 0 && found.span === this.selected) this.follow();
-    else this.select(found.span);
-  }
-
-  drag(event) {
-    const begun = { x: event.clientX, y: event.clientY, from: this.view.from, to: this.view.to, scroll: this.scroller.scrollTop };
-    this.plot.setPointerCapture(event.pointerId);
-    let moved = false;
-    const move = ({ clientX, clientY }) => {
-      moved ||= Math.hypot(clientX - begun.x, clientY - begun.y) > NEAR;
-      if (!moved) return;
-      const cycles = ((clientX - begun.x) / this.width) * (begun.to - begun.from);
-      this.show(begun.from - cycles, begun.to - cycles);
-      this.scroller.scrollTop = begun.scroll - (clientY - begun.y);
-    };
-    const drop = (last) => {
-      this.plot.removeEventListener("pointermove", move);
-      this.plot.removeEventListener("pointerup", drop);
-      this.plot.removeEventListener("pointercancel", drop);
-      this.plot.classList.remove("dragged");
-      if (!moved && last.type === "pointerup") this.click(last);
-    };
-    this.plot.classList.add("dragged");
-    this.plot.addEventListener("pointermove", move);
-    this.plot.addEventListener("pointerup", drop);
-    this.plot.addEventListener("pointercancel", drop);
-  }
-
-  wheel(event, target) {
-    if (event.deltaX && Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX / this.width) * this.view.width);
-    else if (event.shiftKey) this.pan((event.deltaY / this.width) * this.view.width);
-    else if (event.deltaY > 0 && this.view.widest) return; // the page may scroll
-    else this.zoom(1.0016 ** event.deltaY, this.cycleAt(event.clientX - target.getBoundingClientRect().left));
-    event.preventDefault();
-  }
-
-  key(event) {
-    const step = this.view.width / 8;
-    const acts = {
-      ArrowLeft: () => this.pan(-step),
-      ArrowRight: () => this.pan(step),
-      ArrowUp: () => (this.scroller.scrollTop -= 3 * ROW),
-      ArrowDown: () => (this.scroller.scrollTop += 3 * ROW),
-      "+": () => this.zoom(0.5),
-      "=": () => this.zoom(0.5),
-      "-": () => this.zoom(2),
-      Home: () => this.home(),
-      n: () => this.beside(true),
-      p: () => this.beside(false),
-      Enter: () => this.follow() || this.nextHit(),
-      Escape: () => this.letGo(),
-    };
-    const act = acts[event.key];
-    if (!act || event.ctrlKey || event.metaKey || event.altKey || (event.target.closest("button") && event.key === "Enter")) return;
-    event.preventDefault();
-    act();
-  }
-
-  letGo() {
-    this.query.value = "";
-    this.find("");
-    this.select(-1);
-    tilesim.hideTip();
-  }
-
-  listen() {
-    for (const place of [this.plot, this.top]) place.addEventListener("wheel", (event) => this.wheel(event, place), { passive: false });
-    this.plot.addEventListener("pointermove", (event) => this.hover(event));
-    this.plot.addEventListener("pointerleave", () => this.hover({ clientX: -1, clientY: -1 }));
-    this.plot.addEventListener("pointerdown", (event) => event.button === 0 && this.drag(event));
-    this.plot.addEventListener("dblclick", () => this.selected >= 0 && this.close(this.selected));
-    this.scroller.addEventListener("scroll", () => this.redraw());
-    this.scroller.addEventListener("keydown", (event) => this.key(event));
-    this.listenTop();
-    this.listenSearch();
+  attend() {
     new ResizeObserver(() => this.resize()).observe(this.root);
     tilesim.onTheme(() => {
       this.painter.recolour();
@@ -421,37 +314,6 @@ class Timeline {
     tilesim.on("track", ({ name }) => {
       const track = this.spans.tracks.indexOf(name);
       if (track >= 0) this.shown(() => this.flash(this.scrollTo(track)));
-    });
-  }
-
-  listenTop() {
-    const lane = (event) => {
-      const { left, top } = this.top.getBoundingClientRect();
-      return this.head.at(this.view, event.clientX - left, event.clientY - top, this.width);
-    };
-    this.top.addEventListener("pointermove", (event) => {
-      const found = lane(event);
-      if (!found) return tilesim.hideTip();
-      const words = `${window_(found.start, found.start + found.cycles)} (${tilesim.number(found.cycles)})`;
-      tilesim.tipAt(event.clientX, event.clientY, [tilesim.element("div", {}, found.words), tilesim.element("div", {}, words)]);
-    });
-    this.top.addEventListener("pointerleave", tilesim.hideTip);
-    this.top.addEventListener("click", (event) => {
-      const found = lane(event);
-      if (found) this.show(found.start - found.cycles * 0.03, found.start + found.cycles * 1.03);
-    });
-  }
-
-  listenSearch() {
-    this.query.addEventListener("input", () => this.find(this.query.value));
-    this.query.addEventListener("keydown", ({ key }) => {
-      if (key === "Enter") this.nextHit();
-      if (key === "Escape") this.letGo();
-    });
-    document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.target.matches("input, textarea, select")) return;
-      event.preventDefault();
-      this.query.focus();
     });
   }
 
@@ -478,4 +340,5 @@ tilesim.section("timeline", async (root, data, columns) => {
   }
   root.replaceChildren();
   tilesim.timeline = new Timeline(root, data, spans, rows);
+  new Hands(tilesim.timeline);
 });

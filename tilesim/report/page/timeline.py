@@ -17,7 +17,8 @@ from tilesim.report.page.build import Section
 from tilesim.report.tracks import groups
 from tilesim.sim.trace import Trace
 
-SCRIPTS = ("timeline_spans.js", "timeline_rows.js", "timeline_paint.js", "timeline_words.js", "timeline.js")
+PARTS = ("spans", "rows", "paint", "words", "hands")
+SCRIPTS = (*(f"timeline_{part}.js" for part in PARTS), "timeline.js")
 NO_TRACE = "This run was not traced: `tilesim run ... --trace --out DIR` records what every unit does when."
 
 
@@ -114,11 +115,15 @@ def _layers(layers: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             kind, cause = kind_words(layer["kind"]), cause_words(layer["bound_by"])
             name = short_name(layer["name"])
             words = f"layer {k}, {kind}, bound by {cause}: {layer['name']}"
-            yield {"name": f"{k} {name}", "words": words, "start": layer["start_cycle"], "cycles": layer["cycles"]}
+            yield _lane(k, name, words, layer["start_cycle"], layer["cycles"])
 
 
 def _requests(run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Of several inferences, whose layers' cycles are sums: each inference."""
     for k, request in enumerate(run["requests"]):
-        start, end, name = request["start_cycle"], request["end_cycle"], f"{k} {request['network']}"
-        yield {"name": name, "words": f"inference {name}", "start": start, "cycles": end - start}
+        start, name = request["start_cycle"], request["network"]
+        yield _lane(k, name, f"inference {k}, {name}", start, request["end_cycle"] - start)
+
+
+def _lane(number: int, name: str, words: str, start: int, cycles: int) -> dict[str, Any]:
+    return {"number": str(number), "name": name, "words": words, "start": start, "cycles": cycles}

@@ -4,6 +4,7 @@ const ROW = 15; // CSS pixels from row to row
 const BAR = 12; // of them coloured
 const LANE = 15;
 const RULER = 24;
+const OPAQUE = 255 << 24;
 const LEAST_TEXT = 30; // CSS pixels that a span must have for its instruction's name
 const MOST_TEXTS = 1000; // spans of a row that are looked at for names
 
@@ -16,7 +17,7 @@ function channels(colour) {
 }
 
 function packed([r, g, b]) {
-  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  return OPAQUE | (b << 16) | (g << 8) | r;
 }
 
 function mixed(a, b, share) {
@@ -34,7 +35,7 @@ class Palette {
     this.background = named("bg");
     this.idle = named("idle");
     this.kinds = kinds.map(({ kind }) => named(kind));
-    this.dim = this.kinds.map((colour) => mixed(colour, this.background, 0.6));
+    this.dim = this.kinds.map((colour) => mixed(colour, this.background, 0.5));
     this.ink = this.kinds.map(inkOn);
     for (const name of ["fg", "muted", "line", "accent", "bg", "raised"]) this[name === "bg" ? "paper" : name] = tilesim.colour(name);
   }
@@ -102,41 +103,43 @@ class Painter {
   // Each column from the bottom up: a kind takes its share of the height; a pixel that two kinds share is mixed.
   stack(kinds, colours, from, to, top, height) {
     const { across, pixels } = this;
-    const idle = this.palette.idle;
+    const [ir, ig, ib] = this.palette.idle;
     const bottom = (top + height - 1) * across;
-    const solid = colours.map(packed);
+    const shown = kinds.map((kind) => ({ part: this.shares[kind], solid: packed(colours[kind]), r: colours[kind][0], g: colours[kind][1], b: colours[kind][2] }));
     for (let x = from; x < to; x++) {
-      let [at, left, r, g, b, covered] = [bottom + x, height, 0, 0, 0, 0];
-      for (let k = 0; k < kinds.length; k++) {
-        const kind = kinds[k];
-        let h = this.shares[kind][x] * height;
-        if (h <= 0) continue;
-        const colour = colours[kind];
+      let at = bottom + x;
+      let left = height;
+      let covered = 0; // of the pixel at hand, with r, g and b
+      let r = 0;
+      let g = 0;
+      let b = 0;
+      for (let k = 0; k < shown.length; k++) {
+        const kind = shown[k];
+        let h = kind.part[x] * height;
+        if (h < 0.001) continue;
         if (covered > 0) {
           const part = Math.min(h, 1 - covered);
-          r += part * colour[0];
-          g += part * colour[1];
-          b += part * colour[2];
+          r += part * kind.r;
+          g += part * kind.g;
+          b += part * kind.b;
           covered += part;
           h -= part;
           if (covered < 0.9999 || left === 0) continue;
-          pixels[at] = ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+          pixels[at] = OPAQUE | (b << 16) | (g << 8) | r;
           at -= across;
           left--;
           covered = 0;
         }
-        for (; h > 0.9999 && left > 0; h--, left--, at -= across) pixels[at] = solid[kind];
-        if (h > 0.001) {
-          r = h * colour[0];
-          g = h * colour[1];
-          b = h * colour[2];
-          covered = h;
-        }
+        for (; h > 0.9999 && left > 0; h--, left--, at -= across) pixels[at] = kind.solid;
+        if (h < 0.001) continue;
+        r = h * kind.r;
+        g = h * kind.g;
+        b = h * kind.b;
+        covered = h;
       }
-      if (covered > 0 && left > 0) {
-        const rest = Math.max(0, 1 - covered);
-        pixels[at] = ((255 << 24) | ((b + rest * idle[2]) << 16) | ((g + rest * idle[1]) << 8) | (r + rest * idle[0])) >>> 0;
-      }
+      if (covered === 0 || left === 0) continue;
+      const rest = Math.max(0, 1 - covered);
+      pixels[at] = OPAQUE | ((b + rest * ib) << 16) | ((g + rest * ig) << 8) | (r + rest * ir);
     }
   }
 
@@ -200,7 +203,7 @@ class Header {
     if (cursor !== null) this.cursor(cursor, view, palette, scale, width);
   }
 
-  lane({ name, start, cycles, lane }, view, palette, scale, width) {
+  lane({ number, name, start, cycles, lane }, view, palette, scale, width) {
     const [left, right] = [Math.max(-2, (start - view.from) * scale), Math.min(width + 2, (start + cycles - view.from) * scale)];
     if (right < 0 || left > width) return;
     const y = lane * LANE + 1;
@@ -210,7 +213,7 @@ class Header {
     this.context.fillRect(left, y, Math.max(1, right - left), LANE - 3);
     this.context.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 1), LANE - 4);
     this.context.fillStyle = palette.fg;
-    const shown = shortened(this.context, name, right - Math.max(left, 0) - 6);
+    const shown = shortened(this.context, number, name, right - Math.max(left, 0) - 6);
     if (shown) this.context.fillText(shown, Math.max(left, 0) + 3, y + (LANE - 2) / 2);
   }
 
@@ -260,12 +263,16 @@ function stackedLanes(items) {
   });
 }
 
-function shortened(context, text, width) {
-  if (width < 12) return "";
-  if (context.measureText(text).width <= width) return text;
-  let length = Math.floor((text.length * width) / context.measureText(text).width);
-  while (length > 0 && context.measureText(`${text.slice(0, length)}\u2026`).width > width) length--;
-  return length > 0 ? `${text.slice(0, length)}\u2026` : "";
+// A number and a name, or as much of the name's end as there is room for: its beginning it shares with others.
+function shortened(context, number, name, width) {
+  const fits = (text) => context.measureText(text).width <= width;
+  if (fits(`${number} ${name}`)) return `${number} ${name}`;
+  const most = Math.floor((name.length * width) / context.measureText(`${number} \u2026${name}`).width);
+  for (let length = Math.min(most + 2, name.length - 1); length > 3; length--) {
+    const text = `${number} \u2026${name.slice(-length)}`;
+    if (fits(text)) return text;
+  }
+  return fits(number) ? number : "";
 }
 
 // 1, 2 or 5 times a power of ten, at least so much.

@@ -27,15 +27,34 @@ function total(series, from, to) {
   return before(series, seek(series, i, to), to) - before(series, i, from);
 }
 
-// The share of each pixel that a series takes, times scale: pixel x is [from + x * per, from + (x + 1) * per).
+const WALK = 16; // segments that are passed one by one, which is faster than in steps as long as they are few
+
+// The share of each pixel that a series takes, times scale: pixel x is [from + x * per, from + (x + 1) * per). Called for
+// every row and kind of a frame: what belongs to the present segment is kept at hand.
 function shares(series, from, per, out, width, scale) {
-  let i = seek(series, series.a - 1, from);
-  let past = before(series, i, from);
+  const { starts, cycles, sums, weights, a, b } = series;
   const factor = scale / per;
+  let i = seek(series, a - 1, from);
+  let past = before(series, i, from);
+  let start = i < a ? from : starts[i];
+  let length = i < a ? 0 : cycles[i];
+  let sum = sums[Math.max(i, a)];
+  let weight = weights && i >= a ? weights[i] : 1;
+  let next = i + 1 < b ? starts[i + 1] : Infinity;
   for (let x = 0; x < width; x++) {
     const t = from + (x + 1) * per;
-    i = seek(series, i, t);
-    const now = before(series, i, t);
+    if (next <= t) {
+      const near = Math.min(i + WALK, b - 1);
+      for (i++; i < near && starts[i + 1] <= t; i++);
+      if (i === near) i = seek(series, i, t);
+      start = starts[i];
+      length = cycles[i];
+      sum = sums[i];
+      if (weights) weight = weights[i];
+      next = i + 1 < b ? starts[i + 1] : Infinity;
+    }
+    const inside = t - start;
+    const now = sum + weight * (inside < length ? inside : length);
     out[x] = (now - past) * factor;
     past = now;
   }
