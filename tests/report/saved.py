@@ -61,7 +61,6 @@ def made_up(trace: Trace | None, **statistics: Any) -> SavedRun:
         "requests": [],
         "bytes": {},
         "breakdown": {},
-        "bound_by": None,
         "chip": {},
         "units": [],
         "links": [],

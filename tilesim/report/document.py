@@ -79,7 +79,7 @@ class _Statistics(_Part):
     units: list[_Account]
     links: list[_Link]
     layers: list[_Layer]
-    bound_by: str | None
+    bound_by: str | None = None
 
 
 def load_run(folder: Path) -> SavedRun:
