@@ -12,7 +12,8 @@ from tilesim.report.names import short_name
 DEFINITIONS: Mapping[str, str] = {
     "cycles": (
         "From the first tile's first step to the last tile's last word. Tiles go on to the next layer as soon as they "
-        "can, so layers overlap and their cycles may add up to more than the run."
+        "can, so layers overlap and their cycles may add up to more than the run. Of several inferences they are the "
+        "sum, and the start is the first."
     ),
     "of run": "Its cycles divided by the run's; a start counts from the run's first cycle.",
     "in use": "MACs divided by what the layer's tiles could do in its cycles.",
