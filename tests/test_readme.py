@@ -48,6 +48,14 @@ def test_no_command_is_left_out() -> None:
     assert {kind for kind, _ in blocks} == {"text", "sh", "console", "yaml", "python"}
 
 
+def test_its_pictures_are_made_by_commands_that_it_shows() -> None:
+    made = script("make_pictures")
+    assert [words[:2] for words in made.commands(README)] == [["tilesim", "run"], ["tilesim", "report"]]
+    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert {ROOT / path for path in shown} == set(made.PICTURES.iterdir())
+    assert all((ROOT / path).stat().st_size < 200_000 for path in shown)
+
+
 def test_the_first_command() -> None:
     if not (ROOT / ".venv").is_dir() or Path(sys.prefix).resolve() != (ROOT / ".venv").resolve():
         pytest.skip("these tests do not run in the .venv that scripts/setup makes")

@@ -27,6 +27,8 @@ from tilesim.errors import (
     TilesimError,
 )
 from tilesim.run import Run
+from tilesim.sim.recorder import Recording
+from tilesim.sim.trace import Trace
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.partition_policy import PartitionPolicy
 
@@ -43,9 +45,11 @@ __all__ = [
     "ModelError",
     "PartitionPolicy",
     "ProgramError",
+    "Recording",
     "Run",
     "RunError",
     "TilesimError",
+    "Trace",
     "compile",
     "compile_networks",
     "list_topologies",

@@ -16,7 +16,7 @@ from tilesim.config import load, peek
 from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
 from tilesim.network.graph import Network
 from tilesim.network.readers import read
-from tilesim.run import Run
+from tilesim.run import Look, Run, unwatched
 from tilesim.shipped import shipped
 from tilesim.sim.recorder import Recording
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
@@ -70,6 +70,7 @@ class Simulate(Protocol):
         trace: bool | Recording = False,
         rules: str = "strict",
         not_before: Mapping[str, int] | None = None,
+        on_start: Callable[[Look], None] = unwatched,
     ) -> Run: ...
 
 
@@ -84,6 +85,7 @@ class SimulateRequests(Protocol):
         trace: bool | Recording = False,
         rules: str = "strict",
         not_before: Mapping[str, int] | None = None,
+        on_start: Callable[[Look], None] = unwatched,
     ) -> Run: ...
 
 
@@ -226,6 +228,7 @@ def simulate(
     trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
+    on_start: Callable[[Look], None] = unwatched,
 ) -> Run:
     """Run one inference of a program on its chip.
 
@@ -240,6 +243,8 @@ def simulate(
             chip does what it then does, and ``run.statistics["findings"]`` says what came of it.
         not_before: cycles before which instructions must not begin, by label (``{"send": 100}``), or by label and tile
             (``{"send@2": 100}``), counted from the start of the load or run program.
+        on_start: hears, when the chip begins, whom to ask how far it is: from another thread, as often as one likes. If
+            the chip has to begin again, it hears so again.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -249,7 +254,7 @@ def simulate(
     _must_be(program, Program, "compile or load_program")
     arrays = _listed(inputs, len(program.inputs))
     return MACHINES[program.topology.machine].simulate(
-        program, arrays, keep_tensors=keep_tensors, trace=trace, rules=rules, not_before=not_before
+        program, arrays, keep_tensors=keep_tensors, trace=trace, rules=rules, not_before=not_before, on_start=on_start
     )
 
 
@@ -260,6 +265,7 @@ def simulate_requests(
     trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
+    on_start: Callable[[Look], None] = unwatched,
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -267,7 +273,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, not_before: as in :func:`simulate`; labels begin with ``request2.``, that of inference 2.
+        trace, rules, not_before, on_start: as in :func:`simulate`; labels begin with ``request2.``, that of inference
+            2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -283,7 +290,7 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     arrays = [_listed(each, len(programs[k].inputs)) for k, each in zip(turns, inputs, strict=False)]
     return MACHINES[programs[0].topology.machine].simulate_requests(
-        programs, turns, arrays, trace=trace, rules=rules, not_before=not_before
+        programs, turns, arrays, trace=trace, rules=rules, not_before=not_before, on_start=on_start
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -17,6 +18,25 @@ SCHEMA = "tilesim.run/1"
 
 FILES = ("outputs.npz", "trace.npz", "run.json")
 """What a saved run may consist of."""
+
+
+class Progress(NamedTuple):
+    """How far a run is: in ``cycle`` of its ``section`` (``load`` or ``run``). ``layer`` is the place among ``layers``,
+    their names, of the foremost one that a tile is at; None if no tile is at any.
+    """
+
+    section: str
+    cycle: int
+    layer: int | None
+    layers: tuple[str, ...]
+
+
+Look: TypeAlias = Callable[[], Progress]
+"""Tells how far a run is. Anybody may call it at any time, in any thread: the run does not notice."""
+
+
+def unwatched(_look: Look) -> None:
+    """Nobody looks."""
 
 
 @dataclass(frozen=True)

@@ -109,8 +109,8 @@ def longest_stall(trace: Trace) -> int:
     return int(np.argmax(np.where(known, trace.cycles, -1)))
 
 
-def point_at(page: Any, trace: Trace, span: int) -> None:
-    """Bring a span into the middle of the window, and the pointer over it."""
+def point_at(page: Any, trace: Trace, span: int) -> tuple[float, float]:
+    """Bring a span into the middle of the window, and the pointer over it; where that is."""
     start, cycles = int(trace.start_cycle[span] - trace.start), int(trace.cycles[span])
     page.evaluate("([from, to]) => tilesim.timeline.show(from, to)", [start - 2 * cycles - 9, start + 3 * cycles + 9])
     page.evaluate("(track) => tilesim.timeline.scrollTo(track)", int(trace.track[span]))
@@ -118,6 +118,7 @@ def point_at(page: Any, trace: Trace, span: int) -> None:
     x, y = page.evaluate(PLACE, [int(trace.track[span]), start + cycles / 2])
     box = page.locator("#timeline .plot").bounding_box()
     page.mouse.move(box["x"] + x, box["y"] + y)
+    return box["x"] + x, box["y"] + y
 
 
 def facts(trace: Trace, span: int) -> Mapping[str, str]:
@@ -223,6 +224,38 @@ def test_groups_fold(open_page: Open, digits: Path) -> None:
     trace = load_run(digits).trace
     assert trace is not None
     assert page.locator("#timeline div.label").count() == len(trace.tracks)
+
+
+def test_units_are_found_by_their_tracks_and_by_what_they_are_called(open_page: Open, digits: Path) -> None:
+    page = open_page(digits / "report.html")
+    page.get_by_role("button", name="Fold all", exact=True).click()
+    page.keyboard.press("/")
+    for query, tracks in (("tile1.ring_consumer", 1), ("tile 1 ring consumer", 1), ("RING_CONSUMER", 4)):
+        page.keyboard.type(query)
+        assert (
+            page.locator("#timeline .tools [role=status]").inner_text()
+            == f"{tracks} track{'s' * (tracks > 1)}; Enter: next"
+        )
+        page.keyboard.press("Enter")
+        assert "ring_consumer" in (page.locator("#timeline .label.flash").last.get_attribute("title") or "")
+        page.keyboard.press("Escape")
+    page.keyboard.type("no such thing")
+    assert page.locator("#timeline .tools [role=status]").inner_text() == "nothing found"
+
+
+def test_keys_fill_the_picture_with_a_span_and_go_to_the_next(open_page: Open, digits: Path) -> None:
+    trace = load_run(digits).trace
+    assert trace is not None
+    page, stall = open_page(digits / "report.html"), longest_stall(trace)
+    page.mouse.click(*point_at(page, trace, stall))
+    page.locator("#timeline .scroller").press("z")
+    begin, end = page.evaluate(WINDOW)
+    assert end - begin == pytest.approx(max(16, 1.2 * trace.cycles[stall]))
+    page.locator("#timeline .scroller").press("n")
+    after = stall + 1 if trace.track[stall + 1] == trace.track[stall] else stall
+    assert all(fact in page.locator("#timeline-details").inner_text() for fact in facts(trace, after).values())
+    page.locator("#timeline .scroller").press("p")
+    assert all(fact in page.locator("#timeline-details").inner_text() for fact in facts(trace, stall).values())
 
 
 def test_other_sections_can_ask_for_a_window_and_a_track(open_page: Open, digits: Path) -> None:

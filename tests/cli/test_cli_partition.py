@@ -63,7 +63,7 @@ def test_nothing_is_said_where_nothing_is_asked(tilesim: Any, tmp_path: Path) ->
     words = ("-t", "edge-2x4")
     assert "\npartition" not in tilesim("run", workload(tmp_path), *words).stdout
     asked = tilesim("run", workload(tmp_path), *words, "--partition", "channel").stdout
-    assert "partition  channel: 2 of 2 layers by channel\n" in asked
+    assert "partition   channel: 2 of 2 layers by channel\n" in asked
 
 
 def test_a_saved_program_keeps_it(tilesim: Any, tmp_path: Path) -> None:

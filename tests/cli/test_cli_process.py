@@ -63,7 +63,7 @@ def test_an_interrupted_run_ends_quietly_and_leaves_nothing(models: Path, tmp_pa
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(
         command,
-        env=ENVIRONMENT,
+        env={**ENVIRONMENT, "PYTHONWARNINGS": "error,ignore::ResourceWarning"},  # an import may be interrupted, too
         stdout=subprocess.PIPE,
         stderr=theirs,
         preexec_fn=heed_interrupts,  # noqa: PLW1509 -- the tests start no threads that could hold a lock

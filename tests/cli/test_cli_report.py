@@ -47,3 +47,10 @@ def test_a_page_that_can_not_be_written(tilesim: Tilesim, run: Path) -> None:
         result = tilesim("report", run, "-o", path)
         assert result.exit_code == 2
         assert result.stderr.startswith(f"error: {path}: {fault}")
+
+
+def test_it_is_shown_if_one_wants(tilesim: Tilesim, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("typer.launch", shown.append)
+    assert tilesim("report", run, "--open").exit_code == 0
+    assert shown == [str(run / "report.html")]

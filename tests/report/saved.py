@@ -60,6 +60,7 @@ def made_up(trace: Trace | None, **statistics: Any) -> SavedRun:
         "inferences": 1,
         "requests": [],
         "bytes": {},
+        "bound_by": "macs",
         "breakdown": {},
         "chip": {},
         "units": [],

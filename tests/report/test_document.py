@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from functools import reduce
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,7 +14,8 @@ import pytest
 
 from tests.report.saved import made_up, random_trace
 from tilesim.errors import InputError
-from tilesim.report.document import load_run
+from tilesim.report.document import SavedRun, load_run
+from tilesim.report.sections import report
 
 TRACKS = ("chip.infeed", "chip.tile0.tensor")
 ACCOUNT = {"track": "chip.infeed", "busy_cycles": 1, "stall_cycles": {"flag": 2}, "idle_cycles": 3}
@@ -102,3 +106,29 @@ def test_a_trace_must_be_that_of_the_run(saved: Saved) -> None:
     assert faults(saved(trace_sha256="0" * 64)) == [
         "RUN/trace.npz: must be the trace of the run that run.json beside it is of, and is of another one",
     ]
+
+
+def places(value: Any, key: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Where everything in a document is; of a list's elements, the first."""
+    yield from [key] if key else []
+    parts = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for name, part in parts:
+        yield from places(part, (*key, name))
+
+
+def test_what_is_missing_or_strange_never_ends_in_a_traceback(digits_run: SavedRun, tmp_path: Path) -> None:
+    refused: list[str] = []
+    for (*above, name), strange in product(places(digits_run.statistics), (None, -1, "x", [1], {"x": 1}, {})):
+        document = deepcopy(digits_run.statistics)
+        holder = reduce(lambda part, step: part[step], above, document)
+        if strange == {}:
+            del holder[name]
+        else:
+            holder[name] = strange
+        (tmp_path / "run.json").write_text(json.dumps(document), encoding="utf-8")
+        try:
+            report(load_run(tmp_path))
+        except InputError as error:
+            refused += list(error.faults)
+    assert refused
+    assert [fault for fault in refused if not fault.startswith(f"{tmp_path / 'run.json'}: ")] == []

@@ -77,6 +77,10 @@ def test_numbers_are_never_cut(width: int) -> None:
     assert "…" in text
 
 
+def test_one_inference_has_a_throughput_too() -> None:
+    assert "\nthroughput  1,234.6 inferences a second, one at a time\n" in shown(80, throughput_per_second=1234.56)
+
+
 def test_without_layers_only_times_are_told() -> None:
     text = shown(80, layers=[], macs=0, load_cycles=0)
     heading, times = text.split("\n\n")

@@ -19,6 +19,7 @@ from tilesim.cli.demo import demo
 from tilesim.cli.report import report
 from tilesim.cli.run import run
 from tilesim.cli.topologies import topologies
+from tilesim.cli.trace import trace
 from tilesim.cli.verify import verify
 from tilesim.cli.workloads import workloads
 from tilesim.errors import InputError, TilesimError
@@ -78,6 +79,7 @@ app.command("compile")(compile_model)
 app.command("cache")(cache)
 app.command("check")(check)
 app.command("verify")(verify)
+app.command("trace")(trace)
 app.command("topologies")(topologies)
 app.command("workloads")(workloads)
 app.command("demo")(demo)

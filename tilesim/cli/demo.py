@@ -6,7 +6,7 @@ import numpy as np
 import typer
 
 from tilesim import api
-from tilesim.cli.progress import progress
+from tilesim.cli.progress import simulating
 from tilesim.files import Array, read_npz
 from tilesim.shipped import shipped
 
@@ -22,8 +22,8 @@ def demo() -> None:
     held_out = read_npz(shipped("workloads") / f"{NETWORK}.npz")
     images, labels, expected = (held_out[name] for name in ("in0", "labels", "out0"))
     program = api.compile(api.load_network(NETWORK), api.load_topology(CHIP))
-    with progress(f"simulating {len(images)} digits"):
-        run = api.simulate(program, [images])
+    with simulating(f"{len(images)} digits") as on_start:
+        run = api.simulate(program, [images], on_start=on_start)
     logits = run.outputs[0]
     typer.echo(f"{NETWORK} on {CHIP}: {len(program.load) + len(program.run)} instructions, {len(images)} images\n")
     typer.echo(_pictures(images[:, 0], labels, logits))

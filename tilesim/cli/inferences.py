@@ -10,7 +10,7 @@ import typer
 
 from tilesim import api
 from tilesim.cli.inputs import load_inputs, random_inputs
-from tilesim.cli.progress import progress
+from tilesim.cli.progress import simulating
 from tilesim.cli.simulation import naming
 from tilesim.errors import InputError
 from tilesim.files import Array
@@ -59,9 +59,9 @@ def run_in_turn(
             raise InputError(f"--out keeps the program of all inferences in one piece: {fault}" for fault in found)
         arrays = random_inputs(joint.inputs) if held is None else list(_samples(programs[0], inferences, held))
         given = _by_request([len(programs[number].inputs) for number in order], arrays)
-        with progress(f"simulating {len(order)} inferences on {joint.topology.name}"):
+        with simulating(f"{len(order)} inferences on {joint.topology.name}") as on_start:
             run = api.simulate_requests(
-                programs, given, order, trace=trace or False, rules=rules, not_before=not_before
+                programs, given, order, trace=trace or False, rules=rules, not_before=not_before, on_start=on_start
             )
     return joint, run
 

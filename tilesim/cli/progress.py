@@ -6,17 +6,24 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
+from typing import TypeAlias
+
+from tilesim.report.names import printable, short_name
+from tilesim.run import Look
 
 PATIENCE_SECONDS = 1.0
 REFRESH_SECONDS = 0.2
 
+Words: TypeAlias = str | Callable[[], str]
+"""What goes on; or what tells it, as often as it is asked."""
+
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[str], None]]:
+def progress(what: str) -> Iterator[Callable[[Words], None]]:
     """Say on standard error, if that is a terminal, ``what`` is going on and for how long, once it takes a while. What
     it yields is to be told what goes on now instead.
     """
-    now = [what]
+    now: list[Words] = [what]
     if not sys.stderr.isatty():
         yield now.append
         return
@@ -30,7 +37,20 @@ def progress(what: str) -> Iterator[Callable[[str], None]]:
         teller.join()
 
 
-def _tell(now: list[str], done: Event) -> None:
+@contextmanager
+def simulating(what: str) -> Iterator[Callable[[Look], None]]:
+    """Say as :func:`progress` does that ``what`` is simulated, and how far, if what it yields is told whom to ask."""
+    with progress(f"simulating {what}") as say:
+        yield lambda look: say(lambda: f"simulating {what}: {_how_far(look)}")
+
+
+def _how_far(look: Look) -> str:
+    section, cycle, layer, layers = look()
+    where = "" if layer is None else f", layer {layer + 1} of {len(layers)}, {short_name(layers[layer])}"
+    return f"{'loading, ' * (section == 'load')}cycle {cycle:,}{where}"
+
+
+def _tell(now: list[Words], done: Event) -> None:
     if done.wait(PATIENCE_SECONDS):
         return
     from rich.console import Console
@@ -38,6 +58,10 @@ def _tell(now: list[str], done: Event) -> None:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task(now[-1], total=None)
+        task = shown.add_task(_said(now[-1]), total=None)
         while not done.wait(REFRESH_SECONDS):
-            shown.update(task, description=now[-1])
+            shown.update(task, description=_said(now[-1]))
+
+
+def _said(words: Words) -> str:
+    return printable(words if isinstance(words, str) else words())

@@ -11,7 +11,7 @@ import typer
 
 from tilesim import api
 from tilesim.cli.inputs import load_inputs, random_inputs
-from tilesim.cli.progress import progress
+from tilesim.cli.progress import simulating
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.run import Run
 from tilesim.sim.recorder import Recording
@@ -68,10 +68,12 @@ def simulated(
         InputError: inputs that do not fit, or an instruction that the chip could not run; each names its file.
         RunError: the run can't go on.
     """
-    with progress(f"simulating {program.name} on {program.topology.name}"):
+    with simulating(f"{program.name} on {program.topology.name}") as on_start:
         arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
         with naming(model, inputs):
-            return api.simulate(program, arrays, trace=trace or False, rules=rules, not_before=not_before)
+            return api.simulate(
+                program, arrays, trace=trace or False, rules=rules, not_before=not_before, on_start=on_start
+            )
 
 
 @contextmanager

@@ -78,7 +78,8 @@ def working(statistics: Statistics) -> list[Mapping[str, Any]]:
 def costs(statistics: Statistics) -> list[Cost]:
     """Everything that the cycles of the run went into, the largest first; together they are the run."""
     arrays = mac_arrays(statistics)
-    totals = Counter({WAITS[cause]: cycles for cause, cycles in statistics["breakdown"].items() if cause != MACS})
+    waits = {cause: cycles for cause, cycles in statistics["breakdown"].items() if cause != MACS}
+    totals = Counter({WAITS.get(cause, f"waiting for {cause}"): cycles for cause, cycles in waits.items()})
     for what, busy in _computing(statistics["layers"]):
         totals[what] += busy
     each = ((what, round(total / max(1, len(arrays)))) for what, total in totals.items())

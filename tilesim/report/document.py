@@ -36,6 +36,11 @@ class _Part(BaseModel):
     model_config = ConfigDict(strict=True)
 
 
+class _Bytes(_Part):
+    entered: Count
+    carried: Count
+
+
 class _Account(_Part):
     track: str
     busy_cycles: Count
@@ -48,6 +53,7 @@ class _Link(_Account):
 
 
 class _Layer(_Part):
+    network: str
     name: str
     kind: str
     macs: Count
@@ -58,7 +64,14 @@ class _Layer(_Part):
     mac_busy_cycles: Count
     bound_by: str | None
     breakdown: dict[str, Count]
-    bytes: dict[str, dict[str, Count]]
+    bytes: dict[str, _Bytes]
+
+
+class _Request(_Part):
+    network: str
+    start_cycle: Count
+    end_cycle: Count
+    latency_cycles: Count
 
 
 class _Statistics(_Part):
@@ -72,14 +85,14 @@ class _Statistics(_Part):
     macs: Count
     mac_utilisation: float
     inferences: Count
-    requests: list[dict[str, Any]]
-    bytes: dict[str, Any]
+    requests: list[_Request]
+    bytes: dict[str, _Bytes]
+    bound_by: str | None
     breakdown: dict[str, Count]
     chip: dict[str, Any]
     units: list[_Account]
     links: list[_Link]
     layers: list[_Layer]
-    bound_by: str | None = None
 
 
 def load_run(folder: Path) -> SavedRun:

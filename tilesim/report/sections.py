@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilesim.report.document import SavedRun
+from tilesim.errors import InputError
+from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import page
 from tilesim.report.page.contention import contention
 from tilesim.report.page.layers import layer_table
@@ -15,8 +16,15 @@ SECTIONS = (overview, timeline, contention, layer_table, roofline)
 
 
 def report(run: SavedRun) -> str:
-    """The whole page of a run, as HTML."""
+    """The whole page of a run, as HTML.
+
+    Raises:
+        InputError: statistics that a section can make nothing of.
+    """
     statistics = run.statistics
     title = f"{statistics['network']} on {statistics['topology']}"
     subtitle = f"{statistics['cycles']:,} cycles at {statistics['clock_hz'] / 1e6:,g} MHz, as tilesim simulated them"
-    return page(title, subtitle, [section(run) for section in SECTIONS])
+    try:
+        return page(title, subtitle, [section(run) for section in SECTIONS])
+    except InputError as error:
+        raise InputError(f"{run.folder / RUN_FILE}: {fault}" for fault in error.faults) from None

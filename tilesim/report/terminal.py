@@ -76,6 +76,8 @@ def _times(statistics: Statistics) -> Iterator[tuple[str, str]]:
     for title, number, words in inference_rows(statistics) if several else [("latency", cycles, "")]:
         spelt = "" if number is None else f"{number:,} cycles = {duration(number, clock_hz)} "
         yield title, f"{spelt}{words}" if several else f"{spelt}at {frequency(clock_hz)}"
+    if statistics["layers"] and not several:
+        yield "throughput", f"{statistics['throughput_per_second']:,.1f} inferences a second, one at a time"
     load, again = statistics["load_cycles"], loads_between(statistics) if several else 0
     more = f", and again before {again:,} inferences, as a part of them" if again else ""
     if load or statistics["layers"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim import compiled
 from tilesim.errors import ArrayError, InputError, ProgramError
-from tilesim.run import Run
+from tilesim.run import Look, Progress, Run, unwatched
 from tilesim.sim.memory import Bytes
 from tilesim.sim.recorder import Recorder, Recording
 from tilesim.sim.trace import Trace
@@ -39,6 +39,7 @@ def simulate(
     trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
+    on_start: Callable[[Look], None] = unwatched,
 ) -> Run:
     """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once.
 
@@ -51,6 +52,7 @@ def simulate(
         rules: one of :data:`RULES`.
         not_before: cycles, counted from the start of a section, before which an instruction must not begin, by label,
             or by label, ``@`` and tile.
+        on_start: hears, when the chip begins (again), whom to ask how far it is.
 
     Raises:
         ProgramError: an instruction that the chip could not run.
@@ -60,7 +62,7 @@ def simulate(
         HangError: the run can't go on.
     """
     _must_be_sound([program], rules)
-    return _run(_named(program), inputs, keep_tensors, trace, rules, not_before or {})
+    return _run(_named(program), inputs, keep_tensors, trace, rules, not_before or {}, on_start)
 
 
 def simulate_requests(
@@ -70,6 +72,7 @@ def simulate_requests(
     trace: bool | Recording = False,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
+    on_start: Callable[[Look], None] = unwatched,
 ) -> Run:
     """Load the parameters, then run the inferences of ``programs`` in ``order``, by their numbers, each with its own
     ``inputs``; the run's outputs are those of all requests, one after the other.
@@ -83,7 +86,8 @@ def simulate_requests(
     _must_be_sound(programs, rules)
     program = series(programs, order)
     _must_match(programs, order, inputs)
-    return _run(program, [array for arrays in inputs for array in arrays], False, trace, rules, not_before or {})
+    arrays = [array for each in inputs for array in each]
+    return _run(program, arrays, False, trace, rules, not_before or {}, on_start)
 
 
 def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]]) -> None:
@@ -110,6 +114,7 @@ def _run(
     trace: bool | Recording,
     rules: str,
     not_before: Mapping[str, int],
+    on_start: Callable[[Look], None],
 ) -> Run:
     held = holds(program, not_before)
     rows_of_host, samples = host_driver.rows_of_inputs(program, inputs)
@@ -126,6 +131,7 @@ def _run(
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
         )
         watch.attach([tile.memories.narrow for tile in chip.tiles])
+        on_start(_look(program, chip))
         return chip, *_sections(chip, program, rows_of_host, held)
 
     try:
@@ -156,6 +162,20 @@ def _sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> t
     hang.refuse(chip, program, "run", start)
     chip.close(end)
     return load_cycles, range(start, end)
+
+
+def _look(program: Program, chip: Chip) -> Look:
+    """Who tells how far ``chip`` is; what it reads another thread may read too."""
+    layer_of = {op.label: op.layer for op in program.run}
+    layers = tuple(layer.name for layer in program.layers)
+    controls = [tile.tensor.unit for tile in chip.tiles]
+
+    def look() -> Progress:
+        section, start = chip.section
+        foremost = max(layer_of.get(unit.instruction, -1) for unit in controls)
+        return Progress(section, chip.clock.cycle - start, None if foremost < 0 else foremost, layers)
+
+    return look
 
 
 def _trace(program: Program, chip: Chip, recorder: Recorder) -> Trace:

@@ -7,7 +7,9 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.saved import made_up
+from tilesim.report.document import SavedRun
 from tilesim.report.page.build import ARRAYS, Section, encoded, page
 from tilesim.report.sections import report
 
@@ -86,11 +89,28 @@ def test_the_page_asks_for_nothing_and_lets_only_its_own_scripts_run() -> None:
     assert not [name for _, a, _ in elements.found for name in a if name.startswith("on")]
 
 
-@pytest.mark.parametrize("statistics", [{"network": EVIL}, {"topology": EVIL}])
-def test_names_are_text(statistics: dict[str, str]) -> None:
-    harmless, harmful = (Elements(report(made_up(None, **each))) for each in ({}, statistics))
+def renamed(value: Any, key: str = "") -> Any:
+    """A document whose names, labels and words are all evil."""
+    if isinstance(value, dict):
+        return {name: renamed(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [renamed(part, key) for part in value]
+    return EVIL if isinstance(value, str) and key not in {"schema", "track", "machine"} else value
+
+
+def test_names_are_text(digits_run: SavedRun) -> None:
+    trace = digits_run.trace
+    assert trace is not None
+    names = {each: tuple(f"{EVIL}{k}" for k in range(len(getattr(trace, each)))) for each in ("whats", "layers")}
+    evil = SavedRun(digits_run.folder, renamed(digits_run.statistics), replace(trace, **names))
+    harmless, harmful = Elements(report(digits_run)), Elements(report(evil))
     assert [tag for tag, _, _ in harmful.found] == [tag for tag, _, _ in harmless.found]
     assert EVIL in next(text for _, text in harmful.all("h1"))
+
+
+def test_any_text_can_be_written() -> None:
+    nasty = "\udc80\x00\u2028\ud83d"
+    page(nasty, nasty, [Section("overview", nasty, [nasty])]).encode("utf-8")
 
 
 def test_data_can_not_end_their_element() -> None:

@@ -141,7 +141,7 @@ def total(statistics: Statistics) -> Layer:
         cycles=statistics["cycles"],
         of_run=1.0,
         in_use=statistics["mac_utilisation"],
-        bound_by=statistics.get("bound_by"),
+        bound_by=statistics["bound_by"],
         breakdown=statistics["breakdown"],
         entered=_bytes(statistics, "entered"),
         carried=_bytes(statistics, "carried"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from tilesim.errors import InputError
 from tilesim.report.analysis.layers import Layer
 from tilesim.report.analysis.roles import role
 from tilesim.report.costs import Statistics
@@ -138,8 +139,10 @@ class Roofline:
 
 
 def rooflines(statistics: Statistics, layers: list[Layer]) -> list[Roofline]:
-    """A roofline for each intensity that the machine has and any layer has; none of a machine that nobody described, or
-    of a chip without the keys that its kind has.
+    """A roofline for each intensity that the machine has and any layer has; none of a machine that nobody described.
+
+    Raises:
+        InputError: the chip lacks a key that its kind has.
     """
     machine = MACHINES.get(statistics["machine"])
     working = [layer for layer in layers if layer.macs and layer.cycles]
@@ -173,8 +176,10 @@ def _per_cycle(statistics: Statistics, rate: Rate) -> int:
 
 
 def _value(chip: Mapping[str, Any], key: str) -> int:
-    """What a key is set to; 0 if the chip has no such number."""
+    """What a key is set to."""
     value: Any = chip
     for name in key.split("."):
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, int) else 0
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(value, int):
+        raise InputError(f"chip.{key} must be a whole number, as the topologies of this machine have it")
+    return value

@@ -60,13 +60,18 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
             f'<meta http-equiv="Content-Security-Policy" content="{_policy((base, drawers))}">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n',
-            f"<title>{html.escape(title)}</title>\n<style>\n{styles}</style>\n<script>{base}</script>\n</head>\n<body>\n",
+            f"<title>{_text(title)}</title>\n<style>\n{styles}</style>\n<script>{base}</script>\n</head>\n<body>\n",
             *_header(title, subtitle, sections),
             "<main>\n<noscript><p>This page draws its pictures with scripts, which are switched off.</p></noscript>\n",
             *(part for section in sections for part in _body(section)),
             f"</main>\n<script>{drawers}</script>\n</body>\n</html>\n",
         )
     )
+
+
+def _text(words: str) -> str:
+    """Any text as HTML; half characters, which no file can hold, become question marks."""
+    return html.escape(words.encode("utf-8", "replace").decode())
 
 
 def _policy(scripts: Iterable[str]) -> str:
@@ -87,20 +92,20 @@ def _script(section: Section) -> str:
 
 
 def _header(title: str, subtitle: str, sections: Sequence[Section]) -> Iterator[str]:
-    yield f"<header>\n<div><h1>{html.escape(title)}</h1>\n<p>{html.escape(subtitle)}</p></div>\n<nav>"
+    yield f"<header>\n<div><h1>{_text(title)}</h1>\n<p>{_text(subtitle)}</p></div>\n<nav>"
     for section in sections:
-        yield f'<a href="#{html.escape(section.name)}">{html.escape(section.title)}</a> '
+        yield f'<a href="#{_text(section.name)}">{_text(section.title)}</a> '
     yield '<button type="button" id="theme">Dark</button></nav>\n</header>\n'
 
 
 def _body(section: Section) -> Iterator[str]:
-    name, title = html.escape(section.name), html.escape(section.title)
+    name, title = _text(section.name), _text(section.title)
     yield f'<section id="{name}" aria-labelledby="{name}-title">\n<h2 id="{name}-title">{title}</h2>\n'
     yield '<div class="drawn"></div>\n'
     yield f'<script type="application/json" class="data">{_json(section.data)}</script>\n'
     for column, array in section.columns.items():
         kind, text = encoded(array)
-        yield f'<script type="text/plain" class="column" data-name="{html.escape(column)}" data-array="{kind}">'
+        yield f'<script type="text/plain" class="column" data-name="{_text(column)}" data-array="{kind}">'
         yield f"{text}</script>\n"
     yield "</section>\n"
 

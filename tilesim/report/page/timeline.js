@@ -1,7 +1,7 @@
 // The picture: its elements, what it shows, and what it can be told to show. timeline_hands.js tells it.
 
 const HINT = "Point at a span to read about it; click it to keep it here.";
-const KEYS = "arrows move, + and \u2212 zoom, Home shows the whole run and then its loading too, n and p go to the next and the previous span, Enter follows what released a stall, / searches, Esc lets go";
+const KEYS = "arrows move, + and \u2212 zoom, Home shows the whole run and then its loading too, n and p go to the next and the previous span, z fills the picture with it, Enter follows what released a stall, / searches, Esc lets go";
 
 class Timeline {
   constructor(root, data, spans, rows) {
@@ -265,6 +265,13 @@ class Timeline {
     if (span >= 0) this.goTo(span);
   }
 
+  // Shows nothing but the selected span.
+  fill() {
+    if (this.selected < 0) return;
+    const cycles = this.spans.cycles[this.selected];
+    this.show(this.spans.starts[this.selected] - cycles * 0.1, this.spans.endOf(this.selected) + cycles * 0.1);
+  }
+
   async copied() {
     try {
       await navigator.clipboard.writeText(this.line.textContent);
@@ -278,7 +285,7 @@ class Timeline {
   // ---- searching
 
   find(query) {
-    this.search = searched(this.spans, query);
+    this.search = searched(this.spans, this.rows, query);
     this.walk = this.search && hitsOf(this.spans, this.search);
     this.found.textContent = searchWords(this.search);
     this.relabel();
@@ -315,12 +322,6 @@ class Timeline {
       const track = this.spans.tracks.indexOf(name);
       if (track >= 0) this.shown(() => this.flash(this.scrollTo(track)));
     });
-  }
-
-  // A double click fills the picture with a span.
-  close(span) {
-    const cycles = this.spans.cycles[span];
-    this.show(this.spans.starts[span] - cycles * 0.1, this.spans.endOf(span) + cycles * 0.1);
   }
 
   shown(act) {

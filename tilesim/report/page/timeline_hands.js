@@ -97,6 +97,7 @@ class Hands {
       Home: () => this.picture.home(),
       n: () => this.picture.beside(true),
       p: () => this.picture.beside(false),
+      z: () => this.picture.fill(),
       Enter: () => this.picture.follow() || this.picture.nextHit(),
       Escape: () => this.letGo(),
     };
@@ -118,7 +119,6 @@ class Hands {
     this.picture.plot.addEventListener("pointermove", (event) => this.hover(event));
     this.picture.plot.addEventListener("pointerleave", () => this.hover({ clientX: -1, clientY: -1 }));
     this.picture.plot.addEventListener("pointerdown", (event) => event.button === 0 && this.drag(event));
-    this.picture.plot.addEventListener("dblclick", () => this.picture.selected >= 0 && this.picture.close(this.picture.selected));
     this.picture.scroller.addEventListener("scroll", () => this.picture.redraw());
     this.picture.scroller.addEventListener("keydown", (event) => this.key(event));
     this.listenTop();

@@ -1,13 +1,13 @@
 // The spans, and how many cycles of a window a kind of them takes: exactly, from sums of cycles, at any zoom.
 
-// A series: disjoint segments [starts[i], starts[i] + cycles[i]) for a <= i < b, each of which counts weights[i] (1 if
-// there are none) in every cycle; sums[i] is what all segments before the i-th come to.
+// A series: disjoint segments for a <= i < b, each of which begins at starts[i] and counts weights[i] (1 if there are
+// none) in every cycle until it has come to sums[i + 1] - sums[i].
 
 // What a series comes to before cycle t, where i is its last segment that starts at t or before (a - 1: none).
 function before(series, i, t) {
   if (i < series.a) return series.sums[series.a];
-  const inside = Math.min(t - series.starts[i], series.cycles[i]);
-  return series.sums[i] + (series.weights ? series.weights[i] * inside : inside);
+  const weight = series.weights ? series.weights[i] : 1;
+  return Math.min(series.sums[i] + weight * (t - series.starts[i]), series.sums[i + 1]);
 }
 
 // The last segment that starts at t or before, looked for from segment i on, in steps that double.
@@ -32,13 +32,13 @@ const WALK = 16; // segments that are passed one by one, which is faster than in
 // The share of each pixel that a series takes, times scale: pixel x is [from + x * per, from + (x + 1) * per). Called for
 // every row and kind of a frame: what belongs to the present segment is kept at hand.
 function shares(series, from, per, out, width, scale) {
-  const { starts, cycles, sums, weights, a, b } = series;
+  const { starts, sums, weights, a, b } = series;
   const factor = scale / per;
   let i = seek(series, a - 1, from);
   let past = before(series, i, from);
   let start = i < a ? from : starts[i];
-  let length = i < a ? 0 : cycles[i];
   let sum = sums[Math.max(i, a)];
+  let most = i < a ? sum : sums[i + 1];
   let weight = weights && i >= a ? weights[i] : 1;
   let next = i + 1 < b ? starts[i + 1] : Infinity;
   for (let x = 0; x < width; x++) {
@@ -48,13 +48,13 @@ function shares(series, from, per, out, width, scale) {
       for (i++; i < near && starts[i + 1] <= t; i++);
       if (i === near) i = seek(series, i, t);
       start = starts[i];
-      length = cycles[i];
       sum = sums[i];
+      most = sums[i + 1];
       if (weights) weight = weights[i];
       next = i + 1 < b ? starts[i + 1] : Infinity;
     }
-    const inside = t - start;
-    const now = sum + weight * (inside < length ? inside : length);
+    const grown = sum + weight * (t - start);
+    const now = grown < most ? grown : most;
     out[x] = (now - past) * factor;
     past = now;
   }
@@ -95,7 +95,7 @@ class Spans {
 
   series(track, kind) {
     const place = track * this.kinds.length + kind;
-    return { starts: this.starts, cycles: this.cycles, sums: this.sums, weights: null, a: this.first[place], b: this.first[place + 1] };
+    return { starts: this.starts, sums: this.sums, weights: null, a: this.first[place], b: this.first[place + 1] };
   }
 
   // The number of the series that a span is in: the last that begins at it or before.
@@ -180,13 +180,12 @@ class Spans {
 // The series that counts how many of some intervals hold a cycle, given their sorted begins and ends.
 function swept(begins, ends) {
   const most = begins.length * 2;
-  const [starts, cycles, sums, weights] = [new Float64Array(most), new Float64Array(most), new Float64Array(most + 1), new Int32Array(most)];
+  const [starts, sums, weights] = [new Float64Array(most), new Float64Array(most + 1), new Int32Array(most)];
   let [count, open, t, i, j] = [0, 0, 0, 0, 0];
   while (j < ends.length) {
     const to = i < begins.length && begins[i] < ends[j] ? begins[i] : ends[j];
     if (open > 0 && to > t) {
       starts[count] = t;
-      cycles[count] = to - t;
       weights[count] = open;
       sums[count + 1] = sums[count] + open * (to - t);
       count++;
@@ -195,5 +194,5 @@ function swept(begins, ends) {
     for (; i < begins.length && begins[i] === t; i++) open++;
     for (; j < ends.length && ends[j] === t; j++) open--;
   }
-  return { starts: starts.slice(0, count), cycles: cycles.slice(0, count), sums: sums.slice(0, count + 1), weights: weights.slice(0, count), a: 0, b: count };
+  return { starts: starts.slice(0, count), sums: sums.slice(0, count + 1), weights: weights.slice(0, count), a: 0, b: count };
 }

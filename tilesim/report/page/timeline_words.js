@@ -70,14 +70,15 @@ function details(spans, span) {
 
 // ---- searching
 
-// The instructions and tracks that a query is found in: in their own names, or in the names of their layers.
-function searched(spans, query) {
+// The instructions and tracks that a query is found in: in their own names, in those that the rows have, or in the names
+// of their layers.
+function searched(spans, rows, query) {
   const wanted = query.trim().toLowerCase();
   if (!wanted) return null;
   const has = (name) => name.toLowerCase().includes(wanted);
   const layers = spans.layers.map(({ name, short }) => has(name) || has(short));
   const hits = Uint8Array.from(spans.whats, (name, what) => (has(name) || layers[spans.layer_of[what]] ? 1 : 0));
-  const tracks = spans.tracks.map((name, track) => (has(name) ? track : -1)).filter((track) => track >= 0);
+  const tracks = rows.parts.flat().filter((row) => has(row.path) || has(`${row.group.title} ${row.name}`)).map((row) => row.tracks[0]);
   let count = 0;
   for (let i = 0; i < spans.count; i++) count += hits[spans.what[i]];
   return { query, hits, tracks: new Set(tracks), count, last: null };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import simpy
 
@@ -39,6 +39,13 @@ from tilesim.tiled.units.tile import Tile
 Holds = Mapping[tuple[str, int | None], int]
 """Cycles by instruction and tile."""
 NO_HOLDS: Holds = {}
+
+
+class Section(NamedTuple):
+    """The section of a program that is run, ``load`` or ``run``, and its first cycle."""
+
+    name: str
+    start: int
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,7 @@ class Chip:
         self.clock = Clock()
         self.units: list[Unit] = []
         self.parts: list[Part] = []
+        self.section = Section("load", 0)
         self.recorder = recorder
         tiles = topology.tiles
         self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
@@ -157,6 +165,7 @@ class Chip:
         each of the scalar fences ``begins`` another of the ``parts`` begins.
         """
         start = self.clock.cycle
+        self.section = Section(section, start)
         self.monitor.begin(section)
         for unit in self.units:
             unit.restart()

@@ -1,0 +1,99 @@
+"""How the spans of a trace are called in files that other programs show, and which releases which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.report.costs import Statistics
+from tilesim.report.names import ending, printable, short_name
+from tilesim.report.rates import spans_of
+from tilesim.sim.trace import Trace
+
+LONGEST = 200
+"""Characters of a name."""
+TOGETHER = 8192
+"""Spans that are turned from columns into rows at a time."""
+STALL = "stall:"
+RELEASED = "released"
+"""What is called so is the end of a stall that another span let end."""
+
+
+class Slice(NamedTuple):
+    """A span of a track as a row. ``releases`` are those that it is the cause of, ``release`` is the one that ends it,
+    or 0: they count from 1.
+    """
+
+    start: int
+    cycles: int
+    kind: int
+    what: int
+    bytes: int
+    releases: list[int]
+    release: int
+
+
+def shown(name: str) -> str:
+    """A name from a file, without what would steer a terminal or viewer, and its end if it is too long."""
+    return ending(printable(name), LONGEST)
+
+
+def slice_name(what: str, kind: str) -> str:
+    """The instruction, and what it waits for if it does: viewers colour by name."""
+    return shown(f"{what} ({kind})" if what and kind.startswith(STALL) else what or kind)
+
+
+def layer_name(name: str) -> str:
+    """What tells a layer from the others."""
+    return shown(short_name(name))
+
+
+def caption(statistics: Statistics, start: int) -> str:
+    """What the file shows, and its unit of time."""
+    megahertz = statistics["clock_hz"] / 1e6
+    what = f"{statistics['network']} on {statistics['topology']}"
+    when = f"{statistics['cycles']:,} cycles from cycle {start:,} on"
+    return shown(f"{what}: {when}; 1 ns here is 1 cycle of its clock of {megahertz:g} MHz")
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The spans of a trace, a track at a time."""
+
+    trace: Trace
+
+    def of(self, track: int) -> Iterator[Slice]:
+        """Those of a track, in the order of time."""
+        spans = spans_of(self.trace, track)
+        for first in range(spans.start, spans.stop, TOGETHER):
+            yield from self._rows(first, min(spans.stop, first + TOGETHER))
+
+    def _rows(self, first: int, end: int) -> Iterator[Slice]:
+        trace, (numbers, releasers) = self.trace, self._releases
+        places = np.searchsorted(releasers, np.arange(first, end + 1)).tolist()
+        begins = [numbers[a:b].tolist() if a < b else [] for a, b in pairwise(places)]
+        columns = (trace.start_cycle, trace.cycles, trace.kind, trace.what, trace.bytes)
+        rows = zip(*(column[first:end].tolist() for column in columns), strict=True)
+        ends = self._ends[first:end].tolist()
+        for (start, cycles, kind, what, moved), releases, release in zip(rows, begins, ends, strict=True):
+            yield Slice(start, cycles, kind, what, moved, releases, release)
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        """The release that ends each span; none comes from a span that begins only when this one ends."""
+        trace, by = self.trace, self.trace.released_by
+        known = (by >= 0) & (trace.start_cycle[by] < trace.start_cycle + trace.cycles)
+        return np.where(known, np.arange(1, len(by) + 1), 0)
+
+    @cached_property
+    def _releases(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The number of each release and the span that it comes from, in the order of these."""
+        stalls = np.flatnonzero(self._ends)
+        order = np.argsort(self.trace.released_by[stalls], kind="stable")
+        return stalls[order] + 1, self.trace.released_by[stalls][order]
