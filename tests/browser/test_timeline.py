@@ -221,9 +221,8 @@ def test_groups_fold(open_page: Open, digits: Path) -> None:
     assert page.locator("#timeline .label").count() > folded
     assert page.locator("#timeline .label", has_text="mac array").count() == 1
     page.get_by_role("button", name="Unfold all", exact=True).click()
-    trace = load_run(digits).trace
-    assert trace is not None
-    assert page.locator("#timeline div.label").count() == len(trace.tracks)
+    statistics = load_run(digits).statistics
+    assert page.locator("#timeline div.label").count() == len(statistics["units"]) + len(statistics["links"])
 
 
 def test_units_are_found_by_their_tracks_and_by_what_they_are_called(open_page: Open, digits: Path) -> None:
@@ -301,6 +300,22 @@ def test_names_show_as_text(open_page: Open, tmp_path: Path) -> None:
     assert SCRIPT in page.locator("#tip").inner_text()
     assert page.evaluate("() => [...document.scripts].filter((each) => !each.type).length") == 2
     assert dialogs == []
+
+
+@pytest.mark.parametrize("units", [0, 2])
+def test_a_trace_without_spans(open_page: Open, tmp_path: Path, units: int) -> None:
+    idle = [{"track": f"chip.tile{k}.tensor", "busy_cycles": 0, "stall_cycles": {}} for k in range(units)]
+    empty = replace(
+        random_trace(1, TRACKS, 0), tracks=(), kinds=(), whats=(), layers=(), layer_of=np.zeros(0, np.int32)
+    )
+    page = open_page(write(tmp_path, replace(made_up(None, units=idle), trace=empty)))
+    assert page.locator("#timeline div.label").count() == units
+    page.locator("#timeline .scroller").press("+")
+    page.locator("#timeline input[type=search]").fill("x")
+    page.locator("#timeline input[type=search]").press("Enter")
+    box = page.locator("#timeline .plot").bounding_box()
+    page.mouse.click(box["x"] + 50, box["y"] + 20)
+    assert page.locator("#timeline .fault").count() == 0
 
 
 def test_without_a_trace_it_says_how_to_get_one(open_page: Open, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def traces(draw: st.DrawFn) -> Trace:
 
 def unpacked(trace: Trace) -> dict[str, Any]:
     """What the page makes of the columns: track, kind and start of every span."""
-    columns, kinds = pack(trace), len(trace.kinds)
+    columns, kinds = pack(trace, len(trace.tracks)), len(trace.kinds)
     first = columns["first"]
     series = np.repeat(np.arange(len(first) - 1), np.diff(first))
     starts = np.zeros(len(series), np.int64)
@@ -102,6 +102,16 @@ def test_a_part_of_a_trace_is_said_to_be_one() -> None:
     empty = replace(random_trace(1, TRACKS[:1], 0), tracks=())
     note = timeline(replace(made_up(None, units=[account]), trace=empty)).data["note"]
     assert note == "The trace is empty: nothing happened in its window, or on its tracks."
+
+
+def test_units_that_never_did_anything_are_there() -> None:
+    trace = random_trace(1, TRACKS[:1], 10)
+    idle = {"track": "chip.tile0.tensor", "busy_cycles": 0, "stall_cycles": {"flag": 0}, "idle_cycles": 9}
+    left_out = {**idle, "track": "chip.tile1.tensor", "busy_cycles": 9}
+    section = timeline(made_up(trace, units=[idle, left_out]))
+    assert section.data["tracks"] == (TRACKS[0], "chip.tile0.tensor")
+    assert len(section.columns["first"]) == 2 * len(trace.kinds) + 1
+    assert section.columns["first"][-1] == section.columns["first"][len(trace.kinds)] == trace.cycles.size
 
 
 def test_lanes_are_layers_or_of_several_inferences_these() -> None:

@@ -340,6 +340,7 @@ tilesim.section("timeline", async (root, data, columns) => {
     head.series.length;
   }
   root.replaceChildren();
+  // Also for whoever tries things in the browser's console.
   tilesim.timeline = new Timeline(root, data, spans, rows);
   new Hands(tilesim.timeline);
 });

@@ -26,7 +26,9 @@ def timeline(run: SavedRun) -> Section:
     """The section of what every unit and every link of a bus did in which cycle."""
     if run.trace is None:
         return Section("timeline", "Timeline", {"missing": NO_TRACE}, scripts=SCRIPTS)
-    return Section("timeline", "Timeline", _data(run.statistics, run.trace), pack(run.trace), SCRIPTS)
+    tracks = (*run.trace.tracks, *_idle_tracks(run.statistics, run.trace))
+    columns = pack(run.trace, len(tracks))
+    return Section("timeline", "Timeline", _data(run.statistics, run.trace, tracks), columns, SCRIPTS)
 
 
 def stacked(kinds: Sequence[str]) -> list[str]:
@@ -35,13 +37,21 @@ def stacked(kinds: Sequence[str]) -> list[str]:
     return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
 
 
-def pack(trace: Trace) -> dict[str, NDArray[Any]]:
-    """The spans by track, then kind as :func:`stacked`, then start: a *series* is those of one track and kind.
+def _idle_tracks(run: Mapping[str, Any], trace: Trace) -> list[str]:
+    """Units that never did anything, of which a trace has no spans."""
+    idle = (
+        each["track"] for each in _accounts(run) if not each["busy_cycles"] and not any(each["stall_cycles"].values())
+    )
+    return sorted(set(idle).difference(trace.tracks))
 
-    ``first`` are the places of the first span of each series, and the number of spans; ``gap`` the cycles from the end
-    of the span before in its series to a span's start (of a series' first span: from the earliest of all starts);
-    ``released_by`` are places in this order. From ``gap`` and ``cycles`` follow the starts, and from the sums of
-    ``cycles`` the share of a kind in any window.
+
+def pack(trace: Trace, tracks: int) -> dict[str, NDArray[Any]]:
+    """The spans of so many ``tracks``, the trace's first, by track, then kind as :func:`stacked`, then start.
+
+    A *series* is the spans of one track and kind. ``first`` are the places of the first span of each series, and the
+    number of spans; ``gap`` the cycles from the end of the span before in its series to a span's start (of a series'
+    first span: from the earliest of all starts); ``released_by`` are places in this order. From ``gap`` and ``cycles``
+    follow the starts, and from the sums of ``cycles`` the share of a kind in any window.
     """
     ranks = np.argsort(np.argsort([stacked(trace.kinds).index(kind) for kind in trace.kinds]))
     series = trace.track.astype(np.int64) * len(trace.kinds) + ranks[trace.kind] if trace.kind.size else trace.track
@@ -51,7 +61,7 @@ def pack(trace: Trace) -> dict[str, NDArray[Any]]:
     sorted_, start, cycles = series[order], trace.start_cycle[order], trace.cycles[order]
     released = trace.released_by[order]
     return {
-        "first": np.searchsorted(sorted_, np.arange(len(trace.tracks) * len(trace.kinds) + 1)),
+        "first": np.searchsorted(sorted_, np.arange(tracks * len(trace.kinds) + 1)),
         "gap": start - _ends_before(sorted_, start, cycles),
         "cycles": cycles,
         "what": trace.what[order],
@@ -71,14 +81,14 @@ def _ends_before(series: NDArray[Any], start: NDArray[Any], cycles: NDArray[Any]
     return before
 
 
-def _data(run: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
+def _data(run: Mapping[str, Any], trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
     return {
         "note": _note(run, trace),
         "cycles": run["cycles"],
         "clock_hz": run["clock_hz"],
         "origin": int(trace.start_cycle.min()) - trace.start if trace.start_cycle.size else 0,
-        "tracks": trace.tracks,
-        "groups": [asdict(group) for group in groups(trace.tracks)],
+        "tracks": tracks,
+        "groups": [asdict(group) for group in groups(tracks)],
         "kinds": [{"kind": kind, **kind_of(kind)._asdict()} for kind in stacked(trace.kinds)],
         "idle": kind_of("idle")._asdict(),
         "whats": trace.whats,
