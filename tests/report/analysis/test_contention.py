@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.saved import random_trace
+from tilesim import api
 from tilesim.report.analysis.contention import OTHERS, SHOWN_MASTERS, UNKNOWN, accounts, master_words, occupancy
 from tilesim.report.document import SavedRun
+from tilesim.shipped import shipped
 from tilesim.sim.trace import Trace
 
 LINKS = ("chip.mesh.tile0.east", "chip.ring.link0", "chip.ring.link1")
@@ -130,6 +132,17 @@ def test_more_masters_than_colours_share_the_last(keywords_run: SavedRun) -> Non
     assert (found.masters[0], found.masters[-1]) == ("chip.infeed", OTHERS)
     shown = found.by_master.sum(axis=(1, 2))[:-1].tolist()
     assert shown == sorted(shown, reverse=True)
+
+
+def test_two_masters_at_once_are_told_apart() -> None:
+    run = api.simulate(api.load_program(shipped("workloads") / "dual-master" / "legal.tasm"), [], trace=True)
+    assert run.trace is not None
+    found = occupancy(run.statistics, run.trace)
+    assert [master_words(master) for master in found.masters] == ["tile 0", "tile 4", "tile 3"]
+    together = [bin_ for bin_ in range(run.cycles) if (found.by_master[:2, :, bin_].sum(axis=1) > 0).all()]
+    assert together == [22]
+    links = {master: set(np.flatnonzero(found.by_master[master].sum(axis=1))) for master in range(2)}
+    assert not links[0] & links[1]
 
 
 def test_the_accounts_of_a_kind_are_those_of_its_units(digits_run: SavedRun) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tilesim.errors import InputError
 from tilesim.report.analysis.layers import layers
 from tilesim.report.analysis.roofline import Roofline, rooflines
 from tilesim.report.document import SavedRun
@@ -80,3 +81,8 @@ def test_a_machine_that_nobody_described_has_none(digits_run: SavedRun) -> None:
 
 def test_a_run_without_macs_has_none(digits_run: SavedRun) -> None:
     assert rooflines(digits_run.statistics, []) == []
+
+
+def test_a_chip_without_the_keys_of_its_kind_is_refused(digits_run: SavedRun) -> None:
+    with pytest.raises(InputError, match=r"chip\.grid\.rows must be a whole number"):
+        found({**digits_run.statistics, "chip": {"grid": 3}})

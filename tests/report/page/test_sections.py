@@ -48,7 +48,7 @@ def test_layers_and_rooflines_go_as_json(digits_run: SavedRun) -> None:
 
 
 def test_a_program_without_layers_says_so() -> None:
-    run = made_up(None, mac_utilisation=0.0, bound_by=None)
+    run = made_up(None)
     assert layer_table(run).data["note"] == NO_LAYERS
     assert roofline(run).data["note"] == NONE
     assert NO_LAYERS in report(run)

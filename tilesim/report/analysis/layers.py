@@ -12,7 +12,8 @@ from tilesim.report.names import short_name
 DEFINITIONS: Mapping[str, str] = {
     "cycles": (
         "From the first tile's first step to the last tile's last word. Tiles go on to the next layer as soon as they "
-        "can, so layers overlap and their cycles may add up to more than the run."
+        "can, so layers overlap and their cycles may add up to more than the run. Of several inferences they are the "
+        "sum, and the start is the first."
     ),
     "of run": "Its cycles divided by the run's; a start counts from the run's first cycle.",
     "in use": "MACs divided by what the layer's tiles could do in its cycles.",
@@ -77,7 +78,7 @@ def layers(statistics: Statistics) -> list[Layer]:
     return [
         Layer(
             index=k,
-            network=layer["network"],
+            network=layer.get("network", ""),
             name=short_name(layer["name"]),
             full_name=layer["name"],
             kind=kind_words(layer["kind"]),
@@ -162,7 +163,8 @@ def explained(cause: str) -> str:
 
 def _energies(statistics: Statistics) -> list[Mapping[str, Any]]:
     """What run.json says of each layer's energy, which it need not say anything of."""
-    return (statistics.get("energy") or {}).get("layers") or [{} for _ in statistics["layers"]]
+    found = (statistics.get("energy") or {}).get("layers", [])
+    return found if len(found) == len(statistics["layers"]) else [{} for _ in statistics["layers"]]
 
 
 def _action_bytes(energy: Mapping[str, Any]) -> dict[str, int]:
@@ -170,7 +172,7 @@ def _action_bytes(energy: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _bytes(of: Statistics, how: str) -> dict[str, int]:
-    return {bus: counted[how] for bus, counted in of["bytes"].items()}
+    return {bus: counted.get(how, 0) for bus, counted in of["bytes"].items()}
 
 
 def _rest(whole: Mapping[str, int], parts: Sequence[Mapping[str, int]]) -> dict[str, int]:

@@ -139,12 +139,16 @@ class Roofline:
 
 
 def rooflines(statistics: Statistics, layers: list[Layer]) -> list[Roofline]:
-    """A roofline for each intensity that the machine has and any layer has; none of a machine that nobody described."""
+    """A roofline for each intensity that the machine has and any layer has; none of a machine that nobody described.
+
+    Raises:
+        InputError: the chip lacks a key that its kind has.
+    """
     machine = MACHINES.get(statistics["machine"])
     working = [layer for layer in layers if layer.macs and layer.cycles]
     if machine is None or not working:
         return []
-    peaks = tuple(_roof(statistics, peak) for peak in machine.peaks)
+    peaks = tuple(roof for roof in (_roof(statistics, peak) for peak in machine.peaks) if roof.per_second)
     found = [
         Roofline(
             intensity.words,
@@ -154,7 +158,7 @@ def rooflines(statistics: Statistics, layers: list[Layer]) -> list[Roofline]:
         )
         for intensity in machine.intensities
     ]
-    return [each for each in found if each.roof.per_second and any(dot.bytes for dot in each.dots)]
+    return [each for each in found if peaks and each.roof.per_second and any(dot.bytes for dot in each.dots)]
 
 
 def _dot(layer: Layer, intensity: Intensity, clock_hz: int) -> Dot:
@@ -172,6 +176,7 @@ def _per_cycle(statistics: Statistics, rate: Rate) -> int:
 
 
 def _value(chip: Mapping[str, Any], key: str) -> int:
+    """What a key is set to."""
     value: Any = chip
     for name in key.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None

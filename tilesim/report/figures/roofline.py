@@ -98,12 +98,11 @@ def _key(found: Roofline) -> list[Any]:
     kinds = {MARKERS.get(dot.layer.kind, OTHER_MARKER): dot.layer.kind for dot in found.dots}
     if OTHER_MARKER in kinds:
         kinds[OTHER_MARKER] = "another kind"
-    looks = [(colour("muted"), marker, kind) for marker, kind in kinds.items()]
-    looks += [
-        (colour(f"cause:{cause}"), "o", f"bound by {cause_words(cause)}")
-        for cause in dict.fromkeys(dot.layer.bound_by for dot in found.dots)
-    ]
+    causes = dict.fromkeys(dot.layer.bound_by for dot in found.dots)
+    looks = [("white", marker, kind) for marker, kind in kinds.items()]
+    looks += [(colour(f"cause:{cause}"), "s", f"bound by {cause_words(cause)}") for cause in causes]
     return [
-        Line2D([], [], linestyle="", color=hue, marker=marker, markersize=4.5, label=words)
-        for hue, marker, words in looks
-    ]
+        Line2D([], [], linestyle="", marker=marker, markersize=4.5, markerfacecolor=fill, label=words,
+               markeredgecolor=colour("fg") if fill == "white" else fill, markeredgewidth=0.6)
+        for fill, marker, words in looks
+    ]  # fmt: skip

@@ -63,10 +63,25 @@ function heatMap(root, shown) {
 }
 
 function chooser(state, draw) {
-  const option = (what) => element("label", {}, element("input", { type: "radio", name: "heat-what", value: what, checked: state.what === what, change: () => { state.what = what; draw(); } }), ` ${what}`);
-  const swatch = ({ words, hue }) => element("span", {}, element("i", { class: "swatch", style: `background: var(--${hue.replace(":", "-")})` }), words);
-  const scale = element("span", { class: "heat-scale" }, "0 %", element("i", { style: `background: linear-gradient(to right, ${[0, 0.02, 0.1, 0.25, 0.5, 1].map((x) => `color-mix(in srgb, var(--busy) ${100 * x ** SHADING}%, var(--idle)) ${100 * x}%`).join(", ")})` }), "100 % of the time");
-  return element("div", { class: "heat-bar" }, option("carrying"), option("waiting"), scale, ...state.shown.data.masters.map(swatch));
+  const scale = element("i");
+  const masters = state.shown.data.masters.map(masterKey);
+  const show = () => {
+    scale.style.background = gradient(hueOf(state.what));
+    for (const key of masters) key.hidden = state.what === "waiting";
+  };
+  show();
+  const option = (what) => element("label", {}, element("input", { type: "radio", name: "heat-what", value: what, checked: state.what === what, change: () => { state.what = what; show(); draw(); } }), ` ${what}`);
+  return element("div", { class: "heat-bar" }, option("carrying"), option("waiting"), element("span", { class: "heat-scale" }, "0 %", scale, "100 % of the time"), ...masters);
+}
+
+const hueOf = (what) => (what === "waiting" ? "stall:credit" : "busy");
+const variable = (hue) => `var(--${hue.replace(":", "-")}, var(--stall-other))`;
+const swatchOf = (hue) => element("i", { class: "swatch", style: `background: ${variable(hue)}` });
+const masterKey = ({ words, hue }) => element("span", {}, swatchOf(hue), words);
+
+function gradient(hue) {
+  const stops = [0, 0.02, 0.1, 0.25, 0.5, 1].map((x) => `color-mix(in srgb, ${variable(hue)} ${100 * x ** SHADING}%, var(--idle)) ${100 * x}%`);
+  return `linear-gradient(to right, ${stops.join(", ")})`;
 }
 
 function layout(state) {
@@ -121,7 +136,7 @@ function drawCell(context, cell, what, left, top, width, height, hues) {
   if (!cycles) return;
   context.globalAlpha = Math.max(0.1, Math.min(1, cycles / cell.room) ** SHADING);
   const known = what === "carrying" ? cell.masters : [];
-  const parts = known.length ? known : [{ hue: what === "waiting" ? "stall:credit" : "busy", cycles }];
+  const parts = known.length ? known : [{ hue: hueOf(what), cycles }];
   for (const part of parts) {
     const tall = (height * part.cycles) / cycles;
     context.fillStyle = hues[part.hue];
@@ -234,7 +249,7 @@ function describe(shown, { row, bin }) {
     title,
     line(`cycles ${number(shown.edges[bin])} to ${number(shown.edges[bin + 1])}`),
     ...["carrying", "waiting"].map((what) => line(`${what} in ${number(cell[what])} of ${number(cell.room)} (${percent(cell[what] / cell.room)})`)),
-    ...cell.masters.map(({ words, hue, cycles }) => line(element("i", { class: "swatch", style: `background: var(--${hue.replace(":", "-")})` }), `${words}: ${number(cycles)}`)),
+    ...cell.masters.map(({ words, hue, cycles }) => line(swatchOf(hue), `${words}: ${number(cycles)}`)),
   ];
 }
 
@@ -242,15 +257,28 @@ function describe(shown, { row, bin }) {
 
 function busTable(shown) {
   const { data, buses } = shown;
-  const heads = ["bus", "links", "carrying, cycles", "occupancy", "waiting, cycles", "of the time", "busiest link", "its occupancy"];
+  const heads = ["bus", "links", "carrying, cycles", "occupancy", "waiting, cycles", "of the time", "busiest link", "its occupancy", "busiest time", "then occupied"];
+  const words = new Set([0, 6, 8]);
   const rows = buses.map(({ name, links }) => {
     const [carried, waited] = ["carrying", "waiting"].map((what) => shown.total(links, what));
     const room = data.cycles * links.length;
     const busiest = links.reduce((best, link) => (shown.total([link], "carrying") > shown.total([best], "carrying") ? link : best), links[0]);
-    const cells = [name, number(links.length), number(carried), percent(carried / room), number(waited), percent(waited / room), data.links[busiest].words, percent(shown.total([busiest], "carrying") / data.cycles)];
-    return element("tr", { "data-bus": name }, ...cells.map((cell, k) => element("td", { class: k && k !== 6 ? "number" : null }, cell)));
+    const peak = peakOf(shown, links);
+    const when = carried ? element("button", { type: "button", class: "plain", title: "Show it in the timeline", click: () => showWindow(peak.from, peak.to) }, `${number(peak.from)} to ${number(peak.to)}`) : "\u2013";
+    const cells = [name, number(links.length), number(carried), percent(carried / room), number(waited), percent(waited / room), data.links[busiest].words, percent(shown.total([busiest], "carrying") / data.cycles), when, percent(peak.share)];
+    return element("tr", { "data-bus": name }, ...cells.map((cell, k) => element("td", { class: words.has(k) ? null : "number" }, cell)));
   });
-  return element("table", { class: "buses" }, element("thead", {}, element("tr", {}, ...heads.map((head, k) => element("th", { scope: "col", class: k && k !== 6 ? "number" : null }, head)))), element("tbody", {}, ...rows));
+  return element("table", { class: "buses" }, element("thead", {}, element("tr", {}, ...heads.map((head, k) => element("th", { scope: "col", class: words.has(k) ? null : "number" }, head)))), element("tbody", {}, ...rows));
+}
+
+// The bin in which the links together carry most of the time.
+function peakOf(shown, links) {
+  let best = { share: -1 };
+  for (let bin = 0; bin < shown.bins; bin++) {
+    const { carrying, room } = shown.cell(links, bin);
+    if (carrying / room > best.share) best = { share: carrying / room, from: shown.edges[bin], to: shown.edges[bin + 1] };
+  }
+  return best;
 }
 
 function stallShares(root, data) {
@@ -263,8 +291,6 @@ function stallShares(root, data) {
     element("p", { class: "definition" }, "Each unit's cycles are busy, stalled for one reason, or idle; a row has those of all units of a kind, and opens to show each. Units that were idle all the time are left out."),
   );
 }
-
-const swatchOf = (kind) => element("i", { class: "swatch", style: `background: var(--${kind.replace(":", "-")}, var(--stall-other))` });
 
 function withTip(node, words) {
   tilesim.tip(node, words);
@@ -291,7 +317,7 @@ function stallRow(unit, kinds, name) {
   const cyclesOf = (kind) => (kind === "idle" ? unit.idle : unit.cycles[kind] || 0);
   const present = kinds.filter((kind) => kind.name !== "idle" && cyclesOf(kind.name));
   const bar = element("div", { class: "stack" }, ...present.map((kind) => withTip(
-    element("span", { style: `width: ${(100 * cyclesOf(kind.name)) / unit.total}%; background: var(--${kind.name.replace(":", "-")}, var(--stall-other))` }),
+    element("span", { style: `width: ${(100 * cyclesOf(kind.name)) / unit.total}%; background: ${variable(kind.name)}` }),
     () => [element("b", {}, `${unit.words}: ${kind.words}`), element("div", {}, `${number(cyclesOf(kind.name))} of ${number(unit.total)} cycles (${percent(cyclesOf(kind.name) / unit.total)})`), element("div", { class: "muted" }, kind.sentence)],
   )));
   const stalls = present.filter((kind) => kind.name !== "busy").sort((a, b) => cyclesOf(b.name) - cyclesOf(a.name));

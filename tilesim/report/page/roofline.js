@@ -31,7 +31,7 @@ tilesim.section("roofline", async (root, data) => {
 
 const hue = (cause) => `var(--cause-${cause.replace(/[ _]/g, "-")}, var(--stall-other))`;
 const shape = (kind) => SHAPES[MARKS[kind] || "diamond"];
-const giga = (rate) => `${Number((rate / 1e9).toPrecision(3)).toLocaleString("en")} \u00d7 10\u2079`;
+const giga = (rate) => `${Number((rate / 1e9).toPrecision(4)).toLocaleString("en")} \u00d7 10\u2079`;
 
 function causeKey({ name, words, sentence }) {
   const key = element("span", { tabindex: "0" }, element("i", { class: "swatch", style: `background: ${hue(name)}` }), `bound by ${words}`);
@@ -40,7 +40,7 @@ function causeKey({ name, words, sentence }) {
 }
 
 function markKey(kind) {
-  return element("span", {}, svg("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", style: "vertical-align: -2px" }, svg("path", { d: shape(kind), fill: "var(--muted)" })), ` ${kind}`);
+  return element("span", {}, svg("svg", { width: 14, height: 14, viewBox: "-7 -7 14 14", style: "vertical-align: -2px" }, svg("path", { d: shape(kind), fill: "none", stroke: "var(--fg)" })), ` ${kind}`);
 }
 
 // ---- scales: both axes are logarithmic
@@ -99,7 +99,7 @@ function slant(roof, { x, y, highest }) {
   const angle = (Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI;
   return [
     svg("line", { class: "roof", x1, y1, x2, y2 }),
-    svg("text", { class: "muted", transform: `translate(${x2 - 8} ${y2 + 4}) rotate(${angle})`, "text-anchor": "end", dy: -4 }, `${roof.words}: ${giga(rate)} B/s`),
+    svg("text", { class: "muted", transform: `translate(${x2 - 30 * Math.cos((angle * Math.PI) / 180)} ${y2 - 30 * Math.sin((angle * Math.PI) / 180)}) rotate(${angle})`, "text-anchor": "end", dy: -4 }, `${roof.words}: ${giga(rate)} B/s`),
   ];
 }
 
