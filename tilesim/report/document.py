@@ -66,6 +66,7 @@ class _LayerEnergy(_Part):
 class _Energy(_LayerEnergy):
     table: dict[str, Any]
     layers: list[_LayerEnergy]
+    outside_layers: _LayerEnergy
 
 
 class _Layer(_Part):
