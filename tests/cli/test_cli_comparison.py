@@ -14,6 +14,10 @@ import tilesim as api
 CHIPS = ("edge-1x1", "edge-2x2")
 
 
+NOTHING = {"actions": {}, "total_pj": 0}
+ENERGY = {"table": {}, "layers": [], "outside_layers": NOTHING, **NOTHING}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Folders of the same network on two chips, and of another network."""
@@ -78,15 +82,12 @@ def test_other_networks_and_single_runs_are_refused(tilesim: Any, runs: list[Pat
     ("change", "fault"),
     [
         ({"energy": 3}, "energy must be an object, not 3"),
-        ({"energy": {"table": {}, "layers": [], "actions": {}}}, "energy.total_pj is missing"),
+        ({"energy": ENERGY | {"total_pj": None}}, "energy.total_pj must be a valid number, not null"),
         (
             {"bytes": {"ring": {"carried": -1, "entered": 0}}},
             "bytes.ring.carried must be greater than or equal to 0, not -1",
         ),
-        (
-            {"energy": {"table": {}, "layers": [], "actions": {}, "total_pj": 0}},
-            "energy.layers must be those of 6 layers, not of 0",
-        ),
+        ({"energy": ENERGY}, "energy.layers must be those of 6 layers, not of 0"),
         ({"partition": [1]}, "partition must be an object, not [1]"),
     ],
 )

@@ -59,4 +59,7 @@ def energy(total: float, per_layer: float = 0.0, **table: Any) -> dict[str, Any]
     """The energy of a run that reads wide memory and does nothing else."""
     actions = {"wide_read": {"count": 1, "bytes": 256, "pj": total}}
     layers = [{"actions": {}, "total_pj": per_layer}] * 2
-    return {"table": table, "actions": actions, "units": [], "layers": layers, "total_pj": total}
+    outside = {"actions": {}, "total_pj": 0.0}
+    return {
+        "table": table, "actions": actions, "units": [], "layers": layers, "outside_layers": outside, "total_pj": total,
+    }  # fmt: skip
