@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from threading import local
 from typing import Any
 
 import numpy as np
@@ -122,8 +123,8 @@ class Flat:
         return change
 
 
-class _Log:
-    """What kernels write, for all pipes: the spans of one at a time, and its accesses at one port."""
+class _Log(local):
+    """What kernels write, for all pipes of a thread: the spans of one at a time, and its accesses at one port."""
 
     def __init__(self) -> None:
         self.spans: NDArray[Any] = np.empty((3, 1 << 12), np.int64)
