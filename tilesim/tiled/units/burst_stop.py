@@ -10,7 +10,7 @@ import numpy as np
 import simpy
 
 from tilesim.sim.alarm import Alarm
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, joined
 from tilesim.sim.unit import Unit
 from tilesim.tiled.units.announcement import Announcement
 from tilesim.tiled.units.packet_train import NEVER, UNKNOWN, Cycles, PacketTrain
@@ -149,4 +149,4 @@ class BurstStop:
             if end == train.rows:
                 self.visits.pop(0)
                 self._gone = 0
-        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+        return joined(found)

@@ -11,7 +11,7 @@ import simpy
 from tilesim.arithmetic.softmax import softmax, softmax_aligned
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, joined
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Classify
 from tilesim.tiled.topology import Topology
@@ -75,8 +75,8 @@ class ClassifierTile:
             packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
             yield self._clock.timeout(1)
             self.unit.spend(BUSY)
-            rows.append(packet.row)
-        return np.stack(rows, axis=1)
+            rows.append(packet.row[:, None])
+        return joined(rows)
 
     def _reply(self, op: Classify, data: Bytes) -> Work:
         rows = data.shape[1] // self._row_bytes

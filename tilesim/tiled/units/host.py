@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, joined
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Infeed, Instruction
 from tilesim.tiled.topology import Topology
@@ -128,7 +128,7 @@ class HostOutfeed:
 
     def output(self, output: int) -> Bytes:
         """All bytes of one output, (samples, bytes)."""
-        return np.concatenate(self.received[output], axis=1)
+        return joined(self.received[output])
 
 
 def _takers(instructions: Iterable[Instruction]) -> Iterator[str]:
