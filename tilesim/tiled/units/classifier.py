@@ -87,10 +87,7 @@ class ClassifierTile:
         transfer = Transfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
-            sent = self._stop.send(Packet(self._sink, row, k == rows - 1, op.label, transfer, k))
-            yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
-            yield self._clock.timeout(1)
-            self.unit.spend(BUSY, moved_bytes=row.shape[1])
+            yield from self._stop.transmit(self.unit, Packet(self._sink, row, k == rows - 1, op.label, transfer, k))
 
     def obstacle(self) -> str | None:
         return None if self._row is not None else "the classifier to be posted"
