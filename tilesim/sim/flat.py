@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim import kernel
+from tilesim.sim import kernel, told
 from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
 from tilesim.sim.port import NEVER, Change
 
@@ -116,8 +116,8 @@ class Flat:
     def _tell(self, slot: Slot, spans: int) -> Change:
         """Tell the port of ``slot`` the accesses in the log."""
         taken, accesses = slot.port.taken[slot.rank], _log.accesses
-        n = kernel.accesses(_log.spans, spans, slot == self._form.write, accesses)
-        change = _CHANGES[kernel.news(accesses, n, slot.port.places[slot.rank], self.cycle)]
+        n = told.accesses(_log.spans, spans, slot == self._form.write, accesses)
+        change = _CHANGES[told.news(accesses, n, slot.port.places[slot.rank], self.cycle)]
         if change is not Change.NONE:
             taken.retell(self.cycle, array("q", accesses[0, :n].tobytes()), array("q", accesses[1, :n].tobytes()))
         return change
