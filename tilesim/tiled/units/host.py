@@ -100,13 +100,14 @@ class HostOutfeed:
     later.
     """
 
-    def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology, samples: int) -> None:
         self.unit = unit
         self.received: dict[int, list[Bytes]] = {}
         self.arrivals: dict[int, int] = {}
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles
         self._bytes_per_cycle = topology.host.bytes_per_cycle
+        self._samples = samples
 
     def receive(self, output: int, row: Bytes, sender: str) -> Work:
         """Carry one row of output number ``output`` over the link for the outfeed ``sender``."""
@@ -128,7 +129,8 @@ class HostOutfeed:
 
     def output(self, output: int) -> Bytes:
         """All bytes of one output, (samples, bytes)."""
-        return joined(self.received[output])
+        found = joined(self.received[output])
+        return np.broadcast_to(found, (self._samples, found.shape[1]))
 
 
 def _takers(instructions: Iterable[Instruction]) -> Iterator[str]:
