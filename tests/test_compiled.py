@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,11 +30,17 @@ def test_nobody_asks_for_numba_in_vain() -> None:
 
 @pytest.mark.skipif(not wanted(), reason="needs numba")
 def test_small_runs_do_not_load_it_unless_told() -> None:
-    steps = "import sys; from tilesim.compiled import pays; print(pays(100), pays(10_000), 'numba' in sys.modules)"
-    assert told(steps, TILESIM_NUMBA="") == "False True False"
-    assert told(steps, TILESIM_NUMBA="1") == "True True False"
+    steps = "import sys; from tilesim.compiled import pays; print(pays(100), 'numba' in sys.modules, pays(10_000))"
+    assert told(steps, TILESIM_NUMBA="") == "False False True"
+    assert told(steps, TILESIM_NUMBA="1") == "True True True"
     assert told(steps, TILESIM_NUMBA="0") == "False False False"
     assert told("import tilesim.sim.kernel; " + steps, TILESIM_NUMBA="") == "True True True"
+
+
+def test_without_a_numba_that_can_be_imported_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text("raise ImportError('Numba needs NumPy 2.0 or less')")
+    steps = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from tilesim.compiled import pays; print(pays(10_000))"
+    assert told(steps, TILESIM_NUMBA="1") == "False"
 
 
 @pytest.mark.skipif(not wanted(), reason="needs numba")

@@ -38,7 +38,17 @@ def pays(instructions: int) -> bool:
     They take about half a second to load, once a process, and save a quarter of a millisecond an instruction.
     """
     worth = instructions >= _WORTH_LOADING or "tilesim.sim.kernel" in sys.modules
-    return wanted() and (worth or os.environ.get(VARIABLE) == "1")
+    return wanted() and (worth or os.environ.get(VARIABLE) == "1") and _loads()
+
+
+@cache
+def _loads() -> bool:
+    """A numba that is older than the NumPy beside it refuses to be imported."""
+    try:
+        import_module("numba")
+    except ImportError:
+        return False
+    return True
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:

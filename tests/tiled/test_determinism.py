@@ -7,12 +7,14 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import tilesim
+from tilesim.compiled import VARIABLE
 from tilesim.run import Run
 from tilesim.sim.clock import Clock
 from tilesim.tiled.isa.program import Program
@@ -114,3 +116,17 @@ def test_busy_stalls_and_idle_are_the_run(workload: str) -> None:
     found = run(program(workload))
     for unit in (*found.statistics["units"], *found.statistics["links"]):
         assert unit["busy_cycles"] + sum(unit["stall_cycles"].values()) + unit["idle_cycles"] == found.cycles, unit
+
+
+def test_threads_do_not_disturb_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even in compiled loops, if there are any, which write into arrays that all pipes share."""
+    monkeypatch.setenv(VARIABLE, "1")
+    subject, often = program("example-residual edge-2x2"), sys.getswitchinterval()
+    alone = run(subject)
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as threads:
+            runs = list(threads.map(run, [subject] * 8))
+    finally:
+        sys.setswitchinterval(often)
+    assert {each.statistics["trace_sha256"] for each in runs} == {alone.statistics["trace_sha256"]}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.tiled.corpus.programs import inputs_of, random_program
@@ -111,6 +112,19 @@ def test_bytes_in_are_bytes_out_on_every_bus() -> None:
     floating = [bytes_are_conserved(program, run) for program, run in runs(70)]
     assert len(floating) > 50
     assert any(floating), "some rows must go round the ring"
+
+
+def test_samples_that_run_together_are_what_each_is_alone() -> None:
+    """Their outputs too that come from parameters, and are the same for all."""
+    found = [(program, run) for program, run in runs(100) if program.inputs]
+    for program, run in found:
+        ones = [np.ones_like(array) for array in inputs_of(program)]
+        others = simulate(program, ones).outputs
+        both = simulate(program, [np.concatenate(pair) for pair in zip(inputs_of(program), ones, strict=True)])
+        assert both.cycles == run.cycles
+        for together, first, second in zip(both.outputs, run.outputs, others, strict=True):
+            assert np.array_equal(together, np.concatenate([first, second]))
+    assert len(found) > 25
 
 
 def test_the_ring_in_bursts_is_the_ring_in_packets(monkeypatch: pytest.MonkeyPatch) -> None:

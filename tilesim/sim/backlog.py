@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tilesim.sim.leap import Place, Span, Totals, Window
+from tilesim.sim.leap import Place, Span, Sums, Window
 from tilesim.sim.port import Intervals
 
 
@@ -20,7 +20,7 @@ class Backlog(NamedTuple):
     ``taken``: cycles in which others have the port while there is something to read.
     """
 
-    totals: Totals
+    totals: Sums
     origin: Place
     start: int
     end: Place
@@ -38,9 +38,7 @@ class Backlog(NamedTuple):
         yield (False, False, True, "fifo", ""), self.until - self.start - reads - self.taken
 
 
-def backlog(
-    totals: Totals, origin: Place, start: int, until: int, last: int, others: Intervals | None
-) -> Backlog | None:
+def backlog(totals: Sums, origin: Place, start: int, until: int, last: int, others: Intervals | None) -> Backlog | None:
     """Write on from ``start`` until at most group ``last`` has been read or cycle ``until`` has come."""
     read, written = origin.read, origin.written
     if totals.apart is not None:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.leap import Totals as Sums
+from tilesim.sim.leap import Sums
 from tilesim.sim.port import NEVER, Change, Port
 
 Counts = NDArray[np.int64]

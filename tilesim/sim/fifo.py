@@ -58,7 +58,7 @@ class Fifo(Generic[Item]):
         return False
 
     def put(self, item: Item) -> None:
-        """Fill the place that :meth:`room` gave."""
+        """Fill the place that was taken."""
         self.items.append(item)
         if self._getter is not None:
             getter, self._getter = self._getter, None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from threading import local
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim import kernel
+from tilesim.sim import kernel, told
 from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
 from tilesim.sim.port import NEVER, Change
 
@@ -115,15 +116,15 @@ class Flat:
     def _tell(self, slot: Slot, spans: int) -> Change:
         """Tell the port of ``slot`` the accesses in the log."""
         taken, accesses = slot.port.taken[slot.rank], _log.accesses
-        n = kernel.accesses(_log.spans, spans, slot == self._form.write, accesses)
-        change = _CHANGES[kernel.news(accesses, n, slot.port.places[slot.rank], self.cycle)]
+        n = told.accesses(_log.spans, spans, slot == self._form.write, accesses)
+        change = _CHANGES[told.news(accesses, n, slot.port.places[slot.rank], self.cycle)]
         if change is not Change.NONE:
             taken.retell(self.cycle, array("q", accesses[0, :n].tobytes()), array("q", accesses[1, :n].tobytes()))
         return change
 
 
-class _Log:
-    """What kernels write, for all pipes: the spans of one at a time, and its accesses at one port."""
+class _Log(local):
+    """What kernels write, for all pipes of a thread: the spans of one at a time, and its accesses at one port."""
 
     def __init__(self) -> None:
         self.spans: NDArray[Any] = np.empty((3, 1 << 12), np.int64)

@@ -34,7 +34,7 @@ Span = tuple[tuple[bool, bool, bool, str, str], int]
 """What both stages do (the fields of an :class:`~tilesim.sim.pipe.Activity`), and for how many cycles."""
 
 
-class Totals:
+class Sums:
     """Reads and writes of all groups before each: what a leap counts with.
 
     ``apart`` as in :class:`~tilesim.sim.pipe.Costs`. A leap does not go beyond the groups in ``breaks``, a backlog not
@@ -95,7 +95,7 @@ def _before(column: Counts) -> Counts:
 class Leap(NamedTuple):
     """From ``start`` at ``origin`` to ``end`` at ``until``, while ``others`` alone may take the read ports."""
 
-    totals: Totals
+    totals: Sums
     origin: Place
     start: int
     end: Place
@@ -149,7 +149,7 @@ class Leap(NamedTuple):
         return np.where(groups == origin.read, self.start + pending, ends)
 
 
-def leap(totals: Totals, origin: Place, start: int, until: int, last: int, others: Intervals | None) -> Leap | None:
+def leap(totals: Sums, origin: Place, start: int, until: int, last: int, others: Intervals | None) -> Leap | None:
     """Read on from ``start`` to group ``last`` or to cycle ``until``, whichever comes first."""
     done, first = totals.done(origin), others.slots_before(start) if others else start
     free = (others.slots_before(until) if others else until) - first if until < NEVER else NEVER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from mmap import ACCESS_COPY, mmap
 
@@ -132,6 +133,14 @@ class Memory:
         whole = self.size_bytes - self.size_bytes % places.unit_bytes
         data = data if whole == self.size_bytes else data[:, :whole]
         return data.view(_word_type(places.unit_bytes))
+
+
+def joined(parts: Sequence[Bytes]) -> Bytes:
+    """Parts, (samples or 1, rows or bytes, ...) each, one after the other; what is there once is all samples'."""
+    if len(parts) == 1:
+        return parts[0]
+    samples = max(len(part) for part in parts)
+    return np.concatenate([np.broadcast_to(part, (samples, *part.shape[1:])) for part in parts], axis=1)
 
 
 def _zeros(samples: int, size_bytes: int) -> Bytes:

@@ -14,8 +14,7 @@ import numpy as np
 
 from tilesim.sim.backlog import Backlog, backlog
 from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
-from tilesim.sim.leap import Leap, Place, leap
-from tilesim.sim.leap import Totals as Sums
+from tilesim.sim.leap import Leap, Place, Sums, leap
 from tilesim.sim.port import NEVER, Change, Intervals
 
 WORTH_A_LEAP = 8
@@ -328,12 +327,8 @@ class Steps:
         ages = (arrival - state.cycle for arrival in state.arrivals)
         shape = (state.read - state.written, state.extras, state.issues, state.writes, *ages)
         if mark is not None and mark.shape == shape and state.written < self.groups:
-            groups, period = (
-                state.read - mark.read,
-                tuple(
-                    step for stretch in log[mark.logged :] if isinstance(stretch, _Stretch) for step in stretch.steps
-                ),
-            )
+            groups, since = state.read - mark.read, log[mark.logged :]
+            period = tuple(step for stretch in since if isinstance(stretch, _Stretch) for step in stretch.steps)
             cycles = sum(length for _, length in period)
             run = bisect_right(self._run_ends, state.written)
             same = run == bisect_right(self._run_ends, state.written - groups)

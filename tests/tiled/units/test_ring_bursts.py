@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,9 +14,11 @@ from hypothesis import strategies as st
 from tests.tiled.programs import program
 from tilesim.errors import CollisionError, HangError
 from tilesim.tiled import simulate as simulation
+from tilesim.tiled.isa.instructions import Classify
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.simulate import simulate
 from tilesim.tiled.units.chip import Chip
+from tilesim.tiled.units.classifier import classified
 
 TAKEN, GIVEN_UP = [True], [True, False]
 """The chips that a run makes: with bursts, or not."""
@@ -124,3 +127,38 @@ def rings(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
 def test_whatever_begins_when(ring: tuple[str, dict[str, int]], hop: int, rate: int) -> None:
     lines, held = ring
     ways(lines, held, grid__rows=4, ring__hop_cycles=hop, data_memory__bytes_per_cycle=rate)
+
+
+MIXED = """
+{receive}
+parameters: infeed source=data rows=1 to={to}
+activations: infeed source=host rows=1 to={to}
+{more}
+"""
+SOFTMAX = "rows=2 elements=32 function=softmax scaling=1056964608,998244352,-128,-128,127"
+
+
+@pytest.mark.parametrize("bursts", [True, False])
+@pytest.mark.parametrize(
+    ("receive", "to", "more"),
+    [
+        ("take: ring_consume tiles=1 write=[r:2 @0x100+r*16]", 1, ""),
+        (f"take: classify {SOFTMAX}", 4, "out: outfeed output=0 rows=2"),
+        ("", 8, "out: outfeed output=0 rows=2"),
+        ("", 8, "take: ring_consume tiles=1 write=[r:2 @0x100+r*16]\non: infeed source=ring rows=2 to=1"),
+    ],
+)
+def test_rows_that_are_all_samples_may_mix_with_others(bursts: bool, receive: str, to: int, more: str) -> None:
+    """Those of data memory are there once, those of the host once a sample."""
+    subject = program(MIXED.format(receive=receive, to=to, more=more))
+    chip = Chip(subject.topology, 2, None, lambda _tile, _label: None, bursts=bursts)
+    chip.data_memory.bytes[:] = 5
+    host = np.arange(32, dtype=np.uint8).reshape(2, 16)
+    chip.run(subject.run, [host])
+    wide, received = chip.tiles[0].memories.wide, chip.host_outfeed.received
+    found = chip.host_outfeed.output(0) if received else wide.bytes[:, 0x100:0x120]
+    rows = np.stack([np.concatenate([np.full(16, 5, np.uint8), row]) for row in host])
+    if "classify" in receive:
+        [op] = (op for op in subject.run if isinstance(op, Classify))
+        rows = classified(op, rows.reshape(2, 2, 16))
+    assert np.array_equal(found, rows)

@@ -8,7 +8,7 @@ import numpy as np
 
 from tilesim.arithmetic.softmax import softmax, softmax_aligned
 from tilesim.tiled.isa.instructions import Classify
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, IDLE, Account
+from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo
 from tilesim.tiled.stepped.mac_array import DTYPES
@@ -41,11 +41,8 @@ class ClassifierTile(Thread):
 
     def life(self) -> Iterator[str]:
         while True:
-            self.label = ""
-            while self.buffer.head() is None:
-                yield IDLE
-            op = self.buffer.take()
-            self.label, self._rows = op.label, []
+            op: Classify = yield from self.next_of(self.buffer)
+            self._rows = []
             while len(self._rows) < op.rows:
                 self._posted = True
                 yield FIFO

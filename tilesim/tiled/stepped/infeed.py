@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator
 from math import ceil
 
 from tilesim.tiled.isa.instructions import Infeed
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, HOST, IDLE, Account
+from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, HOST, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo
 from tilesim.tiled.stepped.memory import Bytes, Memory
@@ -46,11 +46,7 @@ class InfeedEngine(Thread):
 
     def life(self) -> Iterator[str]:
         while True:
-            self.label = ""
-            while self.buffer.head() is None:
-                yield IDLE
-            op = self.buffer.take()
-            self.label = op.label
+            op: Infeed = yield from self.next_of(self.buffer)
             while self.passed < op.turn:
                 self.awaits_turn = True
                 yield FLAG

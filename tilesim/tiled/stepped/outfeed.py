@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tilesim.tiled.isa.instructions import Infeed, Outfeed
-from tilesim.tiled.stepped.account import BUSY, FIFO, IDLE, Account
+from tilesim.tiled.stepped.account import BUSY, FIFO, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo
 from tilesim.tiled.stepped.host import HostOutfeed, row_cycles
@@ -44,11 +44,7 @@ class OutfeedEngine(Thread):
 
     def life(self) -> Iterator[str]:
         while True:
-            self.label = ""
-            while self.buffer.head() is None:
-                yield IDLE
-            op = self.buffer.take()
-            self.label = op.label
+            op: Outfeed | Infeed = yield from self.next_of(self.buffer)
             for _ in range(op.rows if isinstance(op, Outfeed) else op.total_rows):
                 self._posted = True
                 while self._posted:

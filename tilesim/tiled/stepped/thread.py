@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 
 from tilesim.tiled.stepped.account import BUSY, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.fifo import Fifo
 
 
 class Thread:
@@ -25,6 +27,15 @@ class Thread:
     def life(self) -> Iterator[str]:
         """The unit's cycles."""
         raise NotImplementedError
+
+    def next_of(self, buffer: Fifo[Any]) -> Generator[str, None, Any]:
+        """Wait for an instruction in ``buffer``, and take it up."""
+        self.label = ""
+        while buffer.head() is None:
+            yield IDLE
+        op = buffer.take()
+        self.label = op.label
+        return op
 
     def request(self) -> None:
         """The cycle begins."""

@@ -10,7 +10,7 @@ import numpy as np
 import simpy
 
 from tilesim.sim.alarm import Alarm
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, joined
 from tilesim.sim.unit import Unit
 from tilesim.tiled.units.announcement import Announcement
 from tilesim.tiled.units.packet_train import NEVER, UNKNOWN, Cycles, PacketTrain
@@ -114,15 +114,18 @@ class BurstStop:
 
     def _first_stood(self, since: int) -> bool:
         """Whether the next row stood here without a place at the next stop, and before ``since`` without a receiver."""
-        for train in self.visits[:1]:
-            position = train.position(self.node)
-            if position < train.reach and train.arrival(position, self._gone) < since:
-                ready = train.takers.setdefault(position, np.zeros(train.rows, np.int64))
-                if ready[self._gone] < since:
-                    ready[self._gone] = since
-                    train.stale = True
-                    return True
-        return False
+        if not self.visits:
+            return False
+        train = self.visits[0]
+        position = train.position(self.node)
+        if position == train.reach or train.arrival(position, self._gone) >= since:
+            return False
+        ready = train.takers.setdefault(position, np.zeros(train.rows, np.int64))
+        if ready[self._gone] >= since:
+            return False
+        ready[self._gone] = since
+        train.stale = True
+        return True
 
     def _stop_at(self, row: int) -> None:
         """Nobody is there to take rows from ``row`` on."""
@@ -149,4 +152,4 @@ class BurstStop:
             if end == train.rows:
                 self.visits.pop(0)
                 self._gone = 0
-        return found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+        return joined(found)

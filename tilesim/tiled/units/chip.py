@@ -76,7 +76,7 @@ class ClassifierStation:
 class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
     the first transfers that meet on the ring end the run; ``bursts``: the ring is worked out a transfer at a time;
-    ``flat``: engines are by compiled loops.
+    ``flat``: what engines do is worked out by compiled loops.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class Chip:
             stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
         self.host_infeed = HostInfeed(self.clock, self._unit("chip.host.infeed"), topology)
-        self.host_outfeed = HostOutfeed(self.clock, self._unit("chip.host.outfeed"), topology)
+        self.host_outfeed = HostOutfeed(self.clock, self._unit("chip.host.outfeed"), topology, samples)
         self.infeed = InfeedEngine(
             self.clock, self._unit("chip.infeed"), topology, self.data_memory, self.host_infeed, self.stops[0]
         )

@@ -12,7 +12,7 @@ from tilesim.arithmetic.softmax import softmax, softmax_aligned
 from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, joined
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Classify
 from tilesim.tiled.topology import Topology
@@ -79,8 +79,8 @@ class ClassifierTile:
             packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
             yield self._clock.timeout(1)
             self.unit.spend(BUSY)
-            rows.append(packet.row)
-        return np.stack(rows, axis=1)
+            rows.append(packet.row[:, None])
+        return joined(rows)
 
     def _reply(self, op: Classify, data: Bytes) -> Work:
         rows = data.shape[1] // self._row_bytes
@@ -91,10 +91,7 @@ class ClassifierTile:
         transfer = Transfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
-            sent = self._stop.send(Packet(self._sink, row, k == rows - 1, op.label, transfer, k))
-            yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
-            yield self._clock.timeout(1)
-            self.unit.spend(BUSY, moved_bytes=row.shape[1])
+            yield from self._stop.transmit(self.unit, Packet(self._sink, row, k == rows - 1, op.label, transfer, k))
 
     def obstacle(self) -> str | None:
         return None if self._row is not None else "the classifier to be posted"

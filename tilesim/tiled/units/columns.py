@@ -19,6 +19,8 @@ from tilesim.sim.memory import Bytes
 from tilesim.tiled.isa.instructions import TensorOp
 from tilesim.tiled.units.views import Range
 
+EIGHT = 8
+"""Bytes that are compared at once: a memory that columns are made of is a multiple of them."""
 NEAR_BYTES = 512
 KEPT_BYTES = 48 << 20
 """What is kept in all; what was used longest ago goes first."""
@@ -117,14 +119,14 @@ class Kept:
             slot.columns, slot.found = None, []
 
 
-def joined(spans: Sequence[Range], size_bytes: int) -> tuple[Range, ...]:
+def joined(spans: Sequence[Range]) -> tuple[Range, ...]:
     """The spans in multiples of 8 bytes, as one if they hardly lie apart."""
     low, end = min(low for low, _ in spans), max(end for _, end in spans)
     if end - low <= sum(end - low for low, end in spans) + NEAR_BYTES:
-        return (in_eights((low, end), size_bytes),)
-    return tuple(in_eights(span, size_bytes) for span in spans)
+        return (in_eights((low, end)),)
+    return tuple(in_eights(span) for span in spans)
 
 
-def in_eights(span: Range, size_bytes: int) -> Range:
+def in_eights(span: Range) -> Range:
     """The span, widened to multiples of 8 bytes."""
-    return span[0] & ~7, min(-(-span[1] // 8) * 8, size_bytes & ~7)
+    return span[0] & ~(EIGHT - 1), -(-span[1] // EIGHT) * EIGHT

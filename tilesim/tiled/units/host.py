@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, joined
 from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.instructions import Infeed, Instruction
 from tilesim.tiled.topology import Topology
@@ -100,13 +100,14 @@ class HostOutfeed:
     later.
     """
 
-    def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology, samples: int) -> None:
         self.unit = unit
         self.received: dict[int, list[Bytes]] = {}
         self.arrivals: dict[int, int] = {}
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles
         self._bytes_per_cycle = topology.host.bytes_per_cycle
+        self._samples = samples
 
     def receive(self, output: int, row: Bytes, sender: str) -> Work:
         """Carry one row of output number ``output`` over the link for the outfeed ``sender``."""
@@ -128,7 +129,8 @@ class HostOutfeed:
 
     def output(self, output: int) -> Bytes:
         """All bytes of one output, (samples, bytes)."""
-        return np.concatenate(self.received[output], axis=1)
+        found = joined(self.received[output])
+        return np.broadcast_to(found, (self._samples, found.shape[1]))
 
 
 def _takers(instructions: Iterable[Instruction]) -> Iterator[str]:

@@ -82,10 +82,8 @@ class InfeedEngine:
             for row in range(op.total_rows):
                 data = yield from self._row(op, row)
                 transfer, place = transfers[row // op.rows], row % op.rows
-                sent = self._stop.send(Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place))
-                yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
-                yield self._clock.timeout(1)
-                self.unit.spend(BUSY, moved_bytes=self._row_bytes)
+                packet = Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place)
+                yield from self._stop.transmit(self.unit, packet)
             self.unit.act(_actions(op))
 
     def _send(self, op: Infeed, stop: BurstStop) -> Work:

@@ -184,10 +184,9 @@ class InstructionBus:
 
     def _admit(self, stop: BusStop, place: int, op: Instruction | None, at: int) -> Waiting:
         """Wait until this tile's fence is through and the buffer has a place for ``op``, if the stop copies it."""
-        if stop.fenced:
+        while stop.fenced:
             stop.unit.waiting = Wait(Reason.FLAG, at, lambda: "a tile fence to let instructions pass")
-            while self._is_fenced(stop):
-                yield
+            yield
             stop.unit.waiting = None
         if stop.fenced_until > at:
             at = stop.fenced_until
@@ -205,10 +204,6 @@ class InstructionBus:
             at = max(at, self._clock.cycle)
             stop.unit.spend(Reason.FIFO.kind, at)
         return at
-
-    @staticmethod
-    def _is_fenced(stop: BusStop) -> bool:
-        return stop.fenced
 
     def _forward(self, unit: Unit, place: int, delivery: Delivery, header: int, at: int) -> Waiting:
         """Send on what is for other stops than the one at ``place``, if it is for any."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.memory import Bytes
+from tilesim.sim.memory import Bytes, joined
 
 Cycles = NDArray[np.int64]
 
@@ -83,8 +83,7 @@ class PacketTrain:
 
     def rows_of(self, first: int, end: int) -> Bytes:
         """The data of some of the packets, (samples or 1, packets, row bytes)."""
-        if len(self.data) > 1:
-            self.data = [np.concatenate(self.data, axis=1)]
+        self.data = [joined(self.data)]
         return self.data[0][:, first:end]
 
     def plan(self, now: int) -> bool:

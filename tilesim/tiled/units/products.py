@@ -22,7 +22,7 @@ from tilesim.arithmetic.requantise import requantise, saturate
 from tilesim.sim.memory import Bytes
 from tilesim.tiled.isa.instructions import Operation, TensorOp
 from tilesim.tiled.units.activation_unit import PARAMETER_ROWS
-from tilesim.tiled.units.columns import Columns, Kept, Slot, joined, products_at_once
+from tilesim.tiled.units.columns import EIGHT, Columns, Kept, Slot, joined, products_at_once
 from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.operands import Operands
@@ -219,7 +219,7 @@ def products(
     op: TensorOp, operands: Operands, memories: TileMemories, inputs_per_cycle: int, kept: Kept
 ) -> Products | None:
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
-    if op.operation not in PRODUCTS or op.weights is None:
+    if op.operation not in PRODUCTS or op.weights is None or memories.wide.size_bytes % EIGHT:
         return None
     groups, steps = operands.group_nest.loops, operands.step_nest.loops
     references = {name: getattr(op, name) for name in NAMES if getattr(op, name) is not None}
@@ -259,7 +259,7 @@ def _ranges(grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemo
         parameters = moved["parameters"]
         last_row = (PARAMETER_ROWS - 1) * memories.row_bytes
         spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), last_row + 4 * grid.lanes)))
-    return joined([(base + low, base + end) for base, (low, end) in spans], memories.wide.size_bytes)
+    return joined([(base + low, base + end) for base, (low, end) in spans])
 
 
 def _is_regular(op: TensorOp, grid: Grid, moved: dict[str, Moved], columns: int, memories: TileMemories) -> bool:

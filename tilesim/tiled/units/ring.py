@@ -7,9 +7,9 @@ outfeed), and back to source.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import simpy
 
@@ -18,6 +18,8 @@ from tilesim.sim.memory import Bytes
 from tilesim.sim.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring_monitor import Passage, Transfer
+
+Work = Generator[simpy.Event, Any, None]
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,12 @@ class RingStop:
         self._sent = self._clock.event()
         self.poke()
         return self._sent
+
+    def transmit(self, unit: Unit, packet: Packet) -> Work:
+        """Send a packet, and account for ``unit``'s cycles until the one after it has left."""
+        yield from unit.wait(self.send(packet), Reason.CREDIT, lambda: "the ring to take its packet")
+        yield self._clock.timeout(1)
+        unit.spend(BUSY, moved_bytes=packet.row.shape[1])
 
     @property
     def stuck(self) -> str | None:

@@ -51,7 +51,7 @@ class BurstRing:
         return Journey(self.clock, train, reads, self._release, self._pass)
 
     def _release(self, journey: Journey) -> None:
-        if not any(journey is each for each in self._journeys):
+        if journey not in self._journeys:
             self._entering.append(journey)
         self.touch()
 

@@ -65,10 +65,8 @@ class RingProducer(Engine[RingProduce]):
                 yield from self.await_flag(gate)
             yield from self._claim_port()
             data = self.tile.memories.wide.row(int(addresses[row]), self.tile.memories.row_bytes)
-            sent = self._stop.send(Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row))
-            yield from self.unit.wait(sent, Reason.CREDIT, lambda: "the ring to take its packet")
-            yield self.tile.clock.timeout(1)
-            self.unit.spend(BUSY, moved_bytes=self.tile.memories.row_bytes)
+            packet = Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row)
+            yield from self._stop.transmit(self.unit, packet)
             self.raise_flag(rises[row + 1])
 
     def _send(

@@ -10,7 +10,7 @@ for the alternate limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -84,35 +84,6 @@ def starts(nest: Nest, loop: str) -> Indices:
 def without(nest: Nest, names: tuple[str, ...]) -> Nest:
     """The nest without some of its loops, and without its alternate limit."""
     return Nest(tuple(loop for loop in nest.loops if loop.name not in names))
-
-
-def increments(nest: Nest, reference: Reference) -> tuple[list[int], int]:
-    """The adder form: what is added to the address as each loop (outermost first) steps, and the rewind at the end."""
-    strides = dict(reference.strides)
-    steps: list[int] = []
-    inner = 0
-    for loop in reversed(nest.loops):
-        stride = strides.get(loop.name, 0)
-        steps.append(stride - inner)
-        inner += (loop.bound - 1) * stride
-    return steps[::-1], -inner
-
-
-def walk(nest: Nest, reference: Reference) -> Iterator[int]:
-    """The adder form at work: one address a cycle from increments alone (nests without an alternate limit)."""
-    steps, _ = increments(nest, reference)
-    counters = [0] * len(nest.loops)
-    address = reference.base
-    while True:
-        yield address
-        for depth in reversed(range(len(counters))):
-            counters[depth] += 1
-            if counters[depth] < nest.loops[depth].bound:
-                address += steps[depth]
-                break
-            counters[depth] = 0
-        else:
-            return
 
 
 def _depth(nest: Nest, name: str) -> int:
