@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +27,12 @@ def compare_runs(
         Path | None,
         typer.Option("-o", "--out", metavar="FILE", help=f"The page; {NAME} if not given.", readable=False),
     ] = None,
+    png_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Draw the comparison as PNG and SVG into DIR, too; needs matplotlib.", readable=False
+        ),
+    ] = None,
     json_: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else; a page only with -o.")
     ] = False,
@@ -42,6 +48,7 @@ def compare_runs(
         raise InputError(f"{path}: must be a file to write, not a folder")
     with progress("reading the runs") as say:
         found = document(compared(_loaded(folders)))
+        drawn = _drawn(found, png_dir)
         if out is not None or not json_:
             from tilesim.report.page.compare import comparison_page
 
@@ -54,7 +61,17 @@ def compare_runs(
     from tilesim.report.terminal import show
 
     show(comparison_tables(found), "")
+    if drawn:
+        typer.echo(f"{len(drawn)} pictures in {png_dir}")
     typer.echo(f"written to {path}")
+
+
+def _drawn(found: dict[str, Any], folder: Path | None) -> list[Path]:
+    if folder is None:
+        return []
+    from tilesim.report.figures.save import save_comparison
+
+    return save_comparison(found, folder)
 
 
 def _loaded(folders: list[Path]) -> list[SavedRun]:

@@ -10,10 +10,12 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 
+from tests.report.made import saved
 from tests.report.saved import made_up
 from tilesim.errors import InputError
+from tilesim.report.comparison import compared, document
 from tilesim.report.document import SavedRun
-from tilesim.report.figures.save import save_all
+from tilesim.report.figures.save import save_all, save_comparison
 
 STEMS = ("timeline", "contention", "stalls", "layers", "roofline")
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -78,3 +80,13 @@ def test_without_matplotlib_a_sentence_says_how_to_get_it(tmp_path: Path, monkey
     with pytest.raises(InputError, match=r"pip install tilesim\[plot\]"):
         save_all(made_up(None), tmp_path / "figures")
     assert not (tmp_path / "figures").exists()
+
+
+def test_a_comparison_has_a_bar_a_run(tmp_path: Path) -> None:
+    runs = [saved("first"), saved("second", 4, cycles=25, breakdown={"macs": 80, "no work": 20})]
+    made = save_comparison(document(compared(runs)), tmp_path / "figures")
+    assert [path.name for path in made] == names("compare")
+    assert made[0].read_bytes().startswith(PNG)
+    shown = texts(made[1])
+    for words in ("first", "second", "100, 1.00 ×", "25, 4.00 ×", "MACs", "no work"):
+        assert words in shown

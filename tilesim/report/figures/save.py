@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,21 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
         InputError: matplotlib is not there.
         OSError: the folder cannot be made or written.
     """
+    return _save_each(lambda: _figures(run), folder)
+
+
+def save_comparison(document: dict[str, Any], folder: Path) -> list[Path]:
+    """Write the picture of a comparison of runs; as :func:`save_all`."""
+
+    def figures() -> Iterator[tuple[str, Figure]]:
+        from tilesim.report.figures import comparison
+
+        yield "compare", comparison.draw(document)
+
+    return _save_each(figures, folder)
+
+
+def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path) -> list[Path]:
     try:
         import matplotlib as mpl
     except ImportError:
@@ -41,7 +56,7 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
         mpl.rcParams.update(dict(SETTINGS))
-        names = [name for stem, figure in _figures(run) for name in _save(figure, made, stem)]
+        names = [name for stem, figure in figures() for name in _save(figure, made, stem)]
     return [folder / name for name in names]
 
 
