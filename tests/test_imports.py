@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
 
 # Lowest first. A module may import its own group and those before it.
 ORDER = (
-    {"errors", "units", "files", "arithmetic", "shipped", "compiled"},
+    {"errors", "units", "files", "findings", "arithmetic", "shipped", "compiled"},
     {"config", "sim"},
     {"network", "run", "energy"},
     {"batching"},
@@ -33,7 +33,7 @@ NEVER = (
     ("tilesim.tiled.caching", "simpy"),
     ("tilesim.tiled.caching", "numpy"),
     *((f"tilesim.{a}", f"tilesim.{b}") for a in MACHINES for b in MACHINES if a != b),
-    *((f"tilesim.report.{part}", f"tilesim.{each}") for part in ("page", "document", "sections") for each in MACHINES),
+    *(("tilesim.report", f"tilesim.{each}") for each in MACHINES),
 )
 
 # The only parts of tilesim that a part may import.

@@ -9,13 +9,13 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.findings import sentence
 from tilesim.report.costs import Statistics, costs, kind_words, mac_arrays, working
 from tilesim.report.energy import energy_words
 from tilesim.report.inferences import inference_rows, loads_between
 from tilesim.report.layers import layer_table, share
 from tilesim.report.names import printable
 from tilesim.report.partition import partition_words
-from tilesim.tiled.units.ring_monitor import sentence
 from tilesim.units import format_bytes
 
 LARGEST = 3

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.errors import HangError
+from tilesim.findings import sentence
 from tilesim.sim.unit import Reason, Unit
 from tilesim.tiled.causes import causes
 from tilesim.tiled.isa.program import HostTensor, Program
 from tilesim.tiled.units.announcement import Unforeseen
 from tilesim.tiled.units.chip import Chip
-from tilesim.tiled.units.ring_monitor import sentence
 
 
 def refuse(chip: Chip, program: Program, section: str, start: int) -> None:

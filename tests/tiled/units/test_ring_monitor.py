@@ -16,11 +16,12 @@ from tests.tiled.programs import program
 from tests.tiled.test_determinism import disorder
 from tests.tiled.units.bench import chip_of
 from tilesim.errors import CollisionError, HangError
+from tilesim.findings import sentence
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import Unit
 from tilesim.tiled.simulate import simulate
 from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_monitor import Monitor, Passage, Transfer, node_name, sentence
+from tilesim.tiled.units.ring_monitor import Monitor, Passage, Transfer, node_name
 
 TILES = 5
 NODES = TILES + 3
