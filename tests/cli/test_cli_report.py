@@ -54,3 +54,15 @@ def test_it_is_shown_if_one_wants(tilesim: Tilesim, run: Path, monkeypatch: pyte
     monkeypatch.setattr("typer.launch", shown.append)
     assert tilesim("report", run, "--open").exit_code == 0
     assert shown == [str(run / "report.html")]
+
+
+def test_no_output_replaces_what_the_run_consists_of(tilesim: Tilesim, run: Path) -> None:
+    before = (run / "run.json").read_bytes()
+    path = run / ".." / "run" / "run.json"
+    for words in (["report", run], ["trace", run], ["compare", run, run]):
+        result = tilesim(*words, "-o", path)
+        assert (result.exit_code, result.stderr) == (
+            2,
+            f"error: {path}: must be a new file, not one of the run itself\n",
+        )
+    assert (run / "run.json").read_bytes() == before

@@ -39,7 +39,7 @@ def test_either_format_of_a_run(tilesim: Any, tmp_path: Path, run: Path) -> None
 
 def test_what_is_wrong_is_said(tilesim: Any, tmp_path: Path, run: Path) -> None:
     folder = tilesim("trace", run, "-o", run)
-    assert (folder.exit_code, folder.stderr) == (2, f"error: {run}: cannot be written: run is a folder\n")
+    assert (folder.exit_code, folder.stderr) == (2, f"error: {run}: must be a file to write, not a folder\n")
     (run / "trace.npz").unlink()
     untraced = tilesim("trace", run, "-o", tmp_path / "x.pftrace")
     assert (untraced.exit_code, "must hold a trace.npz" in untraced.stderr) == (2, True)

@@ -43,6 +43,7 @@ def test_only_some_tracks(tilesim: Tilesim, tmp_path: Path) -> None:
         ("5", "must be FROM:TO, two cycles such as 1000:2000"),
         ("a:b", "must be FROM:TO, two cycles such as 1000:2000"),
         ("-1:5", "must be FROM:TO, two cycles such as 1000:2000"),
+        (f"0:{10**18}", "must be FROM:TO, two cycles such as 1000:2000"),
         ("5:5", "must end after it begins"),
         ("7:5", "must end after it begins"),
     ],

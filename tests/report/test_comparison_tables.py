@@ -57,3 +57,12 @@ def test_a_page_takes_what_tables_take() -> None:
     plain = {"energy": None, "partition": None, "bound_by": None}
     found = document(compared([saved("a", **plain), saved("b", layers=[], bytes={})]))
     assert comparison_page(found).count("<section") == 3
+
+
+def test_names_are_neither_markup_nor_orders_to_the_terminal() -> None:
+    name = "[/x]\x1b[31m"
+    odd = saved("[red]\x1b", 4, breakdown={name: 160}, chip={name: 1}, macs=7)
+    lines = shown(saved("a"), odd)
+    assert sum(each.startswith("[/x]?[31m") for each in lines) == 2
+    assert "[red]? does 7 MACs, a 500: the networks are not the same" in lines
+    assert not any("\x1b" in each for each in lines)

@@ -96,6 +96,16 @@ def test_all_faults_of_statistics_are_said_at_once(saved: Saved) -> None:
     ]
 
 
+def test_numbers_must_be_some_that_a_run_can_have(saved: Saved) -> None:
+    chip = {"a": [0, float("nan")], "b\x1b": -(10**30), "c": float("inf"), "d": 1e20, "e": True}
+    assert faults(saved(cycles=2**60, chip=chip)) == [
+        "RUN/run.json: cycles must be a number between -2.81475e+14 and 2.81475e+14, not 1152921504606846976",
+        "RUN/run.json: chip.a[1] must be a number between -1e+30 and 1e+30, not NaN",
+        f"RUN/run.json: chip.b\\u001b must be a number between -2.81475e+14 and 2.81475e+14, not {-(10**30)}",
+        "RUN/run.json: chip.c must be a number between -1e+30 and 1e+30, not Infinity",
+    ]
+
+
 def test_a_trace_must_be_one(saved: Saved) -> None:
     folder = saved()
     (folder / "trace.npz").write_bytes(b"no archive")

@@ -56,6 +56,10 @@ def test_an_empty_one_is_too(tmp_path: Path) -> None:
         ({"kind": np.array([0, 1, 2])}, ["column kind must hold numbers from 0 to 1"]),
         ({"released_by": np.array([-2, 0, 0])}, ["column released_by must hold numbers from -1 to 2"]),
         ({"layer_of": np.array([0, 0, 1])}, ["column layer_of must hold numbers from -1 to 0"]),
+        ({"tracks": np.asarray("x")}, ["column tracks must have one dimension"]),
+        ({"cycles": np.array([1, -1, 1])}, [f"column cycles must hold numbers from 0 to {2**48 - 1}"]),
+        ({"bytes": np.array([1, 2**48, 1])}, [f"column bytes must hold numbers from 0 to {2**48 - 1}"]),
+        ({"start": np.asarray(-1)}, [f"column start must hold numbers from 0 to {2**48 - 1}"]),
     ],
 )
 def test_what_is_no_trace_is_refused(tmp_path: Path, changed: dict[str, Any], faults: list[str]) -> None:

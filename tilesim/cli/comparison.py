@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tilesim.cli.progress import progress
-from tilesim.cli.report import write_page
+from tilesim.cli.report import must_be_free, write_page
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
 
@@ -44,8 +44,7 @@ def compare_runs(
     from tilesim.report.comparison import compared, document
 
     path = out or Path(NAME)
-    if path.is_dir():
-        raise InputError(f"{path}: must be a file to write, not a folder")
+    must_be_free(path, folders)
     with progress("reading the runs") as say:
         found = document(compared(_loaded(folders)))
         drawn = _drawn(found, png_dir)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ import typer
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.files import all_or_nothing
+from tilesim.run import FILES
 
 if TYPE_CHECKING:
     from tilesim.report.document import SavedRun
@@ -45,8 +47,7 @@ def report(
     from tilesim.report.sections import report as page_of
 
     path = out or folder / NAME
-    if path.is_dir():
-        raise InputError(f"{path}: must be a file to write, not a folder")
+    must_be_free(path, [folder])
     with progress(f"reading {folder}") as say:
         run = load_run(folder)
         if png or png_dir:
@@ -64,6 +65,18 @@ def _draw(run: SavedRun, folder: Path) -> None:
 
     made = save_all(run, folder)
     typer.echo(f"{len(made)} pictures in {folder}")
+
+
+def must_be_free(path: Path, folders: Iterable[Path]) -> None:
+    """A file to write is no folder, and none that the runs in ``folders`` consist of.
+
+    Raises:
+        InputError: it is.
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: must be a file to write, not a folder")
+    if path.name in FILES and path.parent.resolve() in [folder.resolve() for folder in folders]:
+        raise InputError(f"{path}: must be a new file, not one of the run itself")
 
 
 def write_page(path: Path, text: str) -> None:

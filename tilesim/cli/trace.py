@@ -9,6 +9,7 @@ from typing import IO, Annotated, cast
 import typer
 
 from tilesim.cli.progress import progress
+from tilesim.cli.report import must_be_free
 from tilesim.errors import InputError
 from tilesim.files import all_or_nothing
 from tilesim.report.document import load_run
@@ -35,6 +36,7 @@ def trace(
     Perfetto (https://ui.perfetto.dev) shows either format: a track a unit in the tree of the chip, what each did when
     and what let its stalls end, the bytes a cycle of each bus, and the MACs in use. A nanosecond there is a cycle.
     """
+    must_be_free(output, [run])
     with progress(f"reading {run}") as say:
         saved = load_run(run)
         if saved.trace is None:

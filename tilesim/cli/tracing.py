@@ -26,7 +26,7 @@ TraceTracksOption = Annotated[
     ),
 ]
 END = 1 << 62
-"""A cycle after every run."""
+"""A cycle after every run, and beyond all of 18 digits."""
 
 
 def wanted_trace(trace: bool, window: str | None, tracks: list[str] | None) -> Recording | None:
@@ -41,7 +41,7 @@ def wanted_trace(trace: bool, window: str | None, tracks: list[str] | None) -> R
 
 
 def _window(words: str) -> range:
-    found = re.fullmatch(r"([0-9]*):([0-9]*)", words, re.ASCII)
+    found = re.fullmatch(r"([0-9]{0,18}):([0-9]{0,18})", words, re.ASCII)
     if found is None:
         raise InputError(f"--trace-window {words}: must be FROM:TO, two cycles such as 1000:2000")
     first, end = int(found[1] or 0), int(found[2] or END)

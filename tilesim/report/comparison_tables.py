@@ -35,7 +35,9 @@ def comparison_tables(document: Mapping[str, Any]) -> Group:
     if differing := _most_differing(document["layers"]):
         parts += ["", Text("The layers that differ most, in cycles of the average MAC array", "bold")]
         parts.append(_layers(document, differing))
-    return Group(*parts, *(["", *(printable(note) for note in document["notes"])] if document["notes"] else []))
+    if document["notes"]:
+        parts += ["", *(Text(printable(note)) for note in document["notes"])]
+    return Group(*parts)
 
 
 def _runs(runs: list[Mapping[str, Any]]) -> Table:
@@ -57,14 +59,16 @@ def _settings(document: Mapping[str, Any]) -> Table:
     for name in _names(document):
         table.add_column(Text(name), overflow="fold")
     for row in document["differing"]:
-        table.add_row(row["key"], *(Text("-" if value is None else printable(value)) for value in row["values"]))
+        table.add_row(
+            Text(printable(row["key"])), *(Text("-" if value is None else printable(value)) for value in row["values"])
+        )
     return table
 
 
 def _causes(document: Mapping[str, Any]) -> Table:
     table = _table("", right=_names(document))
     for row in document["causes"]:
-        table.add_row(cause_words(row["cause"]), *_against_first(row["cycles"]))
+        table.add_row(Text(printable(cause_words(row["cause"]))), *_against_first(row["cycles"]))
     table.add_row("all", *_against_first([run["cycles"] for run in document["runs"]]), style="bold")
     return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from tilesim.errors import InputError
 from tilesim.run import SCHEMA
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace import MOST, Trace
 
 TRACE_FILE = "trace.npz"
 RUN_FILE = "run.json"
@@ -27,6 +28,8 @@ class SavedRun:
     trace: Trace | None
 
 
+BOUNDS: Mapping[type, float] = {int: MOST, float: 1e30}
+"""What is beyond every number of a run."""
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -134,12 +137,15 @@ def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
 def _statistics(path: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        faults = [f"{path}: {fault}" for fault in _strange_numbers(document)]
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: must be JSON: {error}") from None
     if not isinstance(document, dict):
         raise InputError(f"{path}: must be an object with the statistics of a run, not {_shown(document)}")
     if document.get("schema") != SCHEMA:
         raise InputError(f"{path}: schema must be {SCHEMA!r}, not {_shown(document.get('schema'))}")
+    if faults:
+        raise InputError(faults)
     try:
         found = _Statistics.model_validate(document)
     except ValidationError as error:
@@ -151,8 +157,23 @@ def _statistics(path: Path) -> dict[str, Any]:
     return document
 
 
+def _strange_numbers(part: Any, *steps: int | str) -> Iterator[str]:
+    """What is too large to be of a run, or no number at all, as Python's JSON lets them be."""
+    if isinstance(part, dict | list):
+        for step, inner in part.items() if isinstance(part, dict) else enumerate(part):
+            yield from _strange_numbers(inner, *steps, step)
+    elif type(part) in BOUNDS and not -(most := BOUNDS[type(part)]) < part < most:
+        yield f"{_place(steps)} must be a number between -{most:g} and {most:g}, not {_shown(part)}"
+
+
+def _place(steps: Iterable[int | str]) -> str:
+    """Where something is; names may hold anything, and a terminal is not to obey them."""
+    words = (f"[{step}]" if isinstance(step, int) else f".{json.dumps(step)[1:-1]}" for step in steps)
+    return "".join(words).lstrip(".")
+
+
 def _sentence(error: ErrorDetails) -> str:
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error["loc"]).lstrip(".")
+    place = _place(error["loc"])
     if error["type"] == "missing":
         return f"{place} is missing"
     if error["type"] in {"model_type", "dict_type"}:

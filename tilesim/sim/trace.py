@@ -17,6 +17,9 @@ from tilesim.files import read_npz, write_npz
 SCHEMA = "tilesim.trace/1"
 """The version of the columns; it changes when one changes its meaning."""
 
+MOST = 2**48
+"""Beyond every cycle and byte of a run; sums of such numbers are exact in a browser, too."""
+
 Words = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 
@@ -97,10 +100,10 @@ SPANS = ("track", "start_cycle", "cycles", "kind", "what", "bytes", "released_by
 
 
 class _Range(NamedTuple):
-    """A column's numbers are from ``least`` to less than the length of the column ``table``."""
+    """A column's numbers are from ``least`` to less than the length of the column ``table``, or than :data:`MOST`."""
 
     least: int
-    table: str
+    table: str = ""
 
 
 _RANGES = {
@@ -109,6 +112,7 @@ _RANGES = {
     "what": _Range(0, "whats"),
     "released_by": _Range(-1, "track"),
     "layer_of": _Range(-1, "layers"),
+    **dict.fromkeys(("start_cycle", "cycles", "bytes", "start"), _Range(0)),
 }
 
 
@@ -120,6 +124,7 @@ def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:
     found = [f"column {name} must be of names" for name in NAMES if columns[name].dtype.kind != "U"]
     numbers = [name for name in wanted if name not in NAMES]
     found += [f"column {name} must be of integers" for name in numbers if columns[name].dtype.kind != "i"]
+    found += [f"column {name} must have one dimension" for name in (*NAMES, "track") if columns[name].ndim != 1]
     lengths = dict.fromkeys(SPANS, columns["track"].shape) | {"layer_of": columns["whats"].shape, "start": ()}
     found += [
         f"column {name} must have the shape {shape}, not {columns[name].shape}"
@@ -127,7 +132,8 @@ def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:
         if columns[name].shape != shape
     ]
     return found or [
-        f"column {name} must hold numbers from {least} to {len(columns[table]) - 1}"
+        f"column {name} must hold numbers from {least} to {end - 1}"
         for name, (least, table) in _RANGES.items()
-        if columns[name].size and not least <= columns[name].min() <= columns[name].max() < len(columns[table])
+        for end in [len(columns[table]) if table else MOST]
+        if columns[name].size and not least <= columns[name].min() <= columns[name].max() < end
     ]
