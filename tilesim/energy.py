@@ -51,6 +51,12 @@ class Entries(Section):
     mesh_hop: Entry | None = None
     instruction_hop: Entry | None = None
     host_transfer: Entry | None = None
+    buffer_read: Entry | None = None
+    buffer_write: Entry | None = None
+    accumulator_read: Entry | None = None
+    accumulator_write: Entry | None = None
+    weight_memory_read: Entry | None = None
+    cell_hop: Entry | None = None
 
     @field_validator("*")
     @classmethod

@@ -24,6 +24,12 @@ FOR = {
     "mesh_hop": "carrying words over the mesh",
     "instruction_hop": "carrying instructions",
     "host_transfer": "the host's link",
+    "buffer_read": "reading the unified buffer",
+    "buffer_write": "writing the unified buffer",
+    "accumulator_read": "reading accumulators",
+    "accumulator_write": "writing accumulators",
+    "weight_memory_read": "reading weight memory",
+    "cell_hop": "moving operands from cell to cell",
 }
 """What an action does, for ``the most for ...``."""
 PREFIXES = ((1e9, "mJ"), (1e6, "uJ"), (1e3, "nJ"), (1, "pJ"))

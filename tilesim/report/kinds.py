@@ -23,6 +23,10 @@ KINDS = {
     "stall:host": Kind("waits for the host", "The host's words are still on their way."),
     "stall:traversal": Kind("computes its first address", "An instruction has begun; its first address is on the way."),
     "stall:work": Kind("has no more work", "The program has nothing more for this unit."),
+    "stall:weights": Kind("waits for weights", "The next weights have not come from weight memory yet."),
+    "stall:shift": Kind("shifts weights in", "The next weights are on their way into the array, which stands still."),
+    "stall:raw": Kind("waits for a result", "It would read what another unit has not written yet."),
+    "stall:input": Kind("waits for an input", "An input has not come from the host yet."),
     "stall:hold": Kind("is held", "The user has the instruction begin later."),
     "idle": Kind("idle", "Waits for an instruction with an empty buffer, or has nothing to carry."),
 }

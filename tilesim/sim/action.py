@@ -29,6 +29,12 @@ class Action(StrEnum):
     MESH_HOP = "mesh_hop"
     INSTRUCTION_HOP = "instruction_hop"
     HOST_TRANSFER = "host_transfer"
+    BUFFER_READ = "buffer_read"
+    BUFFER_WRITE = "buffer_write"
+    ACCUMULATOR_READ = "accumulator_read"
+    ACCUMULATOR_WRITE = "accumulator_write"
+    WEIGHT_MEMORY_READ = "weight_memory_read"
+    CELL_HOP = "cell_hop"
 
 
 Actions = dict[Action, int]

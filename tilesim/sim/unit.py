@@ -22,6 +22,8 @@ class Reason(StrEnum):
     Waiting for an instruction that is still to come, with an empty buffer, is idleness; all else is a stall.
     ``TRAVERSAL``: an instruction's first address is not there yet. ``HAZARD``: what it would read, it has not written
     yet. ``WORK``: the program has no more work for this unit. ``HOLD``: the user has the instruction begin later.
+    ``WEIGHTS``: weights have not arrived. ``SHIFT``: they are on their way into the array. ``RAW``: a result that it
+    reads is not written yet. ``INPUT``: an input is not there yet.
     """
 
     INSTRUCTION = "instruction"
@@ -34,6 +36,10 @@ class Reason(StrEnum):
     HOST = "host"
     WORK = "work"
     HOLD = "hold"
+    WEIGHTS = "weights"
+    SHIFT = "shift"
+    RAW = "raw"
+    INPUT = "input"
 
     @cached_property
     def kind(self) -> str:

@@ -18,7 +18,7 @@ def test_colours_are_those_of_the_page_in_the_light() -> None:
 
 
 def test_a_strange_meaning_is_grey() -> None:
-    assert colour("stall:weights") == "#9aa3ad"
+    assert colour("stall:moonlight") == "#9aa3ad"
 
 
 @given(st.integers(0, 2**32), st.integers(1, 30))

@@ -39,6 +39,7 @@ COPIES = ("tile.narrow_to_wide", "tile.wide_to_narrow")
 
 NEVER: dict[str, dict[tuple[str, ...], str]] = {
     "hold": {tuple(CAN): "who runs a program may hold instructions back; nothing in a program does"},
+    **{reason: {tuple(CAN): "it is the systolic machine's"} for reason in ("weights", "shift", "raw", "input")},
     "work": {
         (
             *ENGINES[2:],

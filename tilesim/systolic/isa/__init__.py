@@ -1,0 +1,1 @@
+"""What passes between the compiler and the units: instructions and programs."""

@@ -1,0 +1,144 @@
+"""What a systolic machine is: every size, rate and rule that the text of the sources leaves open."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tilesim.config import Bytes, Hertz, Section
+
+Count = Annotated[int, Field(ge=1, le=1 << 24)]
+Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
+Rate = Annotated[Hertz, Field(ge=1, le=10**12)]
+
+
+class Host(Section):
+    """The host's link to the chip, each way, and the stream of its instructions."""
+
+    bytes_per_cycle: Annotated[Count, Field(description="bytes a cycle, each way")] = 20
+    latency_cycles: Annotated[Cycles, Field(description="cycles from one end to the other")] = 0
+    instruction_bytes_per_cycle: Annotated[
+        Count, Field(description="bytes of instructions that reach the sequencer a cycle")
+    ] = 16
+
+
+class Sequencer(Section):
+    """What turns the host's instructions into control signals."""
+
+    pipeline_cycles: Annotated[Count, Field(description="cycles from an instruction's last byte to its unit")] = 4
+    queue_depth: Annotated[Count, Field(description="instructions that wait for a unit")] = 16
+
+
+class UnifiedBuffer(Section):
+    """The memory of all activations; each client has a port of its own (assumption)."""
+
+    size_bytes: Annotated[Bytes, Field(ge=1, le=1 << 32, description="its size")] = 24 * 1024 * 1024
+    width_bytes: Annotated[Count, Field(description="bytes of an access of the vector unit")] = 256
+
+
+class WeightMemory(Section):
+    """The memory of the weights, beside the chip, with a clock of its own."""
+
+    size_bytes: Annotated[Bytes, Field(ge=1, le=1 << 40, description="its size")] = 8 * 1024**3
+    clock_hz: Annotated[Rate, Field(description="its transfers a second")] = 2_125_000_000
+    channels: Annotated[Count, Field(description="channels that transfer at once")] = 2
+    channel_bytes: Annotated[Count, Field(description="bytes of a channel's transfer")] = 8
+
+    @property
+    def transfer_bytes(self) -> int:
+        """Bytes of a transfer of all channels."""
+        return self.channels * self.channel_bytes
+
+
+class WeightFifo(Section):
+    """Where tiles of weights wait for the array."""
+
+    tiles: Annotated[Count, Field(description="tiles that it holds, with those on their way")] = 4
+
+
+class Array(Section):
+    """The cells, each of which multiplies and adds once a cycle.
+
+    Source: WO 2016/186801, Fig. 3 and its description: weights travel along columns and activations along rows, or the
+    other way round.
+    """
+
+    rows: Annotated[int, Field(ge=1, le=4096, description="rows of cells")] = 256
+    columns: Annotated[int, Field(ge=1, le=4096, description="columns of cells")] = 256
+    weights: Annotated[
+        Literal["columns", "rows"], Field(description="along what weights, and with them sums, travel")
+    ] = "columns"
+
+    @property
+    def inputs(self) -> int:
+        """Activations of a vector that it takes at once: cells that a sum passes."""
+        return self.rows if self.weights == "columns" else self.columns
+
+    @property
+    def outputs(self) -> int:
+        """Sums of a vector that it makes at once."""
+        return self.columns if self.weights == "columns" else self.rows
+
+
+class ValueLoaders(Section):
+    """What feeds activations into the array."""
+
+    feed: Annotated[
+        Literal["window", "channels"],
+        Field(
+            description="what the compiler puts side by side into a vector: elements of a whole window, or channels of "
+            "one of its positions"
+        ),
+    ] = "window"
+
+
+class Accumulators(Section):
+    """Where the sums of the array add up: 32 bits for each of its outputs an entry."""
+
+    entries: Annotated[Count, Field(description="vectors of sums that they hold")] = 4096
+
+
+class VectorUnit(Section):
+    """Activation, normalisation, pooling."""
+
+    lanes: Annotated[Count, Field(description="values a cycle")] = 256
+    pipeline_cycles: Annotated[Count, Field(description="cycles from an operand to its result")] = 8
+
+
+class Topology(Section):
+    """A systolic machine. Source of the defaults: Jouppi et al., ISCA 2017, section 2 and Table 2; those that it does
+    not give are assumptions.
+    """
+
+    machine: Annotated[Literal["systolic"], Field(description="the kind of chip that this is")]
+    name: Annotated[str, Field(description="what results call the chip")]
+    description: Annotated[str, Field(description="what the list of chips says of it")] = ""
+    clock_hz: Annotated[Rate, Field(description="cycles a second of everything on the chip")] = 700_000_000
+    host: Host = Host()
+    sequencer: Sequencer = Sequencer()
+    unified_buffer: UnifiedBuffer = UnifiedBuffer()
+    weight_memory: WeightMemory = WeightMemory()
+    weight_fifo: WeightFifo = WeightFifo()
+    array: Array = Array()
+    value_loaders: ValueLoaders = ValueLoaders()
+    accumulators: Accumulators = Accumulators()
+    vector_unit: VectorUnit = VectorUnit()
+
+    @property
+    def macs_per_cycle(self) -> int:
+        """Multiply-accumulates that the array can do in a cycle."""
+        return self.array.rows * self.array.columns
+
+    @property
+    def weight_tile_bytes(self) -> int:
+        """A weight of a byte for each cell."""
+        return self.array.rows * self.array.columns
+
+    @property
+    def weight_tile_cycles(self) -> Fraction:
+        """Cycles in which weight memory delivers a tile: 1349.3 of TPU v1. Source: Jouppi et al., ISCA 2017."""
+        memory = self.weight_memory
+        transfers = -(-self.weight_tile_bytes // memory.transfer_bytes)
+        return Fraction(transfers * self.clock_hz, memory.clock_hz)
