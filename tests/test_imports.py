@@ -15,6 +15,7 @@ ORDER = (
     {"network", "run", "energy"},
     {"batching"},
     {"tiled", "systolic", "rotating"},
+    {"machines"},
     {"api", "tilesim"},  # `tilesim` itself only re-exports
     {"report", "sweep"},
     {"cli", "__main__"},

@@ -4,106 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.batching import Plan
 from tilesim.config import load, peek
 from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
+from tilesim.machines import MACHINES, Machine, Options, Program, Topology
 from tilesim.network.graph import Network
 from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
 from tilesim.shipped import shipped
 from tilesim.sim.recorder import Recording
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
-from tilesim.tiled.isa import storage
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partition_policy import CHOICES, SPATIAL, PartitionPolicy
-from tilesim.tiled.partitioned import compile_network
-from tilesim.tiled.partitioned import compile_networks as compile_networks_tiled
-from tilesim.tiled.simulate import simulate as simulate_tiled
-from tilesim.tiled.simulate import simulate_requests as simulate_requests_tiled
-from tilesim.tiled.topology import Topology
 
 Kind = Literal["topologies", "workloads"]
 Inputs: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]] | Mapping[str, NDArray[Any]]
 
 SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"topologies": (".yaml",), "workloads": (".onnx", ".tflite", ".yaml")}
 SINGULAR: Mapping[Kind, str] = {"topologies": "topology", "workloads": "workload"}
-
-
-class Compile(Protocol):
-    """The first verb of a machine."""
-
-    def __call__(
-        self, network: Network, topology: Topology, partition: PartitionPolicy, say: Callable[[str], None]
-    ) -> Program: ...
-
-
-class CompileNetworks(Protocol):
-    """The first verb for several networks that share a chip."""
-
-    def __call__(
-        self,
-        networks: Sequence[Network],
-        topology: Topology,
-        policy: CachePolicy,
-        partition: PartitionPolicy,
-        say: Callable[[str], None],
-    ) -> list[Program]: ...
-
-
-class Simulate(Protocol):
-    """The second verb of a machine."""
-
-    def __call__(
-        self,
-        program: Program,
-        inputs: Sequence[NDArray[Any]],
-        keep_tensors: bool = False,
-        trace: bool | Recording = False,
-        rules: str = "strict",
-        not_before: Mapping[str, int] | None = None,
-        on_start: Callable[[Look], None] = unwatched,
-    ) -> Run: ...
-
-
-class SimulateRequests(Protocol):
-    """The second verb for several inferences, one after the other."""
-
-    def __call__(
-        self,
-        programs: Sequence[Program],
-        order: Sequence[int],
-        inputs: Sequence[Sequence[NDArray[Any]]],
-        trace: bool | Recording = False,
-        rules: str = "strict",
-        not_before: Mapping[str, int] | None = None,
-        on_start: Callable[[Look], None] = unwatched,
-    ) -> Run: ...
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What a machine brings: the schema of its topologies, and the two verbs, for one network and for several."""
-
-    schema: type[Topology]
-    compile: Compile
-    simulate: Simulate
-    compile_networks: CompileNetworks
-    simulate_requests: SimulateRequests
-
-
-MACHINES = {
-    "tiled": Machine(Topology, compile_network, simulate_tiled, compile_networks_tiled, simulate_requests_tiled)
-}
-"""Machines by the ``machine:`` key of a topology; the one place that picks."""
 
 
 def _silent(_what: str) -> None:
@@ -138,8 +63,9 @@ def load_topology(name_or_path: Path | str, overrides: Mapping[str, object] | No
         ConfigError: no such topology, or faults in it, all at once.
     """
     path = _located(name_or_path, "topologies")
-    machine = peek(path, "machine", tuple(MACHINES))
-    return load(path, MACHINES[machine].schema, _spelt_out(overrides or {}))
+    machine = MACHINES[peek(path, "machine", tuple(MACHINES))]
+    found: Topology = load(path, machine.schema, _spelt_out(overrides or {}))  # type: ignore[assignment]
+    return found
 
 
 def load_program(path: Path | str) -> Program:
@@ -148,8 +74,9 @@ def load_program(path: Path | str) -> Program:
     Raises:
         ProgramError: faults in it, all at once.
     """
-    program = storage.load(Path(path))
-    if found := program.once(faults):
+    machine = next(each for each in reversed(MACHINES.values()) if each.tells(Path(path)))
+    program: Program = machine.load(Path(path))
+    if found := program.once(machine.faults):
         raise ProgramError(f"{path}: {fault}" for fault in found)
     return program
 
@@ -162,7 +89,7 @@ def save_program(program: Program, path: Path | str) -> None:
     Raises:
         ProgramError: the files cannot be written.
     """
-    storage.save(program, Path(path).parent, Path(path).name)
+    _machine(program.topology).save(program, Path(path).parent, Path(path).name)
 
 
 def compile(  # noqa: A001  (always used with its module)
@@ -170,6 +97,7 @@ def compile(  # noqa: A001  (always used with its module)
     topology: Topology,
     partition: PartitionPolicy | str = SPATIAL,
     say: Callable[[str], None] = _silent,
+    plan: Plan | None = None,
 ) -> Program:
     """Lower a network to the instructions of a chip.
 
@@ -179,15 +107,18 @@ def compile(  # noqa: A001  (always used with its module)
             output channels, where that makes sense; ``auto``, whichever takes fewer simulated cycles. What the network
             says of a layer, or a policy, counts more.
         say: is told what is being tried.
+        plan: of which inferences a systolic machine makes batches, and in what order it runs them; if not given, the
+            program is for one inference.
 
     Raises:
         CapacityError: the network does not fit the chip.
-        InputError: a partition that there is not.
+        InputError: a partition that there is not, or options that mean nothing to this kind of chip.
         TypeError: something else than a network and a topology.
     """
     _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
-    return MACHINES[topology.machine].compile(network, topology, _policy(partition), say)
+    [program] = _machine(topology).compile([network], topology, Options(_policy(partition), CACHE, plan), say)
+    return program
 
 
 def compile_networks(
@@ -204,13 +135,17 @@ def compile_networks(
 
     Raises:
         CapacityError: a network does not fit the chip.
-        InputError: a partition that there is not.
+        InputError: a partition that there is not, or options that mean nothing to this kind of chip.
         TypeError: something else than networks and a topology.
     """
     for network in networks:
         _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
-    return MACHINES[topology.machine].compile_networks(networks, topology, policy, _policy(partition), say)
+    return _machine(topology).compile(networks, topology, Options(_policy(partition), policy), say)
+
+
+def _machine(topology: Topology) -> Machine:
+    return MACHINES[topology.machine]
 
 
 def _policy(partition: PartitionPolicy | str) -> PartitionPolicy:
@@ -253,7 +188,7 @@ def simulate(
     """
     _must_be(program, Program, "compile or load_program")
     arrays = _listed(inputs, len(program.inputs))
-    return MACHINES[program.topology.machine].simulate(
+    return _machine(program.topology).simulate(
         program, arrays, keep_tensors=keep_tensors, trace=trace, rules=rules, not_before=not_before, on_start=on_start
     )
 
@@ -289,14 +224,15 @@ def simulate_requests(
     if not turns or not all(0 <= number < len(programs) for number in turns):
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     arrays = [_listed(each, len(programs[k].inputs)) for k, each in zip(turns, inputs, strict=False)]
-    return MACHINES[programs[0].topology.machine].simulate_requests(
+    return _machine(programs[0].topology).simulate_requests(
         programs, turns, arrays, trace=trace, rules=rules, not_before=not_before, on_start=on_start
     )
 
 
-def _must_be(value: object, kind: type, maker: str) -> None:
+def _must_be(value: object, kind: Any, maker: str) -> None:
+    """``kind`` is a class, or several of one name."""
     if not isinstance(value, kind):
-        name = kind.__name__
+        name = (get_args(kind) or (kind,))[0].__name__
         raise TypeError(f"the {name.lower()} must be a {name}, which {maker} makes, not {_titled(value)}")
 
 

@@ -16,10 +16,10 @@ from tilesim.cli.partition import partition_policy, unmet
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
 from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError
+from tilesim.machines import Topology
 from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.tiled.partition_policy import PartitionPolicy
-from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
-from tilesim.tiled.isa.program import Program
+from tilesim.machines import Program
 from tilesim.tiled.isa.storage import BINARY, SUFFIXES
 from tilesim.units import format_bytes
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from tilesim import api
 from tilesim.errors import InputError
+from tilesim.machines import Program, Topology
 from tilesim.report.keys import differences
-from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.storage import SUFFIXES
-from tilesim.tiled.topology import Topology
 
 MOST_DIFFERENCES = 5
 

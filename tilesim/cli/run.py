@@ -20,10 +20,10 @@ from tilesim.cli.progress import progress
 from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
 from tilesim.cli.tracing import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.errors import InputError
+from tilesim.machines import Program
 from tilesim.files import Array, all_or_nothing
 from tilesim.report.names import printable
 from tilesim.run import FILES, Run
-from tilesim.tiled.isa.program import Program
 
 LISTED = 16
 """Outputs that are described."""
@@ -152,7 +152,7 @@ def _show(program: Program, result: Run, changes: dict[str, object], unmet: Sequ
     show(summary(result.statistics, changes, samples(program, result)), "")
     if unmet:
         typer.echo("\n".join([*unmet, ""]))
-    described = [_described(name, array) for name, array in zip(_names(program), result.outputs, strict=True)]
+    described = [_described(name, array) for name, array in zip(_names(program, result), result.outputs, strict=True)]
     for line in described[:LISTED]:
         typer.echo(line)
     if len(described) > LISTED:
@@ -161,10 +161,10 @@ def _show(program: Program, result: Run, changes: dict[str, object], unmet: Sequ
         typer.echo(f"trace: {result.trace.start_cycle.size:,} spans, sha256 {result.trace.sha256}")
 
 
-def _names(program: Program) -> list[str]:
+def _names(program: Program, result: Run) -> list[str]:
     """Those of the outputs; where they are of several networks, with these."""
     names = [tensor.name for tensor in program.outputs]
-    networks = [request.network for request in program.requests for _ in range(request.outputs)]
+    networks = [request["network"] for request in result.statistics["requests"] for _ in request["outputs"]]
     if len(set(networks)) < 2:
         return names
     return [f"{name} ({printable(network)})" for name, network in zip(names, networks, strict=True)]

@@ -13,9 +13,9 @@ from tilesim import api
 from tilesim.cli.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import simulating
 from tilesim.errors import ArrayError, InputError, ProgramError
+from tilesim.machines import Program
 from tilesim.run import Run
 from tilesim.sim.recorder import Recording
-from tilesim.tiled.isa.program import Program
 
 RulesOption = Annotated[
     str,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tilesim.api import list_topologies, load_topology
+from tilesim.machines import SystolicTopology, TiledTopology, Topology
 from tilesim.report.keys import Key, keys, spelt
-from tilesim.tiled.topology import MODELLED, Topology
+from tilesim.report.terminal import frequency
+from tilesim.tiled.topology import MODELLED
 from tilesim.units import format_bytes
 
 if TYPE_CHECKING:
@@ -27,36 +30,60 @@ def topologies(
 ) -> None:
     """List the chips that come with tilesim, or every key of one.
 
-    MACs are those of a cycle, the narrow and wide memory those of one tile.
+    MACs are those of a cycle, the narrow and wide memory those of one tile; weights are what weight memory delivers.
     """
     chips = [load_topology(each) for each in ([name] if name else list_topologies())]
     if json_:
-        each = (_explained(key)._asdict() for key in keys(chips[0])) if name else (chip.model_dump() for chip in chips)
+        each = (_explained(key, chips[0])._asdict() for key in keys(chips[0])) if name else (c.model_dump() for c in chips)
         typer.echo(json.dumps(list(each), indent=2))
         return
     from tilesim.report.terminal import show
 
-    show(_keys_table(chips[0]) if name else _chips_table(chips))
+    if name:
+        show(_keys_table(chips[0]))
+        return
+    tiled = [chip for chip in chips if isinstance(chip, TiledTopology)]
+    systolic = [chip for chip in chips if isinstance(chip, SystolicTopology)]
+    show(_table(TILED_COLUMNS, map(_tiled, tiled)), "", _table(SYSTOLIC_COLUMNS, map(_systolic, systolic)))
 
 
-def _chips_table(chips: list[Topology]) -> Table:
+TILED_COLUMNS = ("name", "grid", "MACs", "clock", "narrow", "wide", "what")
+SYSTOLIC_COLUMNS = ("name", "array", "MACs", "clock", "buffer", "weights", "what")
+
+
+def _tiled(chip: TiledTopology) -> tuple[str, ...]:
+    return (
+        chip.name,
+        f"{chip.grid.rows}x{chip.grid.columns}",
+        f"{chip.tiles * chip.macs_per_cycle:,}",
+        frequency(chip.clock_hz),
+        format_bytes(chip.narrow_memory.size_bytes),
+        format_bytes(chip.wide_memory.size_bytes),
+        chip.description,
+    )
+
+
+def _systolic(chip: SystolicTopology) -> tuple[str, ...]:
+    memory = chip.weight_memory
+    return (
+        chip.name,
+        f"{chip.array.rows}x{chip.array.columns}",
+        f"{chip.macs_per_cycle:,}",
+        frequency(chip.clock_hz),
+        format_bytes(chip.unified_buffer.size_bytes),
+        f"{memory.clock_hz * memory.transfer_bytes / 1e9:,g} GB/s",
+        chip.description,
+    )
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     from rich.table import Table
 
-    from tilesim.report.terminal import frequency
-
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("name", "grid", "MACs", "clock", "narrow", "wide", "what"):
+    for title in titles:
         table.add_column(title, no_wrap=title != "what", justify="right" if title == "MACs" else "left")
-    for chip in chips:
-        table.add_row(
-            chip.name,
-            f"{chip.grid.rows}x{chip.grid.columns}",
-            f"{chip.tiles * chip.macs_per_cycle:,}",
-            frequency(chip.clock_hz),
-            format_bytes(chip.narrow_memory.size_bytes),
-            format_bytes(chip.wide_memory.size_bytes),
-            chip.description,
-        )
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -68,10 +95,11 @@ def _keys_table(chip: Topology) -> Table:
     for title in ("key", "value", "meaning"):
         table.add_column(title, no_wrap=title == "key", max_width=LONGEST_VALUE if title == "value" else None)
     for key in keys(chip):
-        table.add_row(key.key, Text(spelt(key)), Text(_explained(key).meaning))
+        table.add_row(key.key, Text(spelt(key)), Text(_explained(key, chip).meaning))
     return table
 
 
-def _explained(key: Key) -> Key:
+def _explained(key: Key, chip: Topology) -> Key:
     """A key whose meaning also says if there is no choice yet."""
-    return key._replace(meaning=f"{key.meaning}; only {spelt(key)} so far") if key.key in MODELLED else key
+    alone = isinstance(chip, TiledTopology) and key.key in MODELLED
+    return key._replace(meaning=f"{key.meaning}; only {spelt(key)} so far") if alone else key

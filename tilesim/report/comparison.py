@@ -171,7 +171,7 @@ def _causes(of: Comparison) -> list[str]:
     total: Counter[str] = Counter()
     for run in of.runs:
         total.update(causes(run))
-    return sorted(total, key=lambda cause: (cause in (NO_WORK, OTHER), cause != MACS, -total[cause], cause))
+    return sorted(total, key=lambda cause: (cause in (NO_WORK, OTHER), cause not in MACS, -total[cause], cause))
 
 
 def _run(name: str, run: Statistics, first: Statistics) -> dict[str, Any]:

@@ -28,7 +28,10 @@ SHORT = {
 }
 """Those whose words are too long for a column of a table."""
 
-MACS = "macs"
+MACS = ("macs", "useful MACs", "unused MACs")
+"""What the cycles of a busy MAC array are called; of a systolic one by how many of its cells work for a layer."""
+ARRAYS = (".mac_array", ".matrix")
+"""How the tracks of MAC arrays end: those of tiles, and a systolic one."""
 WAITS = {
     "output write": "waiting for outputs to be written",
     "port": "waiting for a memory port",
@@ -38,6 +41,11 @@ WAITS = {
     "instruction bus": "waiting for an instruction",
     "flags": "waiting for other work of the tile",
     "no work": "without work: layers on other tiles only, or none left",
+    "weight stall": "waiting for weights from weight memory",
+    "weight shift": "waiting for weights to be shifted in",
+    "RAW stall": "waiting for results of layers before",
+    "input stall": "waiting for the host's inputs",
+    "other": "without work: other units are at work, or instructions come",
 }
 """What bounds a layer, beside its MACs, in words."""
 
@@ -62,12 +70,12 @@ def kind_word(kind: str) -> str:
 
 def cause_words(cause: str | None) -> str:
     """What bounds a layer, for a table."""
-    return "MACs" if cause == MACS else cause or "-"
+    return "MACs" if cause in MACS[:2] else cause or "-"
 
 
 def mac_arrays(statistics: Statistics) -> list[Mapping[str, Any]]:
     """The accounts of all MAC arrays."""
-    return [unit for unit in statistics["units"] if unit["track"].endswith(".mac_array")]
+    return [unit for unit in statistics["units"] if unit["track"].endswith(ARRAYS)]
 
 
 def working(statistics: Statistics) -> list[Mapping[str, Any]]:
@@ -78,7 +86,7 @@ def working(statistics: Statistics) -> list[Mapping[str, Any]]:
 def costs(statistics: Statistics) -> list[Cost]:
     """Everything that the cycles of the run went into, the largest first; together they are the run."""
     arrays = mac_arrays(statistics)
-    waits = {cause: cycles for cause, cycles in statistics["breakdown"].items() if cause != MACS}
+    waits = {cause: cycles for cause, cycles in statistics["breakdown"].items() if cause not in MACS}
     totals = Counter({WAITS.get(cause, f"waiting for {cause}"): cycles for cause, cycles in waits.items()})
     for what, busy in _computing(statistics["layers"]):
         totals[what] += busy

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilesim.errors import InputError
 from tilesim.report.document import RUN_FILE, SavedRun
-from tilesim.report.page.build import page
+from tilesim.report.page.build import Section, page
 from tilesim.report.page.contention import contention
 from tilesim.report.page.layers import layer_table
 from tilesim.report.page.overview import overview
 from tilesim.report.page.roofline import roofline
+from tilesim.report.page.stall_free import stall_free
 from tilesim.report.page.timeline import timeline
 
-SECTIONS = (overview, timeline, contention, layer_table, roofline)
-"""Each makes a section out of a run."""
+SECTIONS: tuple[Callable[[SavedRun], Section | None], ...] = (
+    overview, timeline, contention, layer_table, roofline, stall_free,
+)  # fmt: skip
+"""Each makes a section out of a run, if it has anything to say of it."""
 
 
 def report(run: SavedRun) -> str:
@@ -25,6 +30,7 @@ def report(run: SavedRun) -> str:
     title = f"{statistics['network']} on {statistics['topology']}"
     subtitle = f"{statistics['cycles']:,} cycles at {statistics['clock_hz'] / 1e6:,g} MHz, as tilesim simulated them"
     try:
-        return page(title, subtitle, [section(run) for section in SECTIONS])
+        found = [section(run) for section in SECTIONS]
+        return page(title, subtitle, [section for section in found if section is not None])
     except InputError as error:
         raise InputError(f"{run.folder / RUN_FILE}: {fault}" for fault in error.faults) from None

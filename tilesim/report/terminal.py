@@ -87,10 +87,10 @@ def _times(statistics: Statistics) -> Iterator[tuple[str, str]]:
 
 def _work(statistics: Statistics) -> Iterator[tuple[str, str]]:
     layers = statistics["layers"]
-    homes = Counter(layer["parameters"] for layer in layers if layer["parameters"])
+    homes = Counter(layer["parameters"] for layer in layers if layer.get("parameters"))
     if set(homes) - {"copy", "partition"}:
         yield "parameters", ", ".join(f"{home}: {_layers(count)}" for home, count in homes.most_common())
-    if streamed := statistics["streamed_bytes"]:
+    if streamed := statistics.get("streamed_bytes"):
         yield "streaming", f"{format_bytes(streamed)} of parameters from data memory, during the run"
     yield "MACs", f"{statistics['macs']:,}, {statistics['mac_utilisation']:.1%} of what the chip could do in that time"
     if words := energy_words(statistics):
@@ -98,9 +98,9 @@ def _work(statistics: Statistics) -> Iterator[tuple[str, str]]:
     tiles, busy = len(mac_arrays(statistics)), len(working(statistics))
     if busy < tiles:
         yield "tiles", f"{busy} of {tiles} compute, the others are idle"
-    if line := partition_words(statistics):
+    if statistics.get("partition") and (line := partition_words(statistics)):
         yield "partition", line
-    if banded := [layer["bands"] for layer in layers if layer["bands"] > 1]:
+    if banded := [layer["bands"] for layer in layers if layer.get("bands", 1) > 1]:
         yield "row bands", f"{len(banded)} layers are made in up to {max(banded)} bands of rows, to fit the tiles"
     if at_host := [layer for layer in layers if layer.get("place") == "host"]:
         kinds = Counter(kind_words(layer["kind"]) for layer in at_host)

@@ -40,6 +40,13 @@ CAUSES: Mapping[str, str] = {
     "instruction bus": "an instruction, or its first address, comes too late",
     "flags": "other work of the tile is not done",
     "no work": "the tile has nothing to do: layers run on other tiles only, or nothing is left",
+    "useful MACs": "the systolic array is active: the share of its cells that hold weights of the layer",
+    "unused MACs": "the systolic array is active: the share of its cells that hold none",
+    "weight stall": "the next tile of weights has not come from weight memory",
+    "weight shift": "the next tile of weights is on its way into the array, which has nothing else to do",
+    "RAW stall": "activations that the array would read are not written yet",
+    "input stall": "the host's inputs are not there yet",
+    "other": "the array has nothing to do: other units are at work, or instructions are on their way",
 }
 """What stands behind a MAC array's cycles; another machine's causes explain themselves or have rows here."""
 

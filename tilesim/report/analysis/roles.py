@@ -41,6 +41,15 @@ ROLES: tuple[Role, ...] = (
     Role("outfeed", "outfeed"),
     Role("classifier", "classifier", sends_on="ring"),
     Role("controller", "controller"),
+    Role("weight_memory", "weight memory", bus="weight memory"),
+    Role("host.instructions", "host instructions", bus="instructions"),
+    Role("matrix", "matrix unit"),
+    Role("vector", "vector unit"),
+    Role("weight_path", "weight path"),
+    Role("weight_fetcher", "weight fetcher"),
+    Role("dma_in", "DMA in", sends_on="host"),
+    Role("dma_out", "DMA out", sends_on="host"),
+    Role("sequencer", "sequencer"),
 )
 """The first that fits a track is its role: all that a machine needs here is rows."""
 

@@ -26,11 +26,14 @@ DEFINITION = (
 
 @dataclass(frozen=True)
 class Rate:
-    """So many a cycle: the product of a chip's ``keys``, and of the number of links of a ``bus`` if one is named."""
+    """So many a cycle of the ``clock``: the product of a chip's ``keys``, and of the number of links of a ``bus`` if
+    one is named.
+    """
 
     words: str
     keys: tuple[str, ...]
     bus: str = ""
+    clock: str = "clock_hz"
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,33 @@ MACHINES: Mapping[str, Machine] = {
                 "byte of instructions",
                 Rate("instruction bus", ("instruction_bus.width_bytes",)),
                 bus="instruction_bus",
+            ),
+        ),
+    ),
+    "systolic": Machine(
+        peaks=(Rate("all cells of the array", ("array.rows", "array.columns")),),
+        intensities=(
+            Intensity(
+                "byte of weights fetched",
+                Rate(
+                    "weight memory",
+                    ("weight_memory.channels", "weight_memory.channel_bytes"),
+                    clock="weight_memory.clock_hz",
+                ),
+                actions=("weight_memory_read",),
+            ),
+            Intensity(
+                "byte read from the unified buffer",
+                Rate("value loaders, a vector a cycle", ("array.rows",)),
+                actions=("buffer_read",),
+            ),
+            Intensity(
+                "byte to or from the host", Rate("the host's link, one way", ("host.bytes_per_cycle",)), bus="host"
+            ),
+            Intensity(
+                "byte of instructions",
+                Rate("the host's instructions", ("host.instruction_bytes_per_cycle",)),
+                bus="instructions",
             ),
         ),
     ),
@@ -167,7 +197,7 @@ def _dot(layer: Layer, intensity: Intensity, clock_hz: int) -> Dot:
 
 
 def _roof(statistics: Statistics, rate: Rate) -> Roof:
-    return Roof(rate.words, _per_cycle(statistics, rate) * statistics["clock_hz"])
+    return Roof(rate.words, _per_cycle(statistics, rate) * _value(statistics["chip"], rate.clock))
 
 
 def _per_cycle(statistics: Statistics, rate: Rate) -> int:

@@ -82,7 +82,7 @@ def _causes(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     return {
         row["cause"]: {
             "words": cause_words(row["cause"]),
-            "meaning": COMPUTING if row["cause"] == MACS else WAITS.get(row["cause"], "not told by this machine"),
+            "meaning": COMPUTING if row["cause"] in MACS else WAITS.get(row["cause"], "not told by this machine"),
         }
         for row in document["causes"]
     }

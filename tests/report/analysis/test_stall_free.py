@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from tilesim.report.analysis.stall_free import DEFINITIONS, rows, stall_free_cycles
+
+STATISTICS = {
+    "chip": {"array": {"rows": 4, "columns": 2, "weights": "columns"}},
+    "inferences": 3,
+    "layers": [
+        {"name": "pool", "matrix": None, "breakdown": {}},
+        {
+            "name": "conv",
+            "matrix": {"vectors": 10, "inputs": 9, "outputs": 3, "groups": 1},
+            "breakdown": {"useful MACs": 150, "unused MACs": 34, "weight stall": 5, "weight shift": 3, "other": 2},
+        },
+        {
+            "name": "depthwise",
+            "matrix": {"vectors": 10, "inputs": 9, "outputs": 1, "groups": 8},
+            "breakdown": {"useful MACs": 10},
+        },
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("vectors", "inputs", "outputs", "size", "cycles"),
+    [
+        (56 * 56, 576, 64, 128, 17_589), (56 * 56, 576, 64, 32, 116_279), (56 * 56, 576, 64, 16, 458_207),
+        (1, 2048, 1000, 128, 49_023), (1, 2048, 1000, 32, 194_559), (1, 2048, 1000, 16, 379_007),
+    ],
+)  # fmt: skip
+def test_the_closed_form_is_what_was_measured(
+    vectors: int, inputs: int, outputs: int, size: int, cycles: int
+) -> None:
+    assert stall_free_cycles(vectors, inputs, outputs, size, size) == cycles
+
+
+def test_parts_add_up_to_both_counts() -> None:
+    [row] = rows(STATISTICS)
+    assert (row.index, row.name, row.vectors, row.tiles, row.both) == (1, "conv", 30, 6, 180)
+    assert row.stall_free == stall_free_cycles(30, 9, 3, 4, 2)
+    assert (row.load, row.skew) == (24, 23)
+    assert row.ours == sum(STATISTICS["layers"][1]["breakdown"].values())  # type: ignore[index]
+    assert (row.more_vectors, row.weight_shift, row.weight_stall, row.waits) == (4, 3, 5, 2)
+
+
+def test_weights_on_rows_swap_what_the_array_takes_and_gives() -> None:
+    turned = {**STATISTICS, "chip": {"array": {"rows": 4, "columns": 2, "weights": "rows"}}}
+    assert rows(turned)[0].tiles == 5
+
+
+def test_other_machines_have_no_such_table() -> None:
+    assert rows({**STATISTICS, "chip": {"grid": {}}}) == []
+
+
+def test_every_column_is_explained() -> None:
+    assert set(DEFINITIONS) >= {"tiles", "both", "load", "skew", "more vectors", "weight shift", "weight stall", "waits"}

@@ -1,0 +1,76 @@
+"""The systolic machine, as the house sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tilesim.errors import InputError
+from tilesim.machines.machine import Machine, Options, Say
+from tilesim.network.graph import Network
+from tilesim.run import Look, Run
+from tilesim.sim.recorder import Recording
+from tilesim.systolic.compile import compile_network
+from tilesim.systolic.isa import storage
+from tilesim.systolic.isa.check import faults
+from tilesim.systolic.isa.orders import races
+from tilesim.systolic.isa.program import Program as SystolicProgram
+from tilesim.systolic.simulate import simulate
+from tilesim.systolic.topology import Topology as SystolicTopology
+
+
+def _compile(
+    networks: Sequence[Network], topology: SystolicTopology, options: Options, say: Say
+) -> list[SystolicProgram]:
+    if found := list(_meaningless(networks, options)):
+        raise InputError(f"{topology.name}: {fault}" for fault in found)
+    return [compile_network(network, topology, say, options.plan) for network in networks]
+
+
+def _meaningless(networks: Sequence[Network], options: Options) -> Iterator[str]:
+    """What a machine of one array can't be asked for."""
+    default = Options()
+    if len(networks) > 1:
+        yield f"a systolic machine runs one network at a time, not {len(networks)}"
+    if options.partition != default.partition:
+        yield "--partition is about tiles; a systolic machine has one array"
+    if options.cache != default.cache:
+        yield "--no-cache and priorities are about tiles; a systolic machine keeps parameters in weight memory"
+
+
+def _simulate_requests(
+    programs: Sequence[SystolicProgram],
+    order: Sequence[int],
+    inputs: Sequence[Sequence[NDArray[Any]]],
+    trace: bool | Recording,
+    rules: str,
+    not_before: Mapping[str, int] | None,
+    on_start: Callable[[Look], None],
+) -> Run:
+    """All inferences that the one program is for."""
+    [program] = programs[:1]
+    if len(programs) > 1 or len(order) != program.inferences:
+        raise InputError(
+            f"{program.name}: the program is for {program.inferences} inferences of one network, not for {len(order)}"
+        )
+    arrays = [array for each in inputs for array in each]
+    return simulate(program, arrays, False, trace, rules, not_before, on_start)
+
+
+def _faults(program: SystolicProgram) -> list[str]:
+    return faults(program) or races(program)
+
+
+SYSTOLIC = Machine(
+    SystolicTopology,
+    SystolicProgram,
+    _compile,
+    simulate,
+    _simulate_requests,
+    storage.save,
+    storage.load,
+    _faults,
+    storage.is_own,
+)
