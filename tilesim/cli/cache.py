@@ -13,6 +13,7 @@ from tilesim.cli.models import titles
 from tilesim.cli.partition import PartitionOption, partition_policy
 from tilesim.cli.priorities import policy
 from tilesim.cli.progress import progress
+from tilesim.machines.tiled import check_operators
 from tilesim.tiled.cache_plan import plan_cache
 
 
@@ -39,6 +40,7 @@ def cache(
     with progress(f"reading {', '.join(models)}") as say:
         named, chip = read(models, one_chip(topology), overrides(set_))
         networks = {title: each.network for title, each in zip(titles(named), named, strict=True)}
+        check_operators(list(networks.values()))
         how = policy(named, True, priority, layer_priority)
         plan = plan_cache(networks, chip, how, partition_policy(named, partition), say)
     document = plan.document()

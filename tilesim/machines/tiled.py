@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tilesim.errors import InputError
+from tilesim.errors import CapacityError, InputError
 from tilesim.machines.machine import Machine, Options, Say
 from tilesim.network.graph import Network
+from tilesim.network.operators import Normalise
 from tilesim.tiled.isa import storage
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.program import Program as TiledProgram
@@ -15,11 +16,32 @@ from tilesim.tiled.partitioned import compile_networks
 from tilesim.tiled.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import Topology as TiledTopology
 
+LACKING = (Normalise,)
+"""Operators that tiles have no unit for."""
+
 
 def _compile(networks: Sequence[Network], topology: TiledTopology, options: Options, say: Say) -> list[TiledProgram]:
     if options.plan is not None:
         raise InputError(f"{topology.name}: batches are a systolic machine's; tiles run one inference after the other")
+    check_operators(networks)
     return compile_networks(networks, topology, options.cache, options.partition, say)
+
+
+def check_operators(networks: Sequence[Network]) -> None:
+    """Refuse networks with operators that tiles have no unit for.
+
+    Raises:
+        CapacityError: all of them at once.
+    """
+    faults = [
+        f"{network.name}: node {node.title} ({node.kind}) must be an operator that a tiled machine can run, which this "
+        "one is not"
+        for network in networks
+        for node in network.nodes
+        if isinstance(node.operator, LACKING)
+    ]
+    if faults:
+        raise CapacityError(faults)
 
 
 def _any(_path: Path) -> bool:
