@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from tilesim.sim.trace import Trace
 from tilesim.tiled.compiler.outline import outline
 from tilesim.tiled.compiler.partition import partition
 from tilesim.tiled.compiler.placement import in_jobs, in_steps
+from tilesim.tiled.isa.instructions import MeshIn
 from tilesim.tiled.isa.program import Program
 
 EXAMPLES = 50
@@ -215,4 +218,44 @@ def test_a_tile_that_has_nothing_to_read_in_a_band_is_awaited_all_the_same(tmp_p
     run, golden = tilesim.simulate(program, [x.astype(np.int8)]), evaluate(network, [x.astype(np.int8)])
     assert any(op.label == "tensor0.band1.reuse" for op in program.run)
     for index, output in zip(network.outputs, run.outputs, strict=True):
+        np.testing.assert_array_equal(output, golden[index])
+
+
+COLUMNS_LEFT_OUT = {
+    "seed": 0,
+    "input": {"shape": [1, 5, 10, 64], "zero_point": -128},
+    "layers": [
+        {"name": "l0", "kind": "max_pool", "window": [1, 1], "strides": [1, 1]},
+        {"name": "l1", "kind": "convolution", "input": "input", "filters": 1, "kernel": [3, 3], "strides": [1, 2]},
+        {"name": "l2", "kind": "max_pool", "input": "l0", "window": [1, 1], "strides": [1, 1]},
+        {"name": "l3", "kind": "max_pool", "input": "l1", "window": [5, 5], "strides": [1, 1]},
+    ],
+}
+ROWS_LEFT_OUT = {
+    "seed": 0,
+    "input": {"shape": [1, 14, 3, 48], "zero_point": 5},
+    "layers": [
+        {"name": "l0", "kind": "convolution", "filters": 37, "kernel": [1, 1]},
+        {"name": "l1", "kind": "depthwise_convolution", "input": "input", "kernel": [5, 5], "strides": [2, 1]},
+        {"name": "l2", "kind": "add", "input": "l0", "other": "l0"},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("workload", "grid", "size_bytes", "band", "tiles"),
+    [(COLUMNS_LEFT_OUT, "1x4", 4096, 0, 0b0111), (ROWS_LEFT_OUT, "3x3", 2832, 1, 0b000_111_111)],
+)
+def test_a_band_has_a_border_only_where_a_layer_reads_it(
+    workload: dict[str, Any], grid: str, size_bytes: int, band: int, tiles: int, tmp_path: Path
+) -> None:
+    """Of two layers that read the input one makes nothing on some tiles: nobody there waits for the other's border."""
+    net = network(workload, tmp_path)
+    chip = tilesim.load_topology("edge-4x4", {"grid": grid, "narrow_memory.size_bytes": size_bytes})
+    program = tilesim.compile(net, chip)
+    fills = [op for op in program.run if isinstance(op, MeshIn) and op.label.startswith(f"tensor0.band{band}.")]
+    assert reduce(or_, (op.tiles for op in fills)) == tiles
+    x = np.random.default_rng(0).integers(-128, 128, tuple(workload["input"]["shape"])).astype(np.int8)
+    golden = evaluate(net, [x])
+    for index, output in zip(net.outputs, tilesim.simulate(program, [x]).outputs, strict=True):
         np.testing.assert_array_equal(output, golden[index])

@@ -24,7 +24,6 @@ from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.draft import Draft, Made
-from tilesim.tiled.compiler.halo import COLUMNS_FROM, IN, ROWS_FROM
 from tilesim.tiled.compiler.jobs import Job
 from tilesim.tiled.compiler.lower.add import lower_add, lower_multiply
 from tilesim.tiled.compiler.lower.convolution import (
@@ -38,6 +37,7 @@ from tilesim.tiled.compiler.lower.depthwise import lower_depthwise
 from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_mean, lower_rescale
 from tilesim.tiled.compiler.lower.table import lower_table
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.sides import IN, ROW_BY_ROW, sides_read
 from tilesim.tiled.compiler.streaming import Stream
 from tilesim.tiled.compiler.task import Task, element_type, nowhere
 from tilesim.tiled.compiler.windows import spreads, windows
@@ -60,9 +60,6 @@ LOWERINGS: dict[type[Any], Callable[..., list[TensorOp]]] = {
     Concatenation: lower_concatenation,
     Slice: lower_slice,
 }
-
-ROW_BY_ROW = (Convolution, DepthwiseConvolution, Add, Multiply)
-"""Layers that are one tensorop, whose rows can be made in either direction, each of them raising the flag."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +232,7 @@ def _waits_for(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Watcher
         yield draft.counted(made.flag, made.count)
     rounds = len(job.part(draft.placement.maps[job.makes], tile).block_rows)
     late = _row_by_row(job) and rounds > 1 and _late_last(draft, name, job, tile)
-    wanted = set(_sides(draft, name, job, tile))
+    wanted = {IN[side] for side in sides_read(draft, name, job, tile)}
     for flag, arrival in draft.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue
@@ -245,23 +242,6 @@ def _waits_for(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Watcher
         if arrival.early:
             yield draft.counted(flag, arrival.early)
         yield draft.counted(flag, arrival.full - rounds + 1, "y", 1)
-
-
-def _sides(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Flag]:
-    """From where a job reads more of a map than a tile's own part."""
-    map_, made = draft.placement.maps[name].part(tile), job.part(draft.placement.maps[job.makes], tile)
-    by_block = isinstance(job.node.operator, ROW_BY_ROW)
-    made = made.block if by_block else made
-    down, across = windows(draft.plan.network, job.node)
-    for window, outputs, own, size, sides in (
-        (down, made.rows, map_.rows, map_.shape.height, ROWS_FROM),
-        (across, made.columns, map_.columns, map_.shape.width, COLUMNS_FROM),
-    ):
-        read = window.reads(outputs) if by_block else window.need(outputs, size)
-        if read.start < own.start:
-            yield IN[sides[True]]
-        if read.stop > own.stop:
-            yield IN[sides[False]]
 
 
 def _late_last(draft: Draft, name: str, job: Job, tile: int) -> bool:

@@ -13,14 +13,11 @@ from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.draft import Arrival, Draft
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.rows import block
+from tilesim.tiled.compiler.sides import COLUMNS_FROM, IN, ROWS_FROM, sides_read
 from tilesim.tiled.isa.fields import Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.neighbours import OPPOSITE
 from tilesim.tiled.units import ttu
-
-ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
-COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
-IN = {side: Flag(f"mesh_{side}_in") for side in Side}
 
 Counts = Mapping[tuple[int, Flag], int]
 
@@ -153,7 +150,21 @@ class Halo:
             yield self.draft.count(tile, IN[side])
 
     def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
+        if self.draft.placement.banded(self.name) and side not in self._read.get(tile, ()):
+            return None  # nobody there would wait for it, nor therefore the next band, which comes to the same place
         return self._mesh_in(tile, side, rows, columns, self.zero_point)
+
+    @cached_property
+    def _read(self) -> dict[int, set[Side]]:
+        """The sides on which layers read more of the map than a tile's own part, by tile: those that one layer needs
+        for a row of the grid and another for a column are not what either needs where these cross.
+        """
+        found: dict[int, set[Side]] = {}
+        for job in self.draft.spread.jobs:
+            if self.name in job.reads.values():
+                for tile, _ in job.parts(self.draft.placement.maps[job.makes]):
+                    found.setdefault(tile, set()).update(sides_read(self.draft, self.name, job, tile))
+        return found
 
     def _receive(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
         return self._mesh_in(tile, side, rows, columns, None)

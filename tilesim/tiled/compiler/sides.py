@@ -1,0 +1,38 @@
+"""From which sides a layer reads more of a map than a tile's own part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesim.network.operators.add import Add
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.network.operators.multiply import Multiply
+from tilesim.tiled.compiler.draft import Draft
+from tilesim.tiled.compiler.jobs import Job
+from tilesim.tiled.compiler.windows import windows
+from tilesim.tiled.isa.fields import Flag, Side
+
+ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
+COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
+IN = {side: Flag(f"mesh_{side}_in") for side in Side}
+
+ROW_BY_ROW = (Convolution, DepthwiseConvolution, Add, Multiply)
+"""Layers that are one tensorop, whose rows can be made in either direction, each of them raising the flag."""
+
+
+def sides_read(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Side]:
+    """The sides on which a job reads more of a map than a tile's own part."""
+    map_, made = draft.placement.maps[name].part(tile), job.part(draft.placement.maps[job.makes], tile)
+    by_block = isinstance(job.node.operator, ROW_BY_ROW)
+    made = made.block if by_block else made
+    down, across = windows(draft.plan.network, job.node)
+    for window, outputs, own, size, sides in (
+        (down, made.rows, map_.rows, map_.shape.height, ROWS_FROM),
+        (across, made.columns, map_.columns, map_.shape.width, COLUMNS_FROM),
+    ):
+        read = window.reads(outputs) if by_block else window.need(outputs, size)
+        if read.start < own.start:
+            yield sides[True]
+        if read.stop > own.stop:
+            yield sides[False]
