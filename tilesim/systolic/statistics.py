@@ -12,7 +12,7 @@ from tilesim.sim.trace import Trace
 from tilesim.sim.unit import BUSY, Unit
 from tilesim.systolic import batching_document, breakdown, traffic
 from tilesim.systolic.actions import tallies
-from tilesim.systolic.isa.instructions import Instruction, ReadHostMemory, WriteHostMemory
+from tilesim.systolic.isa.instructions import ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.program import Layer, Program
 from tilesim.systolic.units.chip import Chip
 from tilesim.units import cycles_to_us
@@ -73,12 +73,16 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
 
 def _requests(program: Program, chip: Chip, run: range) -> Iterator[Document]:
     begun, retired = chip.retirement.begun, chip.retirement.retired
-    ins = [(program.inputs[op.tensor].inference, op) for op in program.run if _is_input(op)]
-    outs = [(program.outputs[op.tensor].inference, op) for op in program.run if isinstance(op, WriteHostMemory)]
+    starts: dict[int, int] = {0: run.start}
+    ends: dict[int, int] = {}
+    for op in program.run:
+        if isinstance(op, ReadHostMemory) and op.source == "input":
+            starts.setdefault(program.inputs[op.tensor].inference, begun[op.label])
+        elif isinstance(op, WriteHostMemory):
+            k = program.outputs[op.tensor].inference
+            ends[k] = max(ends.get(k, 0), retired[op.label])
     for k in range(program.inferences):
-        starts = [begun[op.label] for inference, op in ins if inference == k] if k else []
-        ends = [retired[op.label] for inference, op in outs if inference == k]
-        start, end = min(starts, default=run.start), max(ends, default=run.stop)
+        start, end = starts.get(k, run.start), ends.get(k, run.stop)
         yield {
             "network": program.name,
             "loaded": not k and bool(program.load),
@@ -87,10 +91,6 @@ def _requests(program: Program, chip: Chip, run: range) -> Iterator[Document]:
             "latency_cycles": end - start,
             "outputs": [place for place, output in enumerate(program.outputs) if output.inference == k],
         }
-
-
-def _is_input(op: Instruction) -> bool:
-    return isinstance(op, ReadHostMemory) and op.source == "input"
 
 
 def _interval(ends: list[int]) -> float | None:
@@ -115,9 +115,7 @@ def _unit(unit: Unit) -> Document:
 
 def _layers(program: Program, chip: Chip, start: int, shares: dict[int, breakdown.Share]) -> list[Document]:
     moved = traffic.by_layer(program, chip)
-    return [
-        {**_layer(program, layer, shares[k], start), "bytes": moved[k]} for k, layer in enumerate(program.layers)
-    ]
+    return [{**_layer(program, layer, shares[k], start), "bytes": moved[k]} for k, layer in enumerate(program.layers)]
 
 
 def _layer(program: Program, layer: Layer, share: breakdown.Share, start: int) -> Document:
