@@ -29,6 +29,8 @@ NEVER = (
     ("tilesim.tiled.units", "tilesim.tiled.compiler"),
     ("tilesim.tiled.units", "tilesim.network"),
     ("tilesim.tiled.units", "tilesim.tiled.stepped"),
+    ("tilesim.systolic.datapath", "tilesim.network"),
+    ("tilesim.systolic.datapath", "simpy"),
     ("tilesim.tiled.stepped", "simpy"),
     ("tilesim.tiled.caching", "simpy"),
     ("tilesim.tiled.caching", "numpy"),

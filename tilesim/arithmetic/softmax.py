@@ -53,6 +53,12 @@ def softmax_aligned(
     return _clamped(np.rint(values * steps / total) + output_zero_point, clamp, x)
 
 
+def softmax_scaling(input_scale: float, output_scale: float, output_zero_point: int) -> tuple[int, int, int]:
+    """What a layer needs, as integers that an instruction can carry: bits of float64 scales, and the zero point."""
+    bits = np.array([input_scale, output_scale], np.float64).view(np.int64)
+    return int(bits[0]), int(bits[1]), output_zero_point
+
+
 def smallest_output_scale(classes: int) -> float:
     """The output scale down to which :func:`softmax_aligned` overflows on ``classes`` elements, this one included."""
     return 1 / (classes * math.floor(math.exp(HEADROOM)))

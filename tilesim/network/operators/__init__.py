@@ -10,6 +10,7 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.quantise import Quantise
@@ -31,6 +32,7 @@ __all__ = [
     "MaxPool",
     "Mean",
     "Multiply",
+    "Normalise",
     "Pad",
     "Padding",
     "Quantise",
