@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.batching import Plan
+from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.config import load, peek
 from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
-from tilesim.machines import MACHINES, Machine, Options, Program, Topology
+from tilesim.machines import MACHINES, Machine, Options, Program, SystolicTopology, Topology
 from tilesim.network.graph import Network
 from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
@@ -97,7 +98,7 @@ def compile(  # noqa: A001  (always used with its module)
     topology: Topology,
     partition: PartitionPolicy | str = SPATIAL,
     say: Callable[[str], None] = _silent,
-    plan: Plan | None = None,
+    batches: Plan | None = None,
 ) -> Program:
     """Lower a network to the instructions of a chip.
 
@@ -107,8 +108,8 @@ def compile(  # noqa: A001  (always used with its module)
             output channels, where that makes sense; ``auto``, whichever takes fewer simulated cycles. What the network
             says of a layer, or a policy, counts more.
         say: is told what is being tried.
-        plan: of which inferences a systolic machine makes batches, and in what order it runs them; if not given, the
-            program is for one inference.
+        batches: of which inferences a systolic machine makes batches, and in what order it runs them; if not given, the
+            program is for one inference; see :func:`plan_batches`.
 
     Raises:
         CapacityError: the network does not fit the chip.
@@ -117,7 +118,7 @@ def compile(  # noqa: A001  (always used with its module)
     """
     _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
-    [program] = _machine(topology).compile([network], topology, Options(_policy(partition), CACHE, plan), say)
+    [program] = _machine(topology).compile([network], topology, Options(_policy(partition), CACHE, batches), say)
     return program
 
 
@@ -127,11 +128,12 @@ def compile_networks(
     policy: CachePolicy = CACHE,
     partition: PartitionPolicy | str = SPATIAL,
     say: Callable[[str], None] = _silent,
+    batches: Plan | None = None,
 ) -> list[Program]:
     """Lower networks that share a chip: their parameters lie side by side in the tiles, as far as there is room.
 
-    ``policy`` says whether parameters stay in the tiles at all, and whose get room first; ``partition`` and ``say`` are
-    as in :func:`compile`; ``auto`` tries each network alone.
+    ``policy`` says whether parameters stay in the tiles at all, and whose get room first; ``partition``, ``say`` and
+    ``batches`` are as in :func:`compile`; ``auto`` tries each network alone.
 
     Raises:
         CapacityError: a network does not fit the chip.
@@ -141,7 +143,42 @@ def compile_networks(
     for network in networks:
         _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
-    return _machine(topology).compile(networks, topology, Options(_policy(partition), policy), say)
+    return _machine(topology).compile(networks, topology, Options(_policy(partition), policy, batches), say)
+
+
+def plan_batches(
+    network: Network,
+    topology: Topology,
+    inferences: int,
+    schedule: Schedule = "demand",
+    weight_reuse: Fraction | int | None = None,
+    power_of_two: bool = False,
+    fit: bool = False,
+) -> Plan:
+    """Put inferences together into batches for a systolic machine: a plan for :func:`compile`.
+
+    Args:
+        network, topology: what to run on what.
+        inferences: how many there are in all.
+        schedule: ``none``, one inference after the other; ``demand``, each layer as much as the next one asks for;
+            ``lcm``, each layer the least common multiple of all batches.
+        weight_reuse: how often a weight is to be used; if not given, as often as the chip's weight memory asks for.
+        power_of_two: round batches up to powers of two.
+        fit: make batches smaller until the unified buffer holds what waits in it.
+
+    Raises:
+        CapacityError: the unified buffer is too small.
+        InputError: a chip without a weight memory, a network without weights, a schedule that there is not, or numbers
+            below 1.
+        TypeError: something else than a network and a topology.
+    """
+    _must_be(network, Network, "load_network")
+    _must_be(topology, Topology, "load_topology")
+    if not isinstance(topology, SystolicTopology):
+        raise InputError(f"{topology.name}: must be a systolic machine to run batches, such as tpu-v1")
+    value = topology.weight_tile_cycles if weight_reuse is None else Fraction(weight_reuse)
+    room = topology.unified_buffer.size_bytes
+    return plan(graph_of(network), value, inferences, schedule, power_of_two, capacity_bytes=room, fit=fit)
 
 
 def _machine(topology: Topology) -> Machine:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, with_tiles
 from tilesim.cli.compiling import LayerPriorityOption, PriorityOption, read
 from tilesim.cli.models import titles
 from tilesim.cli.partition import PartitionOption, partition_policy
@@ -42,7 +42,7 @@ def cache(
         networks = {title: each.network for title, each in zip(titles(named), named, strict=True)}
         check_operators(list(networks.values()))
         how = policy(named, True, priority, layer_priority)
-        plan = plan_cache(networks, chip, how, partition_policy(named, partition), say)
+        plan = plan_cache(networks, with_tiles(chip, "cache"), how, partition_policy(named, partition), say)
     document = plan.document()
     if json_:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))

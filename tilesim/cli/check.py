@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
 from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program, ready_program
@@ -86,7 +86,7 @@ def _programs(
         raise InputError(faults)
     own = iter([ready_program(word, topology, changes) for word in ready])
     others = iter(compiled(models, topology, changes, caching, say).programs if models else [])
-    return [next(own if is_program(word) else others) for word in words]
+    return [program_of_tiles(next(own if is_program(word) else others), "check") for word in words]
 
 
 def _document(proven: bool, proofs: list[Proof], together: list[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tilesim.cli.partition import partition_policy, unmet
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
 from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError
-from tilesim.machines import Topology
+from tilesim.machines import TiledTopology, Topology
 from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.tiled.partition_policy import PartitionPolicy
@@ -105,8 +105,13 @@ def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, objec
 
     together = max(attempt.samples for attempt in attempts)
     title = heading(network, f"{len(attempts)} chips", changes, together)
-    rows = [Row(each.chip.name, each.chip.tiles, each.run.statistics if each.run else None) for each in attempts]
+    rows = [Row(each.chip.name, _arrays(each.chip), each.run.statistics if each.run else None) for each in attempts]
     show(title, "", scaling_table(rows))
     sentences = [f"{each.chip.name}: {sentence}" for each in attempts for sentence in each.unmet]
     if sentences:
         typer.echo("\n".join(["", *sentences]))
+
+
+def _arrays(chip: Topology) -> int:
+    """Its MAC arrays: a tile has one, and so has a systolic machine."""
+    return chip.tiles if isinstance(chip, TiledTopology) else 1

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
+from tilesim.cli.batches import Batches
 from tilesim.cli.models import Named, load_all, titles
 from tilesim.cli.partition import partition_policy, unmet
 from tilesim.cli.priorities import policy
@@ -67,6 +68,10 @@ class Caching:
         return wrong
 
 
+ONE = Batches()
+"""A single inference."""
+
+
 @dataclass(frozen=True)
 class Compiled:
     """Programs, and sentences on what was asked of layers but could not be."""
@@ -81,6 +86,7 @@ def programs_of(
     changes: dict[str, object],
     caching: Caching,
     say: Callable[[str], None],
+    batches: Batches = ONE,
 ) -> Compiled:
     """What models are compiled to, together; or the one program that is given. ``say`` is told what is being tried.
 
@@ -89,11 +95,15 @@ def programs_of(
     """
     ready = [model for model in models if is_program(model)]
     wrong = [f"{model}: a program runs alone; give the models that are to share the chip" for model in ready]
-    if faults := [*(wrong if len(models) > 1 else []), *caching.faults(ready)]:
+    wrong = [*(wrong if len(models) > 1 else []), *caching.faults(ready)]
+    if faults := [
+        *wrong,
+        *(f"{option} is about compiling, but {name} is a program" for name in ready[:1] for option in batches.given),
+    ]:
         raise InputError(faults)
     if ready:
         return Compiled([ready_program(ready[0], topology, changes)])
-    return compiled(models, topology, changes, caching, say)
+    return compiled(models, topology, changes, caching, say, batches)
 
 
 def compiled(
@@ -102,6 +112,7 @@ def compiled(
     changes: dict[str, object],
     caching: Caching,
     say: Callable[[str], None],
+    batches: Batches = ONE,
 ) -> Compiled:
     """What models are compiled to, together.
 
@@ -112,7 +123,7 @@ def compiled(
     networks = [replace(each.network, name=title) for each, title in zip(named, titles(named), strict=True)]
     how = policy(named, not caching.no_cache, caching.priority, caching.layer_priority)
     partition = partition_policy(named, caching.partition)
-    programs = api.compile_networks(networks, chip, how, partition, say)
+    programs = api.compile_networks(networks, chip, how, partition, say, batches.plan(networks[0], chip))
     return Compiled(programs, tuple(unmet(networks, programs, partition)))
 
 

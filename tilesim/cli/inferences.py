@@ -14,6 +14,7 @@ from tilesim.cli.progress import simulating
 from tilesim.cli.simulation import naming
 from tilesim.errors import InputError
 from tilesim.files import Array
+from tilesim.machines import SystolicProgram
 from tilesim.run import Run
 from tilesim.sim.recorder import Recording
 from tilesim.tiled.host_driver import rows_of_inputs
@@ -64,6 +65,46 @@ def run_in_turn(
                 programs, given, order, trace=trace or False, rules=rules, not_before=not_before, on_start=on_start
             )
     return joint, run
+
+
+def run_batches(
+    model: str,
+    program: SystolicProgram,
+    inferences: int,
+    inputs: Path | None,
+    trace: Recording | None,
+    rules: str,
+    not_before: Mapping[str, int],
+) -> Run:
+    """A run of all inferences that a systolic machine has batches of; they get samples as in :func:`run_in_turn`.
+
+    Raises:
+        InputError: inputs that do not fit, or a program for another number of inferences.
+        RunError: the run can't go on.
+    """
+    if program.inferences != inferences:
+        raise InputError(f"{model}: the program is for --inferences {program.inferences}, not {inferences}")
+    each = program.inputs[: len(program.inputs) // inferences]
+    if inputs is None:
+        arrays = random_inputs(program.inputs)
+    else:
+        held = load_inputs(inputs, len(each))
+        arrays = [
+            _sample(array, tensor.shape[0], k)
+            for k in range(inferences)
+            for array, tensor in zip(held, each, strict=True)
+        ]
+    with naming(model, inputs), simulating(f"{inferences} inferences on {program.topology.name}") as on_start:
+        return api.simulate(
+            program, arrays, trace=trace or False, rules=rules, not_before=not_before, on_start=on_start
+        )
+
+
+def _sample(array: Array, size: int, number: int) -> Array:
+    """Sample ``number`` of those that an array holds on its first axis, ``size`` long each, over and over again."""
+    samples = max(1, len(array) // size) if array.ndim else 1
+    first = number % samples * size
+    return array[first : first + size] if array.ndim else array
 
 
 def _samples(program: Program, inferences: int, arrays: Sequence[Array]) -> Iterator[Array]:

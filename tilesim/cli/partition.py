@@ -11,9 +11,9 @@ import typer
 from tilesim.cli.models import Named
 from tilesim.cli.priorities import layer_of
 from tilesim.errors import InputError
+from tilesim.machines import Program, TiledProgram
 from tilesim.network.graph import Network
 from tilesim.report.names import printable, short_name
-from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partition_policy import AUTO, CHANNEL, CHOICES, SPATIAL, PartitionPolicy
 
@@ -68,6 +68,8 @@ def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> Par
 def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: PartitionPolicy) -> Iterator[str]:
     """What was asked of single layers but could not be, and why not; one sentence each."""
     for number, (network, program) in enumerate(zip(networks, programs, strict=True)):
+        if not isinstance(program, TiledProgram):
+            continue
         for k, choice in sorted(policy.wishes(number, network).layers.items()):
             layer = program.layers[k]
             if choice not in {AUTO, layer.spread}:

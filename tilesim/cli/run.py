@@ -9,18 +9,19 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.chip import SetOption, TopologiesOption, overrides
+from tilesim.cli.batches import Batches, BatchScheduleOption, FitOption, PowerOfTwoOption, WeightReuseOption
+from tilesim.cli.chip import SetOption, TopologiesOption, overrides, program_of_tiles
 from tilesim.cli.compare import compare
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.energy import EnergyOption, table, with_energies
-from tilesim.cli.inferences import InferencesOption, run_in_turn
+from tilesim.cli.inferences import InferencesOption, run_batches, run_in_turn
 from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
 from tilesim.cli.tracing import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.errors import InputError
-from tilesim.machines import Program
+from tilesim.machines import Program, SystolicProgram
 from tilesim.files import Array, all_or_nothing
 from tilesim.report.names import printable
 from tilesim.run import FILES, Run
@@ -69,6 +70,10 @@ def run(
     layer_priority: LayerPriorityOption = None,
     partition: PartitionOption = None,
     energy: EnergyOption = None,
+    batch_schedule: BatchScheduleOption = "",
+    weight_reuse: WeightReuseOption = "",
+    power_of_two: PowerOfTwoOption = False,
+    fit: FitOption = False,
 ) -> None:
     """Run models or a program on a chip.
 
@@ -79,20 +84,24 @@ def run(
         raise InputError(f"{out}: must be a folder, or not be there yet")
     recording = wanted_trace(trace, trace_window, trace_tracks)
     changes, held, caching = overrides(set_), start_times(hold), Caching(no_cache, priority, layer_priority, partition)
+    batches = Batches(inferences, batch_schedule, weight_reuse, power_of_two, fit)
     if topology is not None and len(topology) > 1:
-        _refuse_several(models, inferences, caching)
+        _refuse_several(models, inferences, [*caching.given, *batches.given])
         _refuse_files(models[0], out, recording is not None, energy)
         _refuse_rules(rules, held)
         compare(models[0], topology, changes, inputs, json, partition)
         return
     energies = table(energy)
     with progress(f"compiling {', '.join(models)}") as say:
-        made = programs_of(models, topology[0] if topology else "", changes, caching, say)
+        made = programs_of(models, topology[0] if topology else "", changes, caching, say, batches)
     programs = made.programs
     if len(programs) == inferences == 1:
         program, result = programs[0], simulated(models[0], programs[0], inputs, recording, rules, held)
+    elif isinstance(programs[0], SystolicProgram):
+        program, result = programs[0], run_batches(models[0], programs[0], inferences, inputs, recording, rules, held)
     else:
-        program, result = run_in_turn(models, programs, inferences, inputs, out is not None, recording, rules, held)
+        tiled = [program_of_tiles(each, "run") for each in programs]
+        program, result = run_in_turn(models, tiled, inferences, inputs, out is not None, recording, rules, held)
     result = with_energies(result, energies)
     if out is not None:
         _save(program, result, out)
@@ -104,12 +113,12 @@ def run(
             typer.echo(f"written to {out}")
 
 
-def _refuse_several(models: list[str], inferences: int, caching: Caching) -> None:
+def _refuse_several(models: list[str], inferences: int, given: list[str]) -> None:
     """What a comparison of chips leaves to one chip."""
     reasons = {
         f"{', '.join(models)}: several models share one chip; give one --topology": len(models) > 1,
         "--inferences follow one another on one chip; give one --topology": inferences > 1,
-        **{f"{option} is about one chip; give one --topology": True for option in caching.given},
+        **{f"{option} is about one chip; give one --topology": True for option in given},
     }
     if faults := [fault for fault, holds in reasons.items() if holds]:
         raise InputError(faults)

@@ -34,7 +34,9 @@ def topologies(
     """
     chips = [load_topology(each) for each in ([name] if name else list_topologies())]
     if json_:
-        each = (_explained(key, chips[0])._asdict() for key in keys(chips[0])) if name else (c.model_dump() for c in chips)
+        each = (
+            (_explained(key, chips[0])._asdict() for key in keys(chips[0])) if name else (c.model_dump() for c in chips)
+        )
         typer.echo(json.dumps(list(each), indent=2))
         return
     from tilesim.report.terminal import show

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.inputs import load_inputs, random_inputs
 from tilesim.cli.partition import PartitionOption
@@ -62,7 +62,8 @@ def verify(
 
     caching = Caching(no_cache, priority, layer_priority, partition)
     with progress(f"compiling {model}") as say:
-        [program] = programs_of([model], one_chip(topology), overrides(set_), caching, say).programs
+        [made] = programs_of([model], one_chip(topology), overrides(set_), caching, say).programs
+        program = program_of_tiles(made, "verify")
         arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
         with naming(model, inputs):
             verdict = compare(program, arrays, say)

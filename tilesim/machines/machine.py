@@ -24,12 +24,12 @@ Say = Callable[[str], None]
 class Options:
     """How a network is to be compiled; each machine refuses those that mean nothing to it.
 
-    ``partition`` and ``cache`` are about tiles, ``plan`` about batches of a systolic machine.
+    ``partition`` and ``cache`` are about tiles, ``batches`` about those of a systolic machine.
     """
 
     partition: PartitionPolicy = PartitionPolicy(SPATIAL)
     cache: CachePolicy = CACHE
-    plan: Plan | None = None
+    batches: Plan | None = None
 
 
 class Compile(Protocol):

@@ -26,7 +26,7 @@ def _compile(
 ) -> list[SystolicProgram]:
     if found := list(_meaningless(networks, options)):
         raise InputError(f"{topology.name}: {fault}" for fault in found)
-    return [compile_network(network, topology, say, options.plan) for network in networks]
+    return [compile_network(network, topology, say, options.batches) for network in networks]
 
 
 def _meaningless(networks: Sequence[Network], options: Options) -> Iterator[str]:

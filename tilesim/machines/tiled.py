@@ -21,7 +21,7 @@ LACKING = (Normalise,)
 
 
 def _compile(networks: Sequence[Network], topology: TiledTopology, options: Options, say: Say) -> list[TiledProgram]:
-    if options.plan is not None:
+    if options.batches is not None:
         raise InputError(f"{topology.name}: batches are a systolic machine's; tiles run one inference after the other")
     check_operators(networks)
     return compile_networks(networks, topology, options.cache, options.partition, say)
