@@ -1,0 +1,77 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.batching.graphs import REUSES, chain, graphs
+from tilesim.batching import SCHEDULES, Graph, GraphNode, plan
+from tilesim.batching.schedules import Schedule
+from tilesim.errors import CapacityError, InputError
+
+
+def test_groups_take_more_buffer_and_fewer_weights() -> None:
+    """Each inference leaves 10 bytes in every layer; a batch of the last layer holds 32 of them and makes as many."""
+    demand, groups = (plan(chain(REUSES), 1500, 64, each, True) for each in ("demand", "lcm"))
+    assert (demand.peak_bytes, groups.peak_bytes) == (32 * 10 + 32 * 10, 32 * 10 + 32 * 10)
+    assert (demand.weight_bytes, groups.weight_bytes) == (90 * 100, 12 * 100)
+
+
+def test_early_maps_are_what_groups_hold() -> None:
+    nodes = (
+        GraphNode("big", (~0,), 100, 28900, 1),
+        GraphNode("small", (0,), 1, 784, 1),
+        GraphNode("last", (1,), 1, 49),
+    )
+    graph = Graph("falling", (1,), nodes)
+    demand, groups = (plan(graph, 1500, 32, each, True) for each in ("demand", "lcm"))
+    assert demand.peak_bytes == 2 * 100 + 32
+    assert groups.peak_bytes == 32 * 100 + 2
+
+
+def test_a_plan_that_the_buffer_does_not_hold_is_refused() -> None:
+    with pytest.raises(CapacityError) as caught:
+        plan(chain(REUSES), 1500, 32, "lcm", True, capacity_bytes=639)
+    assert str(caught.value) == (
+        "chain: tensors of schedule lcm must fit the unified buffer: they take 640 B (640 bytes) at once, "
+        "and there are 639 B (639 bytes)"
+    )
+    assert plan(chain(REUSES), 1500, 32, "lcm", True, capacity_bytes=640).fitted == ""
+
+
+@pytest.mark.parametrize(
+    ("schedule", "power_of_two", "fitted", "loads"),
+    [
+        ("lcm", False, "groups of at most 15 inferences, not 32", 18),
+        ("lcm", True, "groups of at most 8 inferences, not 32", 24),
+        ("demand", False, "batches of at most 12 inferences, not 31", 47),
+        ("demand", True, "batches of at most 8 inferences, not 32", 48),
+    ],
+)
+def test_smaller_batches_fit(schedule: Schedule, power_of_two: bool, fitted: str, loads: int) -> None:
+    made = plan(chain(REUSES), 1500, 32, schedule, power_of_two, capacity_bytes=300, fit=True)
+    assert (made.fitted, made.loads) == (fitted, loads)
+    assert made.peak_bytes <= 300
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_one_inference_must_fit(schedule: Schedule) -> None:
+    with pytest.raises(CapacityError, match=r"tensors of one inference .* they take 20 B"):
+        plan(chain(REUSES), 1500, 32, schedule, capacity_bytes=19, fit=True)
+
+
+@given(graphs(), st.integers(1, 24), st.integers(1, 40), st.sampled_from(SCHEDULES), st.booleans())
+def test_what_is_fitted_fits(graph: Graph, value: int, inferences: int, schedule: Schedule, power_of_two: bool) -> None:
+    alone = plan(graph, value, inferences, "none").peak_bytes
+    made = plan(graph, value, inferences, schedule, power_of_two, capacity_bytes=2 * alone, fit=True)
+    assert made.peak_bytes <= 2 * alone
+    assert sum(step.count for step in made.steps) == inferences * len(graph.layers)
+
+
+def test_faults_are_all_named() -> None:
+    with pytest.raises(InputError) as caught:
+        plan(Graph("empty", (1,), ()), 0, 0, "lmc")  # type: ignore[arg-type]
+    assert caught.value.faults == (
+        "empty: must have a layer with weights to form batches for",
+        "schedule must be one of none, demand, lcm, not lmc",
+        "the weight reuse value must be above 0, not 0",
+        "inferences must be at least 1, not 0",
+    )

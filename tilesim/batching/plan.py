@@ -1,0 +1,152 @@
+"""A plan: which layer runs which inferences, step by step, and what that costs."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import lcm
+
+from tilesim.batching.flow import moments
+from tilesim.batching.graph import Graph
+from tilesim.batching.schedules import SCHEDULES, Schedule, Step, in_groups, on_demand, runs
+from tilesim.batching.sizes import layer_batches
+from tilesim.errors import CapacityError, InputError
+from tilesim.units import format_bytes
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The order in which layers take batches of inferences.
+
+    ``batches`` are those of the graph's layers; ``group`` the inferences that go through a layer before the next one
+    runs, 0 if as many as are asked for; ``buffer_bytes`` what lies in the buffer during each step; ``loads`` how often
+    a layer's weights are fetched, which steps in a row of one layer share, and ``weight_bytes`` their sum. ``fitted``
+    says what was made smaller so that the buffer holds it.
+    """
+
+    schedule: Schedule
+    weight_reuse: Fraction
+    inferences: int
+    batches: tuple[int, ...]
+    group: int
+    steps: tuple[Step, ...]
+    buffer_bytes: tuple[int, ...]
+    loads: int
+    weight_bytes: int
+    fitted: str = ""
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that lies in the buffer."""
+        return max(self.buffer_bytes)
+
+
+def plan(
+    graph: Graph,
+    value: Fraction | int,
+    inferences: int,
+    schedule: Schedule = "demand",
+    power_of_two: bool = False,
+    *,
+    capacity_bytes: int | None = None,
+    fit: bool = False,
+    group: int | None = None,
+) -> Plan:
+    """The steps in which a network's layers run a number of inferences.
+
+    Args:
+        graph: what waits for what.
+        value: the weight reuse value, see :func:`tilesim.batching.weight_reuse_value`.
+        inferences: how many there are in all.
+        schedule: ``none``, inferences one by one; ``demand``, each layer as many batches as fill the next one's;
+            ``lcm``, each layer the least common multiple of all batches before the next one runs.
+        power_of_two: round batches up to powers of two.
+        capacity_bytes: what the buffer holds, if it has an end.
+        fit: make batches (of ``lcm`` the groups) smaller until the buffer holds what waits in it.
+        group: of ``lcm`` the inferences that a layer runs before the next, instead of the least common multiple.
+
+    Raises:
+        InputError: a network without weights, a schedule that there is not, or numbers below 1.
+        CapacityError: the buffer is too small, with ``fit`` even for the smallest batches.
+    """
+    _check(graph, value, inferences, schedule)
+    batches = tuple(each.batch for each in layer_batches(graph.layers, value, power_of_two))
+    wanted = _Wanted(graph, Fraction(value), inferences, schedule, batches, group or min(lcm(*batches), inferences))
+    made = wanted.plan()
+    if capacity_bytes is None or made.peak_bytes <= capacity_bytes:
+        return made
+    smaller = wanted.fitted(capacity_bytes, power_of_two) if fit else None
+    if smaller is None:
+        raise CapacityError(_lack(graph, made if not fit else wanted.limited(1), capacity_bytes, fit))
+    return smaller
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a plan is to be; smaller ones come from it."""
+
+    graph: Graph
+    value: Fraction
+    inferences: int
+    schedule: Schedule
+    batches: tuple[int, ...]
+    group: int
+
+    def plan(self) -> Plan:
+        batches = (1,) * len(self.batches) if self.schedule == "none" else self.batches
+        group = {"none": 1, "demand": 0, "lcm": self.group}[self.schedule]
+        by_node = {layer.node: batch for layer, batch in zip(self.graph.layers, batches, strict=True)}
+        steps = tuple(
+            in_groups(self.graph, by_node, self.inferences, group)
+            if group
+            else on_demand(self.graph, by_node, self.inferences)
+        )
+        buffer_bytes = tuple(moment.buffer_bytes for moment in moments(self.graph, steps))
+        loaded = [self.graph.nodes[layer].weight_bytes for layer in runs(steps)]
+        return Plan(
+            self.schedule, self.value, self.inferences, batches, group, steps, buffer_bytes, len(loaded), sum(loaded)
+        )
+
+    def limited(self, most: int) -> Plan:
+        """With groups, or where there are none batches, of at most so many inferences."""
+        batches = tuple(min(batch, most) for batch in self.batches)
+        return replace(self, batches=batches, group=min(self.group, most)).plan()
+
+    def fitted(self, capacity_bytes: int, power_of_two: bool) -> Plan | None:
+        """With the largest limit that a search by halves finds to fit, if there is one."""
+        before = self.group if self.schedule == "lcm" else max(self.batches)
+        limits = [1 << k for k in range(before.bit_length())] if power_of_two else range(1, before)
+        most = _last(limits, lambda limit: self.limited(limit).peak_bytes <= capacity_bytes)
+        if most is None:
+            return None
+        what = "groups" if self.schedule == "lcm" else "batches"
+        return replace(self.limited(most), fitted=f"{what} of at most {most} inferences, not {before}")
+
+
+def _last(limits: Sequence[int], fits: Callable[[int], bool]) -> int | None:
+    """The last that fits, where those that do come first."""
+    place = bisect_right(limits, False, key=lambda limit: not fits(limit))
+    return limits[place - 1] if place else None
+
+
+def _check(graph: Graph, value: Fraction | int, inferences: int, schedule: str) -> None:
+    faults = [] if graph.layers else [f"{graph.name}: must have a layer with weights to form batches for"]
+    if schedule not in SCHEDULES:
+        faults.append(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule}")
+    if value <= 0:
+        faults.append(f"the weight reuse value must be above 0, not {value}")
+    if inferences < 1:
+        faults.append(f"inferences must be at least 1, not {inferences}")
+    if faults:
+        raise InputError(faults)
+
+
+def _lack(graph: Graph, plan: Plan, capacity_bytes: int, fit: bool) -> str:
+    """Why the buffer doesn't hold a plan."""
+    whose = "one inference" if fit or plan.schedule == "none" else f"schedule {plan.schedule}"
+    return (
+        f"{graph.name}: tensors of {whose} must fit the unified buffer: they take {format_bytes(plan.peak_bytes)} "
+        f"({plan.peak_bytes:,} bytes) at once, and there are {format_bytes(capacity_bytes)} ({capacity_bytes:,} bytes)"
+    )

@@ -1,0 +1,80 @@
+"""In what order layers take their batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Literal, TypeAlias
+
+from tilesim.batching.graph import Graph, Layer
+
+Schedule: TypeAlias = Literal["none", "demand", "lcm"]
+SCHEDULES: tuple[Schedule, ...] = ("none", "demand", "lcm")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A layer, which is a node of the network, runs inferences ``first`` to ``first + count - 1``."""
+
+    layer: int
+    first: int
+    count: int
+
+
+def in_groups(graph: Graph, batches: Mapping[int, int], inferences: int, group: int) -> Iterator[Step]:
+    """``group`` inferences through every layer before the next ones: of as many as the least common multiple of all
+    batches, no batch but the last is partial. A group of 1 is one inference after the other.
+
+    Source: JP 7561916 B2, on its Fig. 6.
+    """
+    for begin in range(0, inferences, group):
+        end = min(begin + group, inferences)
+        for layer in graph.layers:
+            batch = batches[layer.node]
+            for first in range(begin, end, batch):
+                yield Step(layer.node, first, min(batch, end - first))
+
+
+def on_demand(graph: Graph, batches: Mapping[int, int], inferences: int) -> Iterator[Step]:
+    """Each layer runs just as many batches as fill one of the layer that waits for it.
+
+    The last layer asks for a batch; a layer that is asked for more than it has delivered forms a batch, for which it
+    asks those before it, the first first. Of several last layers the one that is furthest behind asks next. Partial are
+    only batches that the end of the stream leaves no more inferences for (assumption: the source does not say).
+
+    Source: JP 7561916 B2, on its Figs. 5 and 6.
+    """
+    layers = {layer.node: layer for layer in graph.layers}
+    done = dict.fromkeys(layers, 0)
+    while done and min(done[sink] for sink in graph.sinks) < inferences:
+        sink = min(graph.sinks, key=lambda node: done[node])
+        yield from _filled(layers, batches, done, (sink, done[sink] + 1), inferences)
+
+
+def _filled(
+    layers: Mapping[int, Layer],
+    batches: Mapping[int, int],
+    done: dict[int, int],
+    asked: tuple[int, int],
+    inferences: int,
+) -> Iterator[Step]:
+    """The steps until a layer has done as many inferences as it is ``asked`` for."""
+    waiting = [asked]
+    while waiting:
+        node, wanted = waiting[-1]
+        if done[node] >= wanted:
+            waiting.pop()
+            continue
+        end = min(done[node] + batches[node], inferences)
+        lacking = next((before for before in layers[node].predecessors if done[before] < end), None)
+        if lacking is not None:
+            waiting.append((lacking, end))
+        else:
+            yield Step(node, done[node], end - done[node])
+            done[node] = end
+
+
+def runs(steps: tuple[Step, ...]) -> Iterator[int]:
+    """The layers in their order, steps in a row of one of them counted once: how often its weights are fetched."""
+    return (layer for layer, _ in groupby(step.layer for step in steps))
