@@ -1,0 +1,93 @@
+"""Syncs between the queues: who waits for whom follows from what instructions read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tilesim.systolic.compiler.accesses import accesses
+from tilesim.systolic.compiler.users import User, Users
+from tilesim.systolic.isa.instructions import Instruction, Queue, Sync
+
+Clock = dict[Queue, int]
+"""How many instructions of each queue, syncs left out, are known to be done."""
+
+
+def synchronised(ops: Iterable[Instruction]) -> tuple[Instruction, ...]:
+    """Instructions, in an order in which they would be right one after the other, with the syncs that make them right
+    in queues side by side. None waits for a later one, and none for what its other waits imply.
+    """
+    emitter = _Emitter()
+    for op in ops:
+        emitter.emit(op)
+    return tuple(emitter.found)
+
+
+def _nothing() -> Clock:
+    return dict.fromkeys(Queue, 0)
+
+
+@dataclass
+class _Emitter:
+    """``counts``: instructions of each queue so far, ``works`` without syncs; ``known``: what is done when the next one
+    of a queue begins; ``begun``: what was when one began, and its number among all of its queue.
+    """
+
+    found: list[Instruction] = field(default_factory=list)
+    counts: Clock = field(default_factory=_nothing)
+    works: Clock = field(default_factory=_nothing)
+    known: dict[Queue, Clock] = field(default_factory=lambda: {queue: _nothing() for queue in Queue})
+    begun: dict[User, tuple[int, Clock]] = field(default_factory=dict)
+    users: dict[str, Users] = field(default_factory=lambda: {"buffer": Users(), "accumulators": Users()})
+
+    def emit(self, op: Instruction) -> None:
+        queue = op.queue
+        if queue is not None:
+            self.works[queue] += 1
+            user = User(queue, self.works[queue])
+            for before in self._waits(self._conflicts(op, user), self.known[queue]):
+                self._wait(op, before)
+            self.counts[queue] += 1
+            self.begun[user] = self.counts[queue], dict(self.known[queue])
+        self.found.append(op)
+
+    def _conflicts(self, op: Instruction, user: User) -> Clock:
+        """The last instruction of each queue that has to be done before this one begins.
+
+        Queues write in order. Only the vector unit may begin before what it wrote last is there.
+        """
+        last: Clock = {}
+        for queue, number in self._touched(op, user):
+            last[queue] = max(last.get(queue, 0), number)
+        return last
+
+    def _touched(self, op: Instruction, user: User) -> Iterable[User]:
+        reads, writes = accesses(op)
+        for memory, first, end in reads:
+            for before in self.users[memory].read(first, end, user):
+                if before.queue is not user.queue or user.queue is Queue.VECTOR:
+                    yield before
+        for memory, first, end in writes:
+            for before in self.users[memory].write(first, end, user):
+                if before.queue is not user.queue:
+                    yield before
+
+    def _waits(self, conflicts: Clock, known: Clock) -> list[User]:
+        """Those that are not known to be done, nor implied by another of them."""
+        open_ = [User(queue, number) for queue, number in conflicts.items() if number > known[queue]]
+        return [user for user in open_ if not any(self._implies(other, user) for other in open_ if other != user)]
+
+    def _implies(self, done: User, other: User) -> bool:
+        """Whether whatever is ``done`` could only begin when the other was."""
+        return self.begun[done][1][other.queue] >= other.number
+
+    def _wait(self, op: Instruction, until: User) -> None:
+        queue = op.queue
+        assert queue is not None
+        number, before = self.begun[until]
+        self.counts[queue] += 1
+        self.found.append(Sync(unit=queue, until=until.queue, count=number, layer=op.layer))
+        known = self.known[queue]
+        for other, done in before.items():
+            known[other] = max(known[other], done)
+        known[until.queue] = max(known[until.queue], until.number)

@@ -1,0 +1,63 @@
+"""When weights are fetched: early enough that the FIFO is always full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilesim.systolic.compiler.lower.matrix import Multiply
+from tilesim.systolic.isa.instructions import Instruction, ReadWeights
+from tilesim.systolic.topology import Topology
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """One that is fetched: for the instruction at ``place`` of the stream."""
+
+    place: int
+    address: int
+    weight_bytes: int
+    layer: int
+
+    def follows(self, other: _Tile, tile_bytes: int) -> bool:
+        apart = tile_bytes * self.weight_bytes
+        return (self.weight_bytes, self.address) == (other.weight_bytes, other.address + apart)
+
+
+def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> list[Instruction]:
+    """The stream with the fetches of its tiles.
+
+    A tile is fetched in front of the multiply whose tile leaves, for it, its place in the FIFO: as many tiles ahead as
+    there are in the FIFO, in the path and on their way. Tiles that lie side by side are fetched together, at most as
+    many as the FIFO holds.
+    """
+    tiles = [_tile(place, item) for place, item in enumerate(stream) if isinstance(item, Multiply) and item.tile >= 0]
+    ahead = topology.weight_fifo.tiles + 2
+    reads: dict[int, list[Instruction]] = {}
+    for first, count in _groups(tiles, topology):
+        tile = tiles[first]
+        place = tiles[first - ahead].place if first >= ahead else 0
+        op = ReadWeights(address=tile.address, tiles=count, weight_bytes=tile.weight_bytes, layer=tile.layer)
+        reads.setdefault(place, []).append(op)
+    found: list[Instruction] = []
+    for place, item in enumerate(stream):
+        found += reads.get(place, [])
+        found.append(item.op if isinstance(item, Multiply) else item)
+    return found
+
+
+def _tile(place: int, item: Multiply) -> _Tile:
+    return _Tile(place, item.tile, 2 if item.op.weights == "int16" else 1, item.op.layer)
+
+
+def _groups(tiles: Sequence[_Tile], topology: Topology) -> list[tuple[int, int]]:
+    """The first, and the number, of tiles that are fetched together."""
+    found: list[tuple[int, int]] = []
+    for number, tile in enumerate(tiles):
+        first, count = found[-1] if found else (0, 0)
+        side_by_side = count and tile.follows(tiles[number - 1], topology.weight_tile_bytes)
+        if side_by_side and count < topology.weight_fifo.tiles and tile.layer == tiles[first].layer:
+            found[-1] = first, count + 1
+        else:
+            found.append((number, 1))
+    return found

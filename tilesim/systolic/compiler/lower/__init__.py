@@ -1,0 +1,1 @@
+"""One operator family a file: golden operators to instructions."""

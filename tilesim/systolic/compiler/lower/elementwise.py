@@ -1,0 +1,114 @@
+"""Layers that work element by element, where tensors lie: look-ups, other scales, sums and products of two, softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tilesim.network.operators.add import Add
+from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.rescale import Rescale as RescaleOperator
+from tilesim.network.operators.softmax import Softmax as SoftmaxOperator
+from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.images import together
+from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.nests import Strided, broadcast, nests
+from tilesim.systolic.compiler.support import element_of
+from tilesim.systolic.isa.instructions import Combine, Instruction, Lookup, Nest, Rescale, Softmax
+
+MOST_PIECES = 8
+"""A large tensor is worked on in so many parts, so that what reads it can begin with the first."""
+LEAST_CYCLES = 64
+"""A part of fewer cycles is not worth an instruction."""
+
+
+def pieces(job: Job, rows: bool = False) -> Iterator[list[Nest]]:
+    """Nests of what is read and of what is made, part by part; with ``rows``, innermost are last axes."""
+    shape = job.output.shape
+    tensors = [*job.task.inputs, job.output]
+    addresses = (*job.sources, job.targets)
+    for images in together(*addresses):
+        whole = [
+            _joined(broadcast(own[images.first], tensor.shape, shape, tensor.dtype.itemsize), pitch)
+            for own, tensor, pitch in zip(addresses, tensors, images.pitches, strict=True)
+        ]
+        for part, size in _parts(job, whole, (images.count, *shape)):
+            yield nests(size, *part, rows=rows)
+
+
+def _joined(operand: Strided, pitch: int) -> Strided:
+    """An operand with the images as its first axis."""
+    return replace(operand, strides=(pitch, *operand.strides))
+
+
+def _parts(
+    job: Job, operands: Sequence[Strided], size: tuple[int, ...]
+) -> Iterator[tuple[list[Strided], tuple[int, ...]]]:
+    """Cut along the first axis that has more than one place, but not the last one."""
+    axis = next((k for k, count in enumerate(size[:-1]) if count > 1), -1)
+    if axis < 0:
+        yield list(operands), size
+        return
+    inner = 1
+    for count in size[axis + 1 :]:
+        inner *= count
+    least = -(-LEAST_CYCLES * job.topology.vector_unit.lanes // inner)
+    step = max(least, -(-size[axis] // MOST_PIECES))
+    for first in range(0, size[axis], step):
+        moved = [replace(each, address=each.address + first * each.strides[axis]) for each in operands]
+        yield moved, (*size[:axis], min(step, size[axis] - first), *size[axis + 1 :])
+
+
+def lower_table(job: Job, op: Table) -> Iterator[Instruction]:
+    address = job.storage.keep(op.entries)
+    for source, destination in pieces(job):
+        yield Lookup(source=source, destination=destination, table=address)
+
+
+def lower_rescale(job: Job, op: RescaleOperator) -> Iterator[Instruction]:
+    for source, destination in pieces(job):
+        yield Rescale(
+            source=source,
+            destination=destination,
+            rule=op.rule,
+            multiplier=int(op.multiplier),
+            shift=int(op.shift),
+            input_zero_point=op.input_zero_point,
+            zero_point=op.output_zero_point,
+            clamp=op.clamp,
+            element=job.element,
+            result=element_of(job.output.dtype),
+        )
+
+
+def lower_pair(job: Job, op: Add | Multiply) -> Iterator[Instruction]:
+    for a, b, destination in pieces(job):
+        yield Combine(
+            function="add" if isinstance(op, Add) else "multiply",
+            a=a,
+            b=b,
+            destination=destination,
+            rule=op.rule,
+            scaling=tuple(int(value) for value in op.scaling),
+            clamp=op.clamp,
+            element=job.element,
+        )
+
+
+def lower_softmax(job: Job, op: SoftmaxOperator) -> Iterator[Instruction]:
+    for source, destination in pieces(job, rows=True):
+        yield Softmax(
+            source=source,
+            destination=destination,
+            rule=op.rule,
+            scaling=_softmax_scaling(op),
+            clamp=op.clamp,
+            element=job.element,
+        )
+
+
+def _softmax_scaling(op: SoftmaxOperator) -> tuple[int, ...]:
+    bits = np.array([op.input_scale, op.output_scale], np.float64).view(np.int64)
+    return (*(int(each) for each in bits), op.output_zero_point)

@@ -1,0 +1,162 @@
+"""Layers with weights: the array adds up, block by block, chunk by chunk, portion by portion; the vector unit takes
+the sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.accumulators import chunk
+from tilesim.systolic.compiler.images import Together, together
+from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.lower.finishing import Finishing, finishing_of
+from tilesim.systolic.compiler.product import Block, Product
+from tilesim.systolic.compiler.support import element_of
+from tilesim.systolic.compiler.weight_tiles import Portion
+from tilesim.systolic.isa.instructions import Activate, Instruction, MatrixMultiply, Scale, Window
+
+
+@dataclass(frozen=True)
+class Multiply:
+    """A multiply in the making, and the address of the tile that it switches to, -1 if none."""
+
+    op: MatrixMultiply
+    tile: int
+
+
+def lower_product(job: Job) -> Iterator[Instruction | Multiply]:
+    """With a single portion a tile stays for all chunks; with several, all are fetched again for each."""
+    product = job.product
+    assert product is not None
+    finishing = finishing_of(job)
+    for block in product.blocks:
+        yield from _Lowered(job, product, block, finishing).all()
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """The instructions of one block."""
+
+    job: Job
+    product: Product
+    block: Block
+    finishing: Finishing
+
+    def all(self) -> Iterator[Instruction | Multiply]:
+        shape, portions = self.product.shape, self.block.portions
+        vectors = shape.positions * len(self.job.targets)
+        multiple = shape.positions if self.finishing.pool else 1
+        size = chunk(vectors, len(portions), multiple, self.job.topology)
+        images = list(together(self.job.sources[0]))
+        windows = [[self._window(image, portion) for image in images] for portion in portions]
+        for first in range(0, vectors, size):
+            count = min(size, vectors - first)
+            entry = self.job.accumulators.take(count)
+            for number, portion in enumerate(portions):
+                switch = first == 0 or len(portions) > 1
+                address = self.product.address + (self.block.tile + number) * self.product.tile_bytes
+                for image, window in zip(images, windows[number], strict=True):
+                    op = self._multiply(image, window, portion, first, count, entry)
+                    if op is not None:
+                        op = replace(op, switch=switch, accumulate=number > 0)
+                        yield Multiply(op, address if switch else -1)
+                        switch = False
+            yield from self._activates(first, count, entry)
+
+    def _window(self, images: Together, portion: Portion) -> Window:
+        """Over the channels of the block; for a portion of one kernel position, that position."""
+        shape, block = self.product.shape, self.block
+        size = np.dtype(self.product.activations).itemsize
+        row = shape.width * shape.channels * size
+        window = Window(
+            address=self.job.sources[0][images.first] + block.channel * size,
+            images=images.count,
+            image_bytes=images.pitches[0] or shape.height * row,
+            height=shape.height,
+            width=shape.width,
+            row_bytes=row,
+            pixel_bytes=shape.channels * size,
+            channels=block.channels,
+            output_height=shape.output_height,
+            output_width=shape.output_width,
+            kernel=shape.kernel,
+            strides=shape.strides,
+            dilations=shape.dilations,
+            padding=shape.padding,
+        )
+        if portion.place < 0:
+            return window
+        place = divmod(portion.place, shape.kernel[1])
+        down, across = (shape.padding[k] - place[k] * shape.dilations[k] for k in (0, 1))
+        return replace(window, kernel=(1, 1), dilations=(1, 1), padding=(down, across))
+
+    def _multiply(
+        self, images: Together, window: Window, portion: Portion, first: int, count: int, entry: int
+    ) -> MatrixMultiply | None:
+        """Of the vectors ``first`` and following of the step, those of some images."""
+        positions = self.product.shape.positions
+        start = images.first * positions
+        low, high = max(first, start), min(first + count, images.end * positions)
+        if high <= low:
+            return None
+        op = self.product.op
+        return MatrixMultiply(
+            window=window,
+            first=low - start,
+            vectors=high - low,
+            first_row=portion.first,
+            rows=portion.count,
+            columns=self.block.columns,
+            accumulator=entry + low - first,
+            activations=self.product.activations,
+            weights=self.product.weights,
+            activation_zero_point=op.input_zero_point,
+            weight_zero_point=op.weight_zero_point,
+            layer=self.job.task.layer,
+        )
+
+    def _activates(self, first: int, count: int, entry: int) -> Iterator[Activate]:
+        """One for all images of a chunk whose results lie in one row."""
+        made, taken = self.finishing.positions, self.product.shape.positions
+        size = self.job.output.dtype.itemsize
+        stride = self.product.outputs * size
+        pitches = {0: made * stride} if made > 1 else {}
+        for images in together(self.job.targets, pitches=pitches):
+            low, high = max(first, images.first * taken), min(first + count, images.end * taken)
+            if high <= low:
+                continue
+            image, within = divmod(low - images.first * taken, taken)
+            pitch = images.pitches[0] or made * stride
+            step = stride if made > 1 else pitch
+            yield self._activate(
+                entry + low - first,
+                high - low,
+                self.job.targets[images.first] + self.block.output * size + image * pitch + within * step,
+                step,
+            )
+
+    def _activate(self, entry: int, vectors: int, address: int, stride: int) -> Activate:
+        op, finishing = self.product.op, self.finishing
+        table = -1 if finishing.table is None else self.job.storage.keep(finishing.table.entries)
+        window = finishing.window
+        if window is not None:
+            window = replace(window, images=vectors // self.product.shape.positions, channels=self.block.columns)
+        return Activate(
+            accumulator=entry,
+            vectors=vectors,
+            columns=self.block.columns,
+            scale=Scale(op.rule, self.block.parameters, op.output_zero_point, op.clamp),
+            table=table,
+            normalise=finishing.normalise,
+            pool=finishing.pool,
+            window=window,
+            pool_first=finishing.pool_first,
+            element=element_of(self.job.task.made.dtype),
+            address=address,
+            stride_bytes=stride,
+            layer=self.job.task.layer,
+        )

@@ -1,0 +1,78 @@
+"""Pools and means: windows of a map, or the whole of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from tilesim.network.operators.average_pool import AveragePool
+from tilesim.network.operators.max_pool import MaxPool
+from tilesim.network.operators.mean import Mean
+from tilesim.network.operators.windows import output_size
+from tilesim.systolic.compiler.images import together
+from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.isa.instructions import Instruction, Pool, Pooling, Window
+
+PoolOperator: TypeAlias = MaxPool | AveragePool | Mean
+
+
+def lower_pool(job: Job, op: PoolOperator) -> Iterator[Instruction]:
+    """One instruction for all images that lie equally far apart."""
+    shape, size = job.input.shape, job.input.dtype.itemsize
+    window = window_of(op, shape, size)
+    stride = shape[-1] * size
+    made = window.output_height * window.output_width
+    for images in together(job.sources[0], job.targets, pitches={1: made * stride} if made > 1 else {}):
+        yield Pool(
+            window=replace(
+                window,
+                address=job.sources[0][images.first],
+                images=images.count,
+                image_bytes=images.pitches[0] or window.image_bytes,
+            ),
+            pool=pooling_of(op, shape),
+            element=job.element,
+            address=job.targets[images.first],
+            stride_bytes=stride if made > 1 else images.pitches[1] or stride,
+        )
+
+
+def window_of(op: PoolOperator, shape: Sequence[int], element_bytes: int = 1) -> Window:
+    """What a pool runs over a map of ``shape``, at address 0."""
+    _, height, width, channels = shape
+    row = width * channels * element_bytes
+    whole = isinstance(op, Mean)
+    kernel = (height, width) if whole else op.window
+    rows, columns = (1, 1) if whole else output_size((height, width), op.window, op.strides, op.padding)
+    return Window(
+        address=0,
+        images=1,
+        image_bytes=height * row,
+        height=height,
+        width=width,
+        row_bytes=row,
+        pixel_bytes=channels * element_bytes,
+        channels=channels,
+        output_height=rows,
+        output_width=columns,
+        kernel=kernel,
+        strides=(1, 1) if whole else op.strides,
+        padding=(0, 0) if whole else (op.padding.top, op.padding.left),
+    )
+
+
+def pooling_of(op: PoolOperator, shape: Sequence[int]) -> Pooling:
+    """What a pool does with each window of a map of ``shape``."""
+    if isinstance(op, MaxPool):
+        return Pooling("max", op.clamp)
+    if isinstance(op, Mean):
+        scalings: tuple[tuple[int, ...], ...] = ((shape[1] * shape[2], int(op.multiplier), int(op.shift)),)
+        inside_only = True
+    else:
+        counts = np.unique(op.counts(shape[1], shape[2]))
+        scalings = tuple((int(count), *op.scaling(int(count))) for count in counts)
+        inside_only = not op.count_includes_padding
+    return Pooling("average", op.clamp, op.rule, scalings, inside_only, op.input_zero_point, op.output_zero_point)

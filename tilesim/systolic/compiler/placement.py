@@ -1,0 +1,107 @@
+"""Where the tensors of all inferences lie in the unified buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+
+from tilesim.errors import CapacityError
+from tilesim.network.graph import Tensor
+from tilesim.systolic.compiler.allocation import Life, allocate, in_use
+from tilesim.systolic.compiler.outline import Outline
+from tilesim.systolic.compiler.steps import Turn
+
+Image = tuple[int, int]
+"""A tensor of an inference."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """``addresses`` of images; ``bytes_in_use`` of maps in each turn; ``arrivals``: the inputs that are first needed in
+    each turn; they may come ``ahead`` turns before.
+    """
+
+    addresses: dict[Image, int]
+    bytes_in_use: tuple[int, ...]
+    arrivals: tuple[tuple[Image, ...], ...]
+    ahead: int
+
+
+def size_of(tensor: Tensor) -> int:
+    return prod(tensor.shape) * tensor.dtype.itemsize
+
+
+def place(plan: Outline, turns: Sequence[Turn], start: int, capacity: int) -> Placement:
+    """Find places from address ``start`` on: those of the images of a turn side by side and inputs a turn ahead, or, if
+    there is no room, each image by itself, in the end no earlier and no longer than it must be there.
+
+    Raises:
+        CapacityError: not even so.
+    """
+    needs = _Needs(plan, turns)
+    for ahead in (1, 0):
+        for side_by_side in (True, False):
+            groups = [group if side_by_side else [image] for group in needs.groups() for image in group]
+            groups = [list(each) for each in dict.fromkeys(tuple(group) for group in groups)]
+            lives = [needs.life(group, ahead) for group in groups]
+            found = allocate(lives, capacity - start)
+            if found is not None:
+                addresses = {}
+                for group, address in zip(groups, found, strict=True):
+                    for number, image in enumerate(group):
+                        addresses[image] = start + address + number * size_of(plan.network.tensors[image[0]])
+                used = tuple(int(each) for each in in_use(needs.alone(ahead), len(turns)))
+                return Placement(addresses, used, needs.arrivals(), ahead)
+    used = [int(each) for each in in_use(needs.alone(0), len(turns))]
+    most = max(range(len(used)), key=used.__getitem__)
+    raise CapacityError(
+        f"{plan.network.name}: takes {start + used[most]} bytes of the unified buffer at once, {start} of them for "
+        f"parameters, while node {turns[most].task.node.title} runs; it has {capacity}"
+    )
+
+
+class _Needs:
+    """From which turn to which each image is needed."""
+
+    def __init__(self, plan: Outline, turns: Sequence[Turn]) -> None:
+        self.plan, self.turns = plan, turns
+        self.first: dict[Image, int] = {}
+        self.last: dict[Image, int] = {}
+        self.given = {source.stored.index for source in plan.sources}
+        self.leaving = {sink.stored.index for sink in plan.sinks}
+        for number, turn in enumerate(turns):
+            for image in self._images(turn):
+                self.first.setdefault(image, number)
+                self.last[image] = number
+
+    def _images(self, turn: Turn) -> Iterator[Image]:
+        for tensor in (*turn.task.inputs, turn.task.output):
+            if tensor.data is None:
+                yield from ((tensor.index, inference) for inference in turn.inferences)
+
+    def groups(self) -> Iterator[list[Image]]:
+        """The images of one tensor that are first needed in one turn."""
+        found: dict[Image, list[Image]] = {}
+        for (tensor, inference), turn in self.first.items():
+            found.setdefault((tensor, turn), []).append((tensor, inference))
+        yield from found.values()
+
+    def life(self, group: Sequence[Image], ahead: int) -> Life:
+        """What comes from the host is there ``ahead`` turns earlier, what goes there as much longer."""
+        tensor = group[0][0]
+        first = min(self.first[image] for image in group) - (ahead if tensor in self.given else 0)
+        last = max(self.last[image] for image in group) + (ahead if tensor in self.leaving else 0)
+        size = size_of(self.plan.network.tensors[tensor])
+        return Life(len(group) * size, max(first, 0), min(last, len(self.turns) - 1))
+
+    def alone(self, ahead: int) -> list[Life]:
+        return [self.life([image], ahead) for image in self.first]
+
+    def arrivals(self) -> tuple[tuple[Image, ...], ...]:
+        found: list[list[Image]] = [[] for _ in self.turns]
+        for image, turn in self.first.items():
+            if image[0] in self.given:
+                found[turn].append(image)
+        return tuple(tuple(each) for each in found)

@@ -1,0 +1,156 @@
+"""A layer for the array: the shape of its windows, and the blocks of outputs that are made one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.network.graph import Network, Tensor
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
+from tilesim.systolic.compiler.tasks import Task
+from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiles, tiling
+from tilesim.systolic.isa.instructions import Element
+from tilesim.systolic.topology import Topology
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Of a layer's windows: a map of ``height`` by ``width`` and ``channels``, and what runs over it."""
+
+    height: int
+    width: int
+    channels: int
+    output_height: int
+    output_width: int
+    kernel: tuple[int, int] = (1, 1)
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
+
+    @property
+    def positions(self) -> int:
+        return self.output_height * self.output_width
+
+
+@dataclass(frozen=True)
+class Block:
+    """``columns`` outputs from ``output`` on, made of ``channels`` of the input from ``channel`` on, portion by
+    portion, of which each has a tile from number ``tile`` on; their scales are at ``parameters``.
+    """
+
+    channel: int
+    channels: int
+    output: int
+    columns: int
+    portions: tuple[Portion, ...]
+    tile: int
+    parameters: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """All that the array needs to know of a layer."""
+
+    shape: Shape
+    outputs: int
+    blocks: tuple[Block, ...]
+    op: Weighted
+    activations: Element
+    weights: Element
+    address: int
+    tile_bytes: int
+
+    @property
+    def weight_bytes(self) -> int:
+        return np.dtype(self.weights).itemsize
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a layer's weights are cut, before any memory is filled: ``weights`` (outputs, kernel height, kernel width,
+    channels of a group).
+    """
+
+    tiling: Tiling
+    weights: NDArray[Any]
+
+    @property
+    def size_bytes(self) -> int:
+        return self.tiling.tiles * self.tiling.inputs * self.tiling.outputs * self.weights.itemsize
+
+
+def layout_of(network: Network, task: Task, topology: Topology) -> Layout:
+    weights, groups = grouped(network, task)
+    return Layout(tiling(weights.shape, groups, topology), weights)
+
+
+def grouped(network: Network, task: Task) -> tuple[NDArray[Any], int]:
+    """A layer's weights as those of a grouped convolution, and the number of its groups."""
+    op, weights = task.node.operator, network.tensors[task.node.inputs[1]].data
+    assert weights is not None
+    if isinstance(op, DepthwiseConvolution):
+        return weights.transpose(2, 0, 1)[..., None], task.inputs[0].shape[-1]
+    if isinstance(op, FullyConnected):
+        return weights[:, None, None, :], 1
+    assert isinstance(op, Convolution)
+    return weights, op.groups
+
+
+def product_of(network: Network, task: Task, layout: Layout, address: int, storage: Storage) -> Product:
+    """A layer whose tiles are at ``address`` of weight memory, and whose scales are kept in ``storage``."""
+    op, cut = task.node.operator, layout.tiling
+    assert isinstance(op, WEIGHTED)
+    bias = network.tensors[task.node.inputs[2]].data
+    assert bias is not None
+    scales = np.stack([np.broadcast_to(each, bias.shape) for each in (bias, op.multiplier, op.shift)]).astype(np.int32)
+    blocks, tile = [], 0
+    for pack in cut.packs():
+        portions = tuple(cut.portions(pack))
+        for first, columns in cut.blocks(pack):
+            output = pack.output + first
+            kept = storage.keep(scales[:, output : output + columns])
+            blocks.append(Block(pack.channel, pack.channels, output, columns, portions, tile, kept))
+            tile += len(portions)
+    return Product(
+        _shape(op, task.inputs[0], network.tensors[task.node.output], cut.shape),
+        cut.shape[0],
+        tuple(blocks),
+        op,
+        element_of(task.inputs[0].dtype),
+        element_of(layout.weights.dtype),
+        address,
+        cut.inputs * cut.outputs * layout.weights.itemsize,
+    )
+
+
+def tile_bytes_of(task: Task, layout: Layout) -> NDArray[np.uint8]:
+    """All tiles of a layer."""
+    op = task.node.operator
+    assert isinstance(op, WEIGHTED)
+    return tiles(layout.tiling, layout.weights, op.weight_zero_point)
+
+
+def _shape(op: Weighted, source: Tensor, made: Tensor, weights: tuple[int, ...]) -> Shape:
+    """A fully connected layer is one window a vector."""
+    if isinstance(op, FullyConnected):
+        return Shape(prod(source.shape) // weights[3], 1, weights[3], prod(source.shape) // weights[3], 1)
+    _, height, width, channels = source.shape
+    return Shape(
+        height,
+        width,
+        channels,
+        made.shape[1],
+        made.shape[2],
+        (weights[1], weights[2]),
+        op.strides,
+        op.dilations,
+        (op.padding.top, op.padding.left),
+    )

@@ -1,0 +1,89 @@
+"""The order of work: which task runs for which inferences, one after the other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tilesim.systolic.compiler.tasks import Task
+
+
+@dataclass(frozen=True)
+class Turn:
+    """``count`` inferences, from number ``first`` on, of a task. ``early``: nothing that it reads comes of weights."""
+
+    task: Task
+    first: int
+    count: int
+    early: bool
+
+    @property
+    def inferences(self) -> range:
+        return range(self.first, self.first + self.count)
+
+
+def turns(tasks: Sequence[Task], steps: Iterable[tuple[int, int]], inferences: int) -> list[Turn]:
+    """``steps`` of layers with weights, (layer, how many inferences more), in order, and around them all that has none.
+
+    Steps of one layer after one another become one: its weights stay. What reads nothing that comes of weights runs
+    when something first needs it; other layers without weights as soon as their operands are there.
+    """
+    order = _Order(tasks, inferences)
+    for layer, count in _merged(steps):
+        order.step(order.by_layer[layer], count)
+    for task in tasks:
+        order.run(task, inferences)
+    return order.found
+
+
+def _merged(steps: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    last, total = -1, 0
+    for layer, count in steps:
+        if layer != last and total:
+            yield last, total
+            total = 0
+        last, total = layer, total + count
+    if total:
+        yield last, total
+
+
+@dataclass
+class _Order:
+    """``done``: for how many inferences each tensor is there."""
+
+    tasks: Sequence[Task]
+    inferences: int
+    found: list[Turn] = field(default_factory=list)
+    done: Counter[int] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.by_layer = {task.layer: task for task in self.tasks}
+        self.maker = {task.output.index: task for task in self.tasks}
+        self.weightless = [task for task in self.tasks if not task.weighted]
+        self.early: set[int] = set()
+        """Layers that read nothing that comes of weights."""
+        for task in self.weightless:
+            if all(maker.layer in self.early for maker in self._makers(task)):
+                self.early.add(task.layer)
+
+    def _makers(self, task: Task) -> list[Task]:
+        return [self.maker[tensor.index] for tensor in task.inputs if tensor.index in self.maker]
+
+    def step(self, task: Task, count: int) -> None:
+        """Run a layer for some inferences more, and then what waits for nothing else."""
+        self.run(task, self.done[task.output.index] + count)
+        for each in self.weightless:
+            waits = [self.done[m.output.index] for m in self._makers(each) if m.layer not in self.early]
+            if each.layer not in self.early:
+                self.run(each, min(waits))
+
+    def run(self, task: Task, until: int) -> None:
+        """Run a task until it is done for so many inferences, and first what it needs for that."""
+        first = self.done[task.output.index]
+        if until <= first:
+            return
+        for maker in self._makers(task):
+            self.run(maker, until)
+        self.found.append(Turn(task, first, until - first, task.layer in self.early))
+        self.done[task.output.index] = until

@@ -1,0 +1,154 @@
+"""All instructions of a run, in one order in which they would be right: turn by turn, with what comes and goes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tilesim.network.graph import Tensor
+from tilesim.systolic.compiler.accumulators import Accumulators
+from tilesim.systolic.compiler.host_tensors import axes_of
+from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.lower.matrix import Multiply
+from tilesim.systolic.compiler.lower.operators import lower
+from tilesim.systolic.compiler.outline import Outline
+from tilesim.systolic.compiler.placement import Image, Placement, size_of
+from tilesim.systolic.compiler.product import Product
+from tilesim.systolic.compiler.steps import Turn
+from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.weight_tiles import cuts
+from tilesim.systolic.isa.instructions import Instruction, ReadHostMemory, WriteHostMemory
+from tilesim.systolic.isa.program import TensorPlace
+from tilesim.systolic.topology import Topology
+
+T = TypeVar("T")
+
+MOST_PIECES = 8
+"""An input comes in so many pieces, so that the first layer can begin with its first rows."""
+
+
+@dataclass
+class Stream:
+    """The stream in the making. ``ends``: the last instruction of each turn; ``arrived``: of each input."""
+
+    plan: Outline
+    topology: Topology
+    turns: Sequence[Turn]
+    placement: Placement
+    products: Mapping[int, Product]
+    storage: Storage
+    found: list[Instruction | Multiply] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    arrived: dict[Image, str] = field(default_factory=dict)
+
+    def write(self) -> None:
+        """Turn by turn. Inputs of the next one come meanwhile, if there is room; outputs leave at the end."""
+        accumulators = Accumulators(self.topology.accumulators.entries)
+        ahead = self.placement.ahead
+        names = _names(self.turns)
+        if ahead:
+            self.found += self._arrivals(0)
+        for number, turn in enumerate(self.turns):
+            ops = lower(self._job(turn, accumulators))
+            labelled = [_labelled(op, f"{names[number]}.{k}") for k, op in enumerate(ops)]
+            self.ends.append(f"{names[number]}.{len(labelled) - 1}")
+            self.found += mixed(labelled, self._arrivals(number + 1)) if ahead else self._arrivals(number) + labelled
+            self.found += self._departures(turn)
+
+    def _job(self, turn: Turn, accumulators: Accumulators) -> Job:
+        task = turn.task
+        sources = tuple(self._addresses(tensor.index, turn) for tensor in task.inputs)
+        targets = self._addresses(task.output.index, turn)
+        product = self.products.get(task.layer)
+        return Job(task, self.topology, self.storage, accumulators, sources, targets, product)
+
+    def _addresses(self, tensor: int, turn: Turn) -> tuple[int, ...]:
+        """Of each inference; a constant is the same for all."""
+        data = self.plan.network.tensors[tensor].data
+        if data is not None:
+            return (self.storage.keep(data),) * turn.count
+        return tuple(self.placement.addresses[tensor, inference] for inference in turn.inferences)
+
+    def _arrivals(self, turn: int) -> list[Instruction]:
+        """The inputs that are first needed in a turn: all of one inference, then those of the next."""
+        images = sorted(self.placement.arrivals[turn], key=lambda image: image[1]) if turn < len(self.turns) else []
+        pieces = max(1, min(MOST_PIECES, self.topology.sequencer.queue_depth // max(1, len(images))))
+        return [op for image in images for op in self._arrival(image, pieces)]
+
+    def _arrival(self, image: Image, pieces: int) -> Iterator[Instruction]:
+        """Rows of an input that come together."""
+        index, inference = image
+        stored = self.plan.network.tensors[index]
+        rows = stored.shape[1] if len(stored.shape) == 4 else 1
+        row = size_of(stored) // rows
+        number = next(k for k, source in enumerate(self.plan.sources) if source.stored.index == index)
+        for part, (first, count) in enumerate(cuts(rows, -(-rows // pieces))):
+            self.arrived[image] = f"input{number}.inference{inference}.{part}"
+            yield ReadHostMemory(
+                tensor=inference * len(self.plan.sources) + number,
+                offset=first * row,
+                address=self.placement.addresses[image] + first * row,
+                bytes=count * row,
+                label=self.arrived[image],
+            )
+
+    def _departures(self, turn: Turn) -> list[Instruction]:
+        """The outputs that a turn makes, and those that are inputs as they came."""
+        return [
+            WriteHostMemory(
+                tensor=inference * len(self.plan.sinks) + number,
+                address=self.placement.addresses[sink.stored.index, inference],
+                bytes=size_of(sink.stored),
+                label=f"output{number}.inference{inference}",
+                layer=turn.task.layer,
+            )
+            for inference in turn.inferences
+            for number, sink in enumerate(self.plan.sinks)
+            if sink.stored.index == turn.task.output.index
+        ]
+
+    def tensors(self) -> Iterator[TensorPlace]:
+        """All that can be read out: what comes from the host, and what each turn leaves, under each of its shapes."""
+        after = dict(self.arrived)
+        for turn, end in zip(self.turns, self.ends, strict=True):
+            after.update({(turn.task.output.index, inference): end for inference in turn.inferences})
+        alike: dict[int, list[Tensor]] = {}
+        for index, tensor in self.plan.network.tensors.items():
+            alike.setdefault(self.plan.stored(index).index, []).append(tensor)
+        for (index, inference), end in after.items():
+            address = self.placement.addresses[index, inference]
+            for tensor in alike[index]:
+                axes, dtype = axes_of(tensor), str(tensor.dtype)
+                yield TensorPlace(tensor.index, tensor.name, inference, end, address, tensor.shape, axes, dtype)
+
+
+def _names(turns: Sequence[Turn]) -> list[str]:
+    """What the labels of each turn begin with."""
+    times, seen = Counter(turn.task.layer for turn in turns), Counter[int]()
+    found = []
+    for turn in turns:
+        layer = turn.task.layer
+        step = f".step{seen[layer]}" if times[layer] > 1 else ""
+        found.append(f"{turn.task.node.kind}{layer}{step}")
+        seen[layer] += 1
+    return found
+
+
+def _labelled(item: Instruction | Multiply, label: str) -> Instruction | Multiply:
+    if isinstance(item, Multiply):
+        return replace(item, op=replace(item.op, label=label))
+    return replace(item, label=label)
+
+
+def mixed(many: Sequence[T], few: Sequence[T]) -> list[T]:
+    """``few`` spread evenly among ``many``."""
+    found: list[T] = []
+    given = 0
+    for number, item in enumerate(many, 1):
+        found.append(item)
+        until = len(few) * number // len(many)
+        found += few[given:until]
+        given = until
+    return found + list(few[given:])

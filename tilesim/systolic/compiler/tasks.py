@@ -1,0 +1,85 @@
+"""What runs as one: a node, with those behind it that the vector unit does on the way from the accumulators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from tilesim.network.graph import Node, Tensor
+from tilesim.network.operators.average_pool import AveragePool
+from tilesim.network.operators.max_pool import MaxPool
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.network.operators.mean import Mean
+from tilesim.network.operators.normalise import Normalise
+from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.outline import Outline
+from tilesim.systolic.compiler.support import WEIGHTED
+from tilesim.systolic.topology import Topology
+
+POOLS = (MaxPool, AveragePool, Mean)
+"""What the vector unit can do once with sums, besides looking them up."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """The node ``layer`` and its ``followers``; ``inputs`` are the tensors that it reads, as they lie there, and
+    ``output`` the one that it leaves.
+    """
+
+    layer: int
+    node: Node
+    followers: tuple[Node, ...]
+    inputs: tuple[Tensor, ...]
+    made: Tensor
+    """What the node itself makes."""
+    output: Tensor
+
+    @property
+    def weighted(self) -> bool:
+        return isinstance(self.node.operator, WEIGHTED)
+
+
+def tasks_of(plan: Outline, topology: Topology) -> tuple[Task, ...]:
+    """All that runs on the chip, in an order in which each input is ready before it is used."""
+    found, done = [], set()
+    for layer, node in plan.nodes.items():
+        if layer in done:
+            continue
+        followers = list(_followers(plan, layer, topology)) if isinstance(node.operator, WEIGHTED) else []
+        done.update(followers)
+        behind = tuple(plan.nodes[k] for k in followers)
+        tensors = plan.network.tensors
+        last = (node, *behind)[-1]
+        found.append(Task(layer, node, behind, plan.operands(node), tensors[node.output], tensors[last.output]))
+    return tuple(found)
+
+
+def _followers(plan: Outline, layer: int, topology: Topology) -> Iterator[int]:
+    """The nodes that need not leave the vector unit: each the only reader of the one before."""
+    first, tensor = plan.nodes[layer], plan.network.tensors[plan.nodes[layer].output]
+    behind: list[Node] = []
+    while len(readers := plan.readers.get(tensor.index, ())) == 1 and readers[0] >= 0:
+        node = plan.nodes[readers[0]]
+        target = plan.network.tensors[node.output]
+        if node.inputs != (tensor.index,) or target.dtype != tensor.dtype:
+            return
+        if not _joins(node, behind, first, plan.network.tensors[first.output], topology):
+            return
+        yield readers[0]
+        behind.append(node)
+        tensor = target
+
+
+def _joins(node: Node, behind: list[Node], first: Node, made: Tensor, topology: Topology) -> bool:
+    """Whether the vector unit can do ``node`` on the way, after those ``behind`` a ``first`` one that makes ``made``."""
+    op, before = node.operator, [each.operator for each in behind]
+    if isinstance(op, Table):
+        return not before
+    if isinstance(op, POOLS):  # whole maps, of which the accumulators hold two
+        room = prod(made.shape[:-1]) <= topology.accumulators.entries // 2
+        return room and not any(isinstance(each, POOLS) for each in before)
+    whole = made.shape[-1] <= topology.array.outputs and getattr(first.operator, "groups", 1) == 1
+    known = isinstance(first.operator, Convolution | FullyConnected)
+    return isinstance(op, Normalise) and known and whole and not any(isinstance(each, Normalise) for each in before)

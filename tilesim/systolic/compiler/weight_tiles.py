@@ -1,0 +1,124 @@
+"""Weights cut to what the array takes: channels packed into blocks, blocks into tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.systolic.topology import Topology
+
+
+@dataclass(frozen=True)
+class Portion:
+    """What of a window one tile takes: its elements from ``first`` on, ``count`` of them. ``place`` (-1: the window is
+    unfolded) is the kernel position whose channels they are.
+    """
+
+    first: int
+    count: int
+    place: int = -1
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Groups of channels that go through the array side by side: ``channels`` of the input from ``channel`` on make
+    ``outputs`` from ``output`` on.
+    """
+
+    channel: int
+    channels: int
+    output: int
+    outputs: int
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """How weights (outputs, kernel height, kernel width, channels of a group) of ``groups`` groups are cut."""
+
+    shape: tuple[int, ...]
+    groups: int
+    together: int
+    inputs: int
+    outputs: int
+    feed: str
+
+    @property
+    def positions(self) -> int:
+        """Of the kernel."""
+        return self.shape[1] * self.shape[2]
+
+    def packs(self) -> Iterator[Pack]:
+        own, each = self.shape[3], self.shape[0] // self.groups
+        for first in range(0, self.groups, self.together):
+            count = min(self.together, self.groups - first)
+            yield Pack(first * own, count * own, first * each, count * each)
+
+    def portions(self, pack: Pack) -> list[Portion]:
+        """Of a window over a pack's channels."""
+        if self.feed == "window":
+            return [Portion(*each) for each in cuts(self.positions * pack.channels, self.inputs)]
+        channels = cuts(pack.channels, self.inputs)
+        return [Portion(*each, place) for place in range(self.positions) for each in channels]
+
+    def blocks(self, pack: Pack) -> list[tuple[int, int]]:
+        """The first, and the number, of the outputs of a pack that the array makes at once."""
+        return cuts(pack.outputs, self.outputs)
+
+    @property
+    def tiles(self) -> int:
+        full, rest = divmod(self.groups, self.together)
+        return full * self._tiles_of(self.together) + (self._tiles_of(rest) if rest else 0)
+
+    def _tiles_of(self, groups: int) -> int:
+        channels, outputs = groups * self.shape[3], groups * self.shape[0] // self.groups
+        if self.feed == "window":
+            portions = -(-self.positions * channels // self.inputs)
+        else:
+            portions = self.positions * -(-channels // self.inputs)
+        return portions * -(-outputs // self.outputs)
+
+
+def cuts(count: int, most: int) -> list[tuple[int, int]]:
+    """``count`` things in parts of at most ``most``: the first of each, and how many."""
+    return [(first, min(most, count - first)) for first in range(0, count, most)]
+
+
+def tiling(shape: tuple[int, ...], groups: int, topology: Topology) -> Tiling:
+    """As many groups side by side as need the fewest tiles; of several such numbers the largest, as the vector unit
+    then takes most sums at once.
+    """
+    array, feed = topology.array, topology.value_loaders.feed
+    most = max(1, min(groups, array.outputs * groups // shape[0]))
+    ways = (Tiling(shape, groups, count, array.inputs, array.outputs, feed) for count in range(1, most + 1))
+    return min(ways, key=lambda way: (way.tiles, -way.together))
+
+
+def tiles(cut: Tiling, weights: NDArray[Any], fill: int) -> NDArray[np.uint8]:
+    """The bytes of all tiles: pack by pack, block by block, portion by portion; ``fill`` where there is no weight."""
+    found = np.full((cut.tiles, cut.inputs, cut.outputs), fill, weights.dtype)
+    number = 0
+    for pack in cut.packs():
+        matrix = _matrix(cut, pack, weights, fill)
+        for first, columns in cut.blocks(pack):
+            for portion in cut.portions(pack):
+                row = portion.first + max(0, portion.place) * pack.channels
+                found[number, : portion.count, :columns] = matrix[row : row + portion.count, first : first + columns]
+                number += 1
+    return found.reshape(-1).view(np.uint8)
+
+
+def _matrix(cut: Tiling, pack: Pack, weights: NDArray[Any], fill: int) -> NDArray[Any]:
+    """The weights of a pack, an element of the unfolded window a row and an output a column."""
+    own = weights[pack.output : pack.output + pack.outputs]
+    groups, channels = pack.channels // cut.shape[3], cut.shape[3]
+    if groups == 1:
+        return own.reshape(pack.outputs, -1).T
+    spread = np.full((pack.outputs, cut.positions, groups, channels), fill, weights.dtype)
+    group = np.arange(pack.outputs) * groups // pack.outputs
+    spread[np.arange(pack.outputs), :, group] = own.reshape(pack.outputs, cut.positions, channels)
+    return spread.reshape(pack.outputs, prod(spread.shape[1:])).T
