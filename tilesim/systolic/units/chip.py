@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Protocol
 
+import simpy
 from simpy.core import StopSimulation
 
 from tilesim.sim.clock import Clock
@@ -30,6 +31,12 @@ from tilesim.systolic.units.weight_path import WeightPath
 NO_HOLDS: Mapping[str, int] = {}
 
 
+class Worker(Protocol):
+    """What has a hardware thread of control."""
+
+    def work(self) -> Generator[simpy.Event, Any, None]: ...
+
+
 class Chip:
     """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired."""
 
@@ -44,6 +51,7 @@ class Chip:
         self.topology = topology
         self.clock = Clock()
         self.recorder = recorder
+        self.memories = memories
         self.section = ("load", 0)
         self.retirement = Retirement(self.clock, on_retired)
         self.infeed, self.outfeed = self._unit("host.infeed"), self._unit("host.outfeed")
@@ -51,8 +59,7 @@ class Chip:
         self.links = [self.infeed, self.outfeed, self.instructions, self.weight_memory]
         sequencer, path = self._unit("sequencer"), self._unit("weight_path")
         self.matrix = LoggedUnit(self.clock, "chip.matrix", self._recorder("chip.matrix"))
-        own = {queue: self._unit(queue) for queue in Queue if queue is not Queue.MATRIX}
-        of_queues: dict[Queue, Unit] = {**own, Queue.MATRIX: self.matrix}
+        of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue) for queue in Queue}
         self.intakes: dict[Queue, Intake[Any]] = {
             queue: Intake(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
             for queue, unit in of_queues.items()
@@ -63,7 +70,7 @@ class Chip:
         fifo = WeightFifo(clock, topology.weight_fifo.tiles)
         self.path = WeightPath(clock, path, topology, fifo)
         self.fetcher = WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories)
-        workers = [
+        workers: list[Worker] = [
             DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
             DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
             self.fetcher,
@@ -91,7 +98,7 @@ class Chip:
             unit.holds = {label: start + cycle for label, cycle in holds.items()}
         halted = self.clock.event()
         halted.callbacks.append(StopSimulation.callback)
-        self.clock.process(self.sequencer.run(instructions, halted.succeed))
+        self.clock.process(self.sequencer.run(instructions, halted))
         self.clock.run()
         return range(start, self.clock.cycle)
 

@@ -48,8 +48,8 @@ class Sequencer:
         self._retirement = retirement
         self._length_bytes = length_bytes
 
-    def run(self, instructions: Sequence[Instruction], on_halt: Callable[[], None]) -> Work:
-        """Issue ``instructions`` up to the first halt; ``on_halt`` hears when everything is over."""
+    def run(self, instructions: Sequence[Instruction], halted: simpy.Event) -> Work:
+        """Issue ``instructions`` up to the first halt; ``halted`` happens when everything is over."""
         self.halted = False
         start, come = self._clock.cycle, 0
         for op in instructions:
@@ -61,7 +61,7 @@ class Sequencer:
             self.unit.instruction = op.label
             if isinstance(op, Halt):
                 yield from self._halt()
-                on_halt()
+                halted.succeed()
                 return
             if not isinstance(op, Nop):
                 yield from self._dispatch(op)

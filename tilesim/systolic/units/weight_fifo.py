@@ -40,7 +40,7 @@ class WeightFifo:
         """Have ``tile`` there, in the place that was taken, in ``cycle``; not before the one before it."""
         self._coming.append(tile)
         arrival = self._clock.timeout(cycle - self._clock.cycle)
-        arrival.callbacks.append(lambda _: self._tiles.put(self._coming.popleft()))
+        arrival.callbacks.append(self._arrive)
 
     def head(self) -> simpy.Event:
         """The next tile, when it is there; its place stays taken."""
@@ -49,3 +49,6 @@ class WeightFifo:
     def free(self) -> None:
         """The tile at the head has left its place."""
         self._places.put(1)
+
+    def _arrive(self, _: simpy.Event) -> None:
+        self._tiles.put(self._coming.popleft())
