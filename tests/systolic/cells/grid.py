@@ -61,8 +61,8 @@ class Cell:
 
     weight: tuple[Byte, ...]
     path: tuple[PathByte, ...]
-    activation: Activation = Activation()
-    sum: int = 0
+    activation: Activation
+    sum: int
 
     @property
     def seen_weight(self) -> tuple[Byte, ...]:
@@ -95,7 +95,7 @@ class Grid:
     controls: list[ShiftControl] = field(init=False)
 
     def __post_init__(self) -> None:
-        blank = Cell((0,) * self.weight_bytes, (PathByte(),) * self.weight_bytes)
+        blank = Cell((0,) * self.weight_bytes, (PathByte(),) * self.weight_bytes, Activation(), 0)
         self.cells = [[blank] * self.outputs for _ in range(self.inputs)]
         self.controls = [ShiftControl()] * self.outputs
 
