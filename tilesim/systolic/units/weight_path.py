@@ -10,6 +10,7 @@ import simpy
 from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.systolic.array_timing import shift_cycles
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
 
@@ -59,7 +60,7 @@ class WeightPath:
             tile: Tile = yield from self.unit.wait(self._fifo.head(), Reason.INSTRUCTION)
             self.unit.instruction = tile.label
             self.shifting, self.shifting_since = True, self._clock.cycle
-            yield self._clock.timeout(inputs * tile.weight_bytes)
+            yield self._clock.timeout(shift_cycles(self._array, tile.weight_bytes))
             self.shifting = False
             self.unit.spend(BUSY)
             hops = inputs * (inputs + 1) // 2  # of a byte of each row: 1 to the first, ... inputs to the last
