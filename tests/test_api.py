@@ -125,3 +125,15 @@ def test_wrong_inputs_are_refused() -> None:
         tilesim.simulate(program, [])
     with pytest.raises(tilesim.ArrayError, match="dtype float32, not int8"):
         tilesim.simulate(program, [np.zeros((1, 1, 8, 8), np.int8)])
+
+
+def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:
+    """Local response normalisation, of which tiles know nothing: a sentence for each node."""
+    path = tmp_path / "net.yaml"
+    path.write_text("input: {shape: [1, 4, 4, 4]}\nlayers: [{name: a, kind: normalise}, {name: b, kind: normalise}]\n")
+    network, chip = tilesim.load_network(path), tilesim.load_topology("edge-1x1")
+    sentence = "net: node {} (normalise) must be an operator that a tiled machine can run, which this one is not"
+    for verb in (lambda: tilesim.compile(network, chip), lambda: tilesim.compile_networks([network], chip)):
+        with pytest.raises(tilesim.InputError) as caught:
+            verb()
+        assert caught.value.faults == (sentence.format("a"), sentence.format("b"))

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.config import load, peek
-from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
+from tilesim.errors import ArrayError, CapacityError, ConfigError, InputError, ProgramError
 from tilesim.network.graph import Network
+from tilesim.network.operators import Normalise
 from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
 from tilesim.shipped import shipped
@@ -105,6 +106,9 @@ MACHINES = {
 }
 """Machines by the ``machine:`` key of a topology; the one place that picks."""
 
+LACKING: Mapping[str, tuple[type, ...]] = {"tiled": (Normalise,)}
+"""Operators that a machine has no unit for."""
+
 
 def _silent(_what: str) -> None:
     """Nobody listens."""
@@ -187,6 +191,7 @@ def compile(  # noqa: A001  (always used with its module)
     """
     _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
+    check_operators([network], topology.machine)
     return MACHINES[topology.machine].compile(network, topology, _policy(partition), say)
 
 
@@ -210,7 +215,26 @@ def compile_networks(
     for network in networks:
         _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
+    check_operators(networks, topology.machine)
     return MACHINES[topology.machine].compile_networks(networks, topology, policy, _policy(partition), say)
+
+
+def check_operators(networks: Sequence[Network], machine: str) -> None:
+    """Refuse networks with operators that a machine has no unit for.
+
+    Raises:
+        CapacityError: all of them at once.
+    """
+    lacking = LACKING.get(machine, ())
+    faults = [
+        f"{network.name}: node {node.title} ({node.kind}) must be an operator that a {machine} machine can run, which "
+        "this one is not"
+        for network in networks
+        for node in network.nodes
+        if isinstance(node.operator, lacking)
+    ]
+    if faults:
+        raise CapacityError(faults)
 
 
 def _policy(partition: PartitionPolicy | str) -> PartitionPolicy:

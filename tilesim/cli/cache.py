@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tilesim.api import check_operators
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.compiling import LayerPriorityOption, PriorityOption, read
 from tilesim.cli.models import titles
@@ -39,6 +40,7 @@ def cache(
     with progress(f"reading {', '.join(models)}") as say:
         named, chip = read(models, one_chip(topology), overrides(set_))
         networks = {title: each.network for title, each in zip(titles(named), named, strict=True)}
+        check_operators(list(networks.values()), chip.machine)
         how = policy(named, True, priority, layer_priority)
         plan = plan_cache(networks, chip, how, partition_policy(named, partition), say)
     document = plan.document()

@@ -78,6 +78,16 @@ class AddSection(ActivatedSection):
     other: str
 
 
+class NormaliseSection(LayerSection):
+    """Each element over ``(bias + alpha / size * squares) ** beta``, the squares those of ``size`` channels."""
+
+    kind: Literal["normalise"]
+    size: Count = 5
+    alpha: float = Field(default=1e-4, ge=0, lt=1e6)
+    beta: float = Field(default=0.75, ge=0, le=8)
+    bias: float = Field(default=1.0, ge=1e-6, lt=1e6)
+
+
 class SoftmaxSection(LayerSection):
     kind: Literal["softmax"]
 
@@ -93,6 +103,7 @@ AnyLayer: TypeAlias = Annotated[
     | PoolSection
     | FullyConnectedSection
     | AddSection
+    | NormaliseSection
     | SoftmaxSection
     | ReshapeSection,
     Field(discriminator="kind"),

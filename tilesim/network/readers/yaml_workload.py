@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pydantic import PrivateAttr, model_validator
 
 from tilesim.arithmetic.add import add_scaling_fixed
+from tilesim.arithmetic.normalise import normalise_scaling, normalised_reals
 from tilesim.config import load
 from tilesim.errors import ModelError
 from tilesim.network.graph import Network, Node, Operator, Quantisation, Tensor
@@ -26,6 +27,7 @@ from tilesim.network.operators import (
     DepthwiseConvolution,
     FullyConnected,
     MaxPool,
+    Normalise,
     Padding,
     Reshape,
     Softmax,
@@ -40,6 +42,7 @@ from tilesim.network.readers.yaml_layers import (
     DepthwiseSection,
     FullyConnectedSection,
     LayerSection,
+    NormaliseSection,
     PoolSection,
     SoftmaxSection,
     WindowSection,
@@ -130,6 +133,8 @@ class _Weaver:
             self.pool(layer, x)
         elif isinstance(layer, AddSection):
             self.addition(layer, x)
+        elif isinstance(layer, NormaliseSection):
+            self.normalisation(layer, x)
         elif isinstance(layer, SoftmaxSection):
             scale, zero_point = 1 / 256, -128
             self.emit(layer, Softmax(_scale(x), scale, zero_point, FULL), (x.index,), scale, zero_point)
@@ -219,6 +224,14 @@ class _Weaver:
         scaling = add_scaling_fixed((_scale(x), _scale(other), scale), (_zero(x), _zero(other), zero_point))
         operator = Add("double", scaling, clamp(layer.activation, INT8, scale, zero_point))
         self.emit(layer, operator, (x.index, other.index), scale, zero_point)
+
+    def normalisation(self, layer: NormaliseSection, x: Tensor) -> None:
+        how = layer.alpha, layer.beta, layer.bias
+        scaling = normalise_scaling((_scale(x), 1.0), (_zero(x), 0), *how)  # reals don't depend on the output's scale
+        deviation = float(np.sqrt(np.mean(normalised_reals(self.samples[x.index], layer.size, scaling) ** 2)))
+        scale = float(np.float32(SPREAD * (deviation or 1.0) / 127))
+        scaling = normalise_scaling((_scale(x), scale), (_zero(x), 0), *how)
+        self.emit(layer, Normalise(layer.size, scaling, FULL), (x.index,), scale, 0)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The units of the systolic machine: SimPy processes, one hardware unit a file."""

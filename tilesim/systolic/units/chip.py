@@ -1,0 +1,117 @@
+"""The whole chip: host interface, sequencer, memories and units, wired together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Protocol
+
+import simpy
+from simpy.core import StopSimulation
+
+from tilesim.sim.clock import Clock
+from tilesim.sim.recorder import Recorder
+from tilesim.sim.unit import BUSY, Unit
+from tilesim.systolic.datapath.memories import Memories
+from tilesim.systolic.isa.encoding import length_bytes
+from tilesim.systolic.isa.instructions import Instruction, Queue
+from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.dma_in import DmaIn
+from tilesim.systolic.units.dma_out import DmaOut
+from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.logged import LoggedUnit
+from tilesim.systolic.units.matrix import MatrixUnit
+from tilesim.systolic.units.retirement import Retirement
+from tilesim.systolic.units.sequencer import Sequencer
+from tilesim.systolic.units.vector import VectorUnit
+from tilesim.systolic.units.weight_fetcher import WeightFetcher
+from tilesim.systolic.units.weight_fifo import WeightFifo
+from tilesim.systolic.units.weight_path import WeightPath
+
+NO_HOLDS: Mapping[str, int] = {}
+
+
+class Worker(Protocol):
+    """What has a hardware thread of control."""
+
+    def work(self) -> Generator[simpy.Event, Any, None]: ...
+
+
+class Chip:
+    """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        memories: Memories,
+        host: HostMemory,
+        recorder: Recorder | None = None,
+        on_retired: Callable[[str], None] = lambda _label: None,
+    ) -> None:
+        self.topology = topology
+        self.clock = Clock()
+        self.recorder = recorder
+        self.memories = memories
+        self.section = ("load", 0)
+        self.retirement = Retirement(self.clock, on_retired)
+        self.infeed, self.outfeed = self._unit("host.infeed"), self._unit("host.outfeed")
+        self.instructions, self.weight_memory = self._unit("host.instructions"), self._unit("weight_memory")
+        self.links = [self.infeed, self.outfeed, self.instructions, self.weight_memory]
+        sequencer, path = self._unit("sequencer"), self._unit("weight_path")
+        self.matrix = LoggedUnit(self.clock, "chip.matrix", self._recorder("chip.matrix"))
+        of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue) for queue in Queue}
+        self.intakes: dict[Queue, Intake[Any]] = {
+            queue: Intake(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
+            for queue, unit in of_queues.items()
+        }
+        self.units = [sequencer, *(of_queues[queue] for queue in Queue), path]
+
+        clock, intakes = self.clock, self.intakes
+        fifo = WeightFifo(clock, topology.weight_fifo.tiles)
+        self.path = WeightPath(clock, path, topology, fifo)
+        self.fetcher = WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories)
+        workers: list[Worker] = [
+            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
+            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
+            self.fetcher,
+            self.path,
+            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, memories),
+            VectorUnit(clock, topology, intakes[Queue.VECTOR], memories),
+        ]
+        for worker in workers:
+            clock.process(worker.work())
+        buffers = {queue: intake.buffer for queue, intake in intakes.items()}
+        self.sequencer = Sequencer(
+            clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
+        )
+
+    def run(self, section: str, instructions: Sequence[Instruction], holds: Mapping[str, int] = NO_HOLDS) -> range:
+        """Run a section up to its halt, or until nothing can happen any more: its cycles.
+
+        ``holds`` says before which cycle of the section an instruction must not begin.
+        """
+        start = self.clock.cycle
+        self.section = section, start
+        self.retirement.restart()
+        for unit in (*self.units, *self.links):
+            unit.restart()
+            unit.holds = {label: start + cycle for label, cycle in holds.items()}
+        halted = self.clock.event()
+        halted.callbacks.append(StopSimulation.callback)
+        self.clock.process(self.sequencer.run(instructions, halted))
+        self.clock.run()
+        return range(start, self.clock.cycle)
+
+    def close(self, end: int) -> None:
+        """Book the rest of a run that ends at ``end``; a tile may still be on its way into the array."""
+        if self.path.shifting:
+            self.path.unit.spend(BUSY, end)
+        for unit in (*self.units, *self.links):
+            unit.close(end)
+
+    def _unit(self, name: str) -> Unit:
+        track = f"chip.{name}"
+        return Unit(self.clock, track, self._recorder(track))
+
+    def _recorder(self, track: str) -> Recorder | None:
+        return self.recorder if self.recorder is not None and self.recorder.wants(track) else None

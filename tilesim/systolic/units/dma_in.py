@@ -1,0 +1,62 @@
+"""DMA in: from the host's memory to the unified buffer and to weight memory."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+from math import ceil
+from typing import Any
+
+import simpy
+
+from tilesim.sim.action import Action
+from tilesim.sim.clock import Clock
+from tilesim.sim.unit import BUSY, Unit
+from tilesim.systolic.datapath.memories import Memories
+from tilesim.systolic.isa.instructions import ReadHostMemory
+from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.intake import Intake
+
+
+class DmaIn:
+    """Brings what the host holds, one instruction after the other.
+
+    Timing: an instruction of n bytes that begins at t has the host's link up to t + ceil(n / bytes_per_cycle), where
+    the next may begin; the bytes are there, and it retires, ``latency_cycles`` after that. Source: WO 2016/186801,
+    Fig. 2, for the host interface and the DMA engine; rate and latency of the link are assumptions.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        link: Unit,
+        topology: Topology,
+        intake: Intake[ReadHostMemory],
+        host: HostMemory,
+        memories: Memories,
+    ) -> None:
+        self._clock = clock
+        self._link = link
+        self._host = topology.host
+        self._intake = intake
+        self._host_memory = host
+        self._memories = memories
+
+    def work(self) -> Generator[simpy.Event, Any, None]:
+        unit, link = self._intake.unit, self._link
+        while True:
+            op = yield from self._intake.next()
+            yield from self._intake.begin(op)
+            data = self._host_memory.read(op)
+            to_buffer = op.destination == "unified_buffer"
+            memory = self._memories.buffer if to_buffer else self._memories.weights
+            link.spend("idle")
+            link.instruction = op.label
+            yield self._clock.timeout(ceil(op.bytes / self._host.bytes_per_cycle))
+            unit.spend(BUSY)
+            link.spend(BUSY, moved_bytes=op.bytes)
+            if to_buffer:
+                unit.act({Action.BUFFER_WRITE: op.bytes})
+            there = self._clock.cycle + self._host.latency_cycles
+            self._intake.retire(op, there, partial(memory.write_row, op.address, data))

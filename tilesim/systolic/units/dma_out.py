@@ -1,0 +1,57 @@
+"""DMA out: from the unified buffer to the host's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+from math import ceil
+from typing import Any
+
+import simpy
+
+from tilesim.sim.action import Action
+from tilesim.sim.clock import Clock
+from tilesim.sim.unit import BUSY, Unit
+from tilesim.systolic.datapath.memories import Memories
+from tilesim.systolic.isa.instructions import WriteHostMemory
+from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.intake import Intake
+
+
+class DmaOut:
+    """Sends results to the host, one instruction after the other.
+
+    Timing: that of DMA in, on the link's other way; an instruction retires when its last byte is at the host.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        link: Unit,
+        topology: Topology,
+        intake: Intake[WriteHostMemory],
+        host: HostMemory,
+        memories: Memories,
+    ) -> None:
+        self._clock = clock
+        self._link = link
+        self._host = topology.host
+        self._intake = intake
+        self._host_memory = host
+        self._memories = memories
+
+    def work(self) -> Generator[simpy.Event, Any, None]:
+        unit, link = self._intake.unit, self._link
+        while True:
+            op = yield from self._intake.next()
+            yield from self._intake.begin(op)
+            data = self._memories.buffer.row(op.address, op.bytes)
+            link.spend("idle")
+            link.instruction = op.label
+            yield self._clock.timeout(ceil(op.bytes / self._host.bytes_per_cycle))
+            unit.spend(BUSY)
+            link.spend(BUSY, moved_bytes=op.bytes)
+            unit.act({Action.BUFFER_READ: op.bytes})
+            there = self._clock.cycle + self._host.latency_cycles
+            self._intake.retire(op, there, partial(self._host_memory.write, op, data))

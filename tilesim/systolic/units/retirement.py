@@ -1,0 +1,93 @@
+"""Retiring: results are written, then counted for those who wait for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import simpy
+
+from tilesim.sim.clock import Clock
+from tilesim.sim.flags import FlagFile
+from tilesim.sim.recorder import Source
+from tilesim.systolic.isa.instructions import Instruction, Queue
+
+ORDER = {queue: rank for rank, queue in enumerate(Queue)}
+
+
+class _Due(NamedTuple):
+    queue: Queue
+    op: Instruction
+    source: Source
+    write: Callable[[], None] | None
+
+
+class Retirement:
+    """The sequencer's counters: how many instructions of each queue have retired since the section began.
+
+    A queue retires in order: an instruction with or after the one before it. What retires in one cycle writes its
+    results in the order of the queues; then it is counted, and whoever waits for a count goes on in that cycle. Units
+    read operands after that, in the *arbitrate* phase of the cycle in which they begin.
+
+    ``begun`` and ``retired`` are the cycles of every instruction of the section, by label.
+    """
+
+    def __init__(self, clock: Clock, on_retired: Callable[[str], None]) -> None:
+        self.begun: dict[str, int] = {}
+        self.retired: dict[str, int] = {}
+        self.counts = FlagFile(clock)
+        self._clock = clock
+        self._on_retired = on_retired
+        self._due: dict[int, list[_Due]] = {}
+        self._last: dict[Queue, int] = {}
+        self._outstanding = 0
+        self._drained: simpy.Event | None = None
+
+    @property
+    def outstanding(self) -> int:
+        """Instructions that were dispatched and have not retired."""
+        return self._outstanding
+
+    def restart(self) -> None:
+        """A section begins."""
+        self.begun, self.retired = {}, {}
+        for queue in Queue:
+            self.counts.reset(queue)
+
+    def dispatched(self) -> None:
+        """One instruction more is on its way to its unit."""
+        self._outstanding += 1
+
+    def retire(
+        self, queue: Queue, op: Instruction, cycle: int, source: Source, write: Callable[[], None] | None = None
+    ) -> None:
+        """Have ``op`` retire in ``cycle``, or with the one before it if that is later; ``write`` writes its results."""
+        cycle = self._last[queue] = max(cycle, self._last.get(queue, 0))
+        if cycle not in self._due:
+            self._due[cycle] = []
+            event = self._clock.timeout(cycle - self._clock.cycle)
+            event.callbacks.append(lambda _: self._retire_all(cycle))
+        self._due[cycle].append(_Due(queue, op, source, write))
+
+    def drained(self) -> simpy.Event:
+        """When everything that was dispatched has retired."""
+        self._drained = self._clock.event()
+        self._tell()
+        return self._drained
+
+    def _retire_all(self, cycle: int) -> None:
+        due = sorted(self._due.pop(cycle), key=lambda each: ORDER[each.queue])
+        for each in due:
+            if each.write is not None:
+                each.write()
+            self.retired[each.op.label] = cycle
+            self._on_retired(each.op.label)
+        for each in due:
+            self.counts.raise_by(each.queue, 1, each.source)
+        self._outstanding -= len(due)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._drained is not None and not self._outstanding:
+            drained, self._drained = self._drained, None
+            drained.succeed()

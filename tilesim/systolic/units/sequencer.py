@@ -1,0 +1,95 @@
+"""The sequencer: from the host's stream of instructions to the units' queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
+
+import simpy
+
+from tilesim.sim.clock import Clock
+from tilesim.sim.fifo import Fifo
+from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.systolic.isa.instructions import Halt, Instruction, Nop, Queue
+from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.intake import WORDS
+from tilesim.systolic.units.retirement import Retirement
+
+Work = Generator[simpy.Event, Any, None]
+
+
+class Sequencer:
+    """Takes instructions in the order in which they come, one a cycle, and puts each into the queue of its unit.
+
+    Timing: with b_k the bytes of instructions 0 to k, instruction k is there ceil(b_k / instruction_bytes_per_cycle)
+    cycles after the section began, and in its queue ``pipeline_cycles`` later, a cycle after the one before it at the
+    earliest, and not before there is a place; meanwhile the host's stream goes on into a buffer in front of the
+    sequencer. A nop takes a cycle. A halt ends the section in the cycle in which everything has retired.
+    Source: Jouppi et al., ISCA 2017, section 2, for four stages; a buffer that is large enough is an assumption.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        unit: Unit,
+        link: Unit,
+        topology: Topology,
+        queues: Mapping[Queue, Fifo[Instruction]],
+        retirement: Retirement,
+        length_bytes: Callable[[Instruction], int],
+    ) -> None:
+        self.unit = unit
+        self.link = link
+        self.halted = False
+        self._clock = clock
+        self._pipeline_cycles = topology.sequencer.pipeline_cycles
+        self._bytes_per_cycle = topology.host.instruction_bytes_per_cycle
+        self._queues = queues
+        self._retirement = retirement
+        self._length_bytes = length_bytes
+
+    def run(self, instructions: Sequence[Instruction], halted: simpy.Event) -> Work:
+        """Issue ``instructions`` up to the first halt; ``halted`` happens when everything is over."""
+        self.halted = False
+        start, come = self._clock.cycle, 0
+        for op in instructions:
+            come = self._receive(op, start, come)
+            ready = start + -(-come // self._bytes_per_cycle) + self._pipeline_cycles
+            if ready > self._clock.cycle:
+                self.unit.instruction = ""
+                yield from self.unit.wait(self._clock.timeout(ready - self._clock.cycle), Reason.INSTRUCTION)
+            self.unit.instruction = op.label
+            if isinstance(op, Halt):
+                yield from self._halt()
+                halted.succeed()
+                return
+            if not isinstance(op, Nop):
+                yield from self._dispatch(op)
+            yield self._clock.timeout(1)
+            self.unit.spend(BUSY)
+        self.unit.instruction = ""
+
+    def _receive(self, op: Instruction, start: int, come: int) -> int:
+        """Book the link's cycles for ``op``, before which ``come`` bytes came; how many have come with it."""
+        length = self._length_bytes(op)
+        self.link.instruction = op.label
+        self.link.spend(BUSY, start + -(-(come + length) // self._bytes_per_cycle), length)
+        return come + length
+
+    def _dispatch(self, op: Instruction) -> Work:
+        assert op.queue is not None
+        queue = op.queue
+        room = self._queues[queue].room()
+        if not room.triggered:
+            yield from self.unit.wait(room, Reason.FIFO, lambda: f"a place in the queue of {WORDS[queue]}")
+        self._retirement.dispatched()
+        self._queues[queue].put(op)
+
+    def _halt(self) -> Work:
+        drained = self._retirement.drained()
+        if not drained.triggered:
+            left = self._retirement
+            yield from self.unit.wait(
+                drained, Reason.WORK, lambda: f"all units to retire everything; {left.outstanding} are left"
+            )
+        self.halted = True

@@ -1,0 +1,43 @@
+"""The vector unit: activation, normalisation, pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import simpy
+
+from tilesim.sim.clock import Clock
+from tilesim.sim.unit import BUSY
+from tilesim.systolic.datapath.memories import Memories
+from tilesim.systolic.datapath.vector import prepare
+from tilesim.systolic.isa.instructions import VectorInstruction
+from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.vector_costs import actions, cycles
+
+
+class VectorUnit:
+    """Takes sums from the accumulators, or operands from the unified buffer, and writes results to the buffer.
+
+    Timing: an instruction that begins at t has taken its operands at t + :func:`~.vector_costs.cycles`, where the next
+    may begin; its results are written, and it retires, ``pipeline_cycles`` after that. Source: WO 2016/186801, Figs. 5
+    and 6, for what it does; rates and depth are assumptions.
+    """
+
+    def __init__(self, clock: Clock, topology: Topology, intake: Intake[Any], memories: Memories) -> None:
+        self._clock = clock
+        self._topology = topology
+        self._intake = intake
+        self._memories = memories
+
+    def work(self) -> Generator[simpy.Event, Any, None]:
+        unit = self._intake.unit
+        while True:
+            op: VectorInstruction = yield from self._intake.next()
+            yield from self._intake.begin(op)
+            write = prepare(op, self._memories)
+            yield self._clock.timeout(cycles(op, self._topology))
+            unit.spend(BUSY)
+            unit.act(actions(op))
+            self._intake.retire(op, self._clock.cycle + self._topology.vector_unit.pipeline_cycles, write)

@@ -1,0 +1,75 @@
+"""The weight fetcher: tiles from weight memory into the weight FIFO."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import simpy
+
+from tilesim.sim.action import Action
+from tilesim.sim.clock import Clock
+from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.systolic.datapath.memories import Memories, read_tile
+from tilesim.systolic.isa.instructions import ReadWeights
+from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
+from tilesim.systolic.units.weight_memory import WeightMemory
+
+
+class WeightFetcher:
+    """Fetches tiles ahead of their use, as long as the FIFO has places for them.
+
+    Timing: for each tile it takes a place in the FIFO, then weight memory transfers it; the next may take its place in
+    the cycle in which that ends. An instruction retires when its last tile is in the FIFO. n tiles back to back take
+    n * ``weight_tile_cycles``, rounded up once. Source: Jouppi et al., ISCA 2017, section 2.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        link: Unit,
+        topology: Topology,
+        intake: Intake[ReadWeights],
+        fifo: WeightFifo,
+        memories: Memories,
+    ) -> None:
+        self._clock = clock
+        self._link = link
+        self._topology = topology
+        self._intake = intake
+        self._fifo = fifo
+        self._memories = memories
+        self._memory = WeightMemory(topology)
+        self._fetched = 0
+
+    def work(self) -> Generator[simpy.Event, Any, None]:
+        while True:
+            op = yield from self._intake.next()
+            yield from self._intake.begin(op)
+            tile_bytes = self._topology.weight_tile_bytes * op.weight_bytes
+            there = self._clock.cycle
+            for tile in [self._tile(op, op.address + k * tile_bytes) for k in range(op.tiles)]:
+                there = yield from self._fetch(tile, tile_bytes)
+            self._intake.retire(op, there)
+
+    def _tile(self, op: ReadWeights, address: int) -> Tile:
+        return Tile(read_tile(self._memories, address, op.weight_bytes, self._topology), op.weight_bytes, op.label)
+
+    def _fetch(self, tile: Tile, tile_bytes: int) -> Generator[simpy.Event, Any, int]:
+        unit, link = self._intake.unit, self._link
+        place = self._fifo.place()
+        if not place.triggered:
+            yield from unit.wait(place, Reason.FIFO, lambda: f"a place in the weight FIFO for tile {self._fetched + 1}")
+        link.spend("idle")
+        link.instruction = tile.label
+        end, there = self._memory.transfer(self._clock.cycle, tile_bytes)
+        if end > self._clock.cycle:
+            yield self._clock.timeout(end - self._clock.cycle)
+        unit.spend(BUSY)
+        unit.act({Action.WEIGHT_MEMORY_READ: tile_bytes})
+        link.spend(BUSY, moved_bytes=tile_bytes)
+        self._fifo.bring(tile, there)
+        self._fetched += 1
+        return there
