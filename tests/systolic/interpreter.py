@@ -60,9 +60,7 @@ class Interpreter:
                 row = self.memories.buffer.row(op.address, op.bytes)
                 return lambda: self.outputs.setdefault(op.tensor, {}).update({op.offset: row})
             case ReadWeights():
-                size = self.program.topology.weight_tile_bytes * op.weight_bytes
-                read = (op.address + k * size for k in range(op.tiles))
-                tiles = [read_tile(self.memories, at, op.weight_bytes, self.program.topology) for at in read]
+                tiles = [self.fetch(op, k) for k in range(op.tiles)]
                 return lambda: self.fifo.extend(tiles)
             case MatrixMultiply():
                 self.tile = self.fifo.popleft() if op.switch else self.tile
@@ -70,6 +68,11 @@ class Interpreter:
             case _ if isinstance(op, VectorInstruction):
                 return prepare(op, self.memories)
         return lambda: None
+
+    def fetch(self, op: ReadWeights, number: int) -> Array:
+        """One of the tiles of an instruction."""
+        size = self.program.topology.weight_tile_bytes * op.weight_bytes
+        return read_tile(self.memories, op.address + number * size, op.weight_bytes, self.program.topology)
 
     def _arriving(self, op: ReadHostMemory) -> Callable[[], None]:
         if op.source == "data":

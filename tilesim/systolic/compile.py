@@ -89,7 +89,7 @@ def _products(
         for op in (task.node.operator, *(node.operator for node in task.followers)):
             if isinstance(op, Table):
                 storage.keep(op.entries)
-        for tensor in task.inputs:
+        for tensor in task.stored:
             if tensor.data is not None:
                 storage.keep(tensor.data)
         if task.layer in layouts:

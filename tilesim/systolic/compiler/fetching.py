@@ -27,12 +27,12 @@ class _Tile:
 def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> list[Instruction]:
     """The stream with the fetches of its tiles.
 
-    A tile is fetched in front of the multiply whose tile leaves, for it, its place in the FIFO: as many tiles ahead as
-    there are in the FIFO, in the path and on their way. Tiles that lie side by side are fetched together, at most as
-    many as the FIFO holds.
+    A fetch stands as many tiles ahead as there are in the FIFO and in the path. Further ahead, with queues that hold
+    one instruction, it could keep from the array the very multiply that makes room for it. Tiles that lie side by side
+    are fetched together, at most as many as the FIFO holds.
     """
     tiles = [_tile(place, item) for place, item in enumerate(stream) if isinstance(item, Multiply) and item.tile >= 0]
-    ahead = topology.weight_fifo.tiles + 2
+    ahead = topology.weight_fifo.tiles + 1
     reads: dict[int, list[Instruction]] = {}
     for first, count in _groups(tiles, topology):
         tile = tiles[first]

@@ -77,7 +77,7 @@ class _Needs:
                 self.last[image] = number
 
     def _images(self, turn: Turn) -> Iterator[Image]:
-        for tensor in (*turn.task.inputs, turn.task.output):
+        for tensor in (*turn.task.stored, turn.task.output):
             if tensor.data is None:
                 yield from ((tensor.index, inference) for inference in turn.inferences)
 

@@ -68,7 +68,7 @@ class _Order:
                 self.early.add(task.layer)
 
     def _makers(self, task: Task) -> list[Task]:
-        return [self.maker[tensor.index] for tensor in task.inputs if tensor.index in self.maker]
+        return [self.maker[tensor.index] for tensor in task.stored if tensor.index in self.maker]
 
     def step(self, task: Task, count: int) -> None:
         """Run a layer for some inferences more, and then what waits for nothing else."""

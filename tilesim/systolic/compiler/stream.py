@@ -59,7 +59,7 @@ class Stream:
 
     def _job(self, turn: Turn, accumulators: Accumulators) -> Job:
         task = turn.task
-        sources = tuple(self._addresses(tensor.index, turn) for tensor in task.inputs)
+        sources = tuple(self._addresses(tensor.index, turn) for tensor in task.stored)
         targets = self._addresses(task.output.index, turn)
         product = self.products.get(task.layer)
         return Job(task, self.topology, self.storage, accumulators, sources, targets, product)

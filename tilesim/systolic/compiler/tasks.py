@@ -14,7 +14,7 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.outline import Outline
+from tilesim.systolic.compiler.outline import Outline, operand_indices
 from tilesim.systolic.compiler.support import WEIGHTED
 from tilesim.systolic.topology import Topology
 
@@ -24,16 +24,16 @@ POOLS = (MaxPool, AveragePool, Mean)
 
 @dataclass(frozen=True)
 class Task:
-    """The node ``layer`` and its ``followers``; ``inputs`` are the tensors that it reads, as they lie there, and
-    ``output`` the one that it leaves.
+    """The node ``layer`` and its ``followers``; ``inputs`` are the tensors that it reads, ``stored`` those that hold
+    their bytes; ``made`` is what the node itself makes, ``output`` what is left in the end.
     """
 
     layer: int
     node: Node
     followers: tuple[Node, ...]
     inputs: tuple[Tensor, ...]
+    stored: tuple[Tensor, ...]
     made: Tensor
-    """What the node itself makes."""
     output: Tensor
 
     @property
@@ -52,7 +52,9 @@ def tasks_of(plan: Outline, topology: Topology) -> tuple[Task, ...]:
         behind = tuple(plan.nodes[k] for k in followers)
         tensors = plan.network.tensors
         last = (node, *behind)[-1]
-        found.append(Task(layer, node, behind, plan.operands(node), tensors[node.output], tensors[last.output]))
+        inputs = tuple(tensors[index] for index in operand_indices(node))
+        made, output = tensors[node.output], tensors[last.output]
+        found.append(Task(layer, node, behind, inputs, plan.operands(node), made, output))
     return tuple(found)
 
 

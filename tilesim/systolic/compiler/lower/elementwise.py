@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from tilesim.arithmetic.softmax import softmax_scaling
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
 from tilesim.network.operators.rescale import Rescale as RescaleOperator
@@ -103,12 +102,7 @@ def lower_softmax(job: Job, op: SoftmaxOperator) -> Iterator[Instruction]:
             source=source,
             destination=destination,
             rule=op.rule,
-            scaling=_softmax_scaling(op),
+            scaling=softmax_scaling(op.input_scale, op.output_scale, op.output_zero_point),
             clamp=op.clamp,
             element=job.element,
         )
-
-
-def _softmax_scaling(op: SoftmaxOperator) -> tuple[int, ...]:
-    bits = np.array([op.input_scale, op.output_scale], np.float64).view(np.int64)
-    return (*(int(each) for each in bits), op.output_zero_point)
