@@ -13,9 +13,11 @@ from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
 
 TOO_SMALL = {
+    ("pocket-2x1", "batching"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "digits"): "must fit in the instruction memory",
     ("pocket-2x1", "example-conv"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "example-residual"): "must fit the (narrow|wide) memory of pocket-2x1",
+    ("ring-8", "batching"): "must fit the narrow memory of ring-8",
     ("ring-8", "digits"): "must fit the narrow memory of ring-8",
     ("ring-8", "example-conv"): "must fit the narrow memory of ring-8",
     ("ring-8", "example-residual"): "must fit the narrow memory of ring-8",

@@ -96,7 +96,20 @@ def test_a_shortcut_is_asked_for_when_the_layers_that_it_passes_are() -> None:
     assert graph.layers[3].predecessors == (1, 2)
     made = plan(graph, 60, 12)
     assert made.batches == (4, 12, 4, 6)
-    assert order(made) == [0, 0, 0, 1, 2, 2, 4, 2, 4]
+    assert order(made) == [2, 2, 0, 0, 0, 1, 4, 2, 4]
+
+
+def test_layers_behind_a_shortcut_run_as_soon_as_they_can() -> None:
+    nodes = (
+        GraphNode("first", (~0,), 1, 30),
+        GraphNode("second", (0,), 1, 30),
+        GraphNode("sum", (0, 1), 1),
+        GraphNode("last", (2,), 1, 5),
+    )
+    graph = Graph("residual", (1,), nodes)
+    made = plan(graph, 60, 12)
+    assert order(made) == [0, 1] * 6 + [3]
+    assert peak_queues(graph, made.steps) == {(0, 1): 2, (0, 3): 12, (1, 3): 12}
 
 
 def test_of_two_last_layers_the_one_behind_runs_next() -> None:

@@ -111,8 +111,8 @@ def test_a_summary_for_people(tilesim: Any) -> None:
 
 def test_every_shipped_workload_runs(tilesim: Any) -> None:
     listed = [line.split()[0] for line in tilesim("workloads").stdout.splitlines() if line[:1].strip()][1:]
-    assert tuple(listed) == api.list_workloads() == ("digits", "example-conv", "example-residual", "pocket")
-    assert [tilesim("run", name, "--topology", "edge-1x1").exit_code for name in listed] == [0] * 4
+    assert tuple(listed) == api.list_workloads() == ("batching", "digits", "example-conv", "example-residual", "pocket")
+    assert [tilesim("run", name, "--topology", "edge-1x1").exit_code for name in listed] == [0] * 5
 
 
 def test_topologies_are_listed(tilesim: Any) -> None:

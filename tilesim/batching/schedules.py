@@ -40,7 +40,7 @@ def on_demand(graph: Graph, batches: Mapping[int, int], inferences: int) -> Iter
     """Each layer runs just as many batches as fill one of the layer that waits for it.
 
     The last layer asks for a batch; a layer that is asked for more than it has delivered forms a batch, for which it
-    asks those before it, the first first. Of several last layers the one that is furthest behind asks next. Partial are
+    asks those before it, the last first. Of several last layers the one that is furthest behind asks next. Partial are
     only batches that the end of the stream leaves no more inferences for (assumption: the source does not say).
 
     Source: JP 7561916 B2, on its Figs. 5 and 6.
@@ -67,7 +67,7 @@ def _filled(
             waiting.pop()
             continue
         end = min(done[node] + batches[node], inferences)
-        lacking = next((before for before in layers[node].predecessors if done[before] < end), None)
+        lacking = next((before for before in reversed(layers[node].predecessors) if done[before] < end), None)
         if lacking is not None:
             waiting.append((lacking, end))
         else:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tilesim.cli.batch import batch
 from tilesim.cli.cache import cache
 from tilesim.cli.check import check
 from tilesim.cli.comparison import compare_runs
@@ -79,6 +80,7 @@ app.command("compare")(compare_runs)
 app.command("report")(report)
 app.command("compile")(compile_model)
 app.command("cache")(cache)
+app.command("batch")(batch)
 app.command("check")(check)
 app.command("verify")(verify)
 app.command("trace")(trace)
