@@ -37,6 +37,18 @@ def test_only_some_tracks(tilesim: Tilesim, tmp_path: Path) -> None:
     assert {track.rpartition(".")[0] for track in found.tracks} == {"chip.tile0", "chip.ring"}
 
 
+def test_tracks_that_the_chip_does_not_have_are_refused_before_the_run(tilesim: Tilesim, tmp_path: Path) -> None:
+    words = [word for pattern in ("chip.tile0.*", "chip.tile9.*", "*MAC*") for word in ("--trace-tracks", pattern)]
+    result = tilesim("run", "digits", "--topology", "edge-2x2", "--out", tmp_path / "out", *words)
+    assert result.exit_code == 2
+    each = "error: tracks to trace: each must be a unit or link of edge-2x2, or a pattern of such, not"
+    assert result.stderr.splitlines() == [
+        f"{each} 'chip.tile9.*'; did you mean 'chip.tile3.tensor'?",
+        f"{each} '*MAC*'",
+    ]
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [

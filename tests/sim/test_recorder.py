@@ -79,3 +79,9 @@ def test_only_the_tracks_that_match_are_wanted() -> None:
         True, True, False,
     ]  # fmt: skip
     assert Recorder().wants("anything")
+
+
+def test_a_recording_knows_its_patterns_that_nothing_matches() -> None:
+    recording = Recording(tracks=("chip.tile0.*", "chip.tile9.*", "ring"))
+    assert recording.unmatched(["chip.tile0.tensor", "chip.ring.link0"]) == ["chip.tile9.*", "ring"]
+    assert Recording().unmatched(["chip.tile0.tensor"]) == []

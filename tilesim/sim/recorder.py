@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
@@ -41,6 +41,10 @@ class Recording:
 
     window: range | None = None
     tracks: tuple[str, ...] = ("*",)
+
+    def unmatched(self, tracks: Collection[str]) -> list[str]:
+        """The patterns that none of a machine's ``tracks`` matches."""
+        return [pattern for pattern in self.tracks if not any(fnmatchcase(track, pattern) for track in tracks)]
 
 
 class Recorder:

@@ -57,7 +57,7 @@ def simulate(
     Raises:
         ProgramError: an instruction that the chip could not run.
         ArrayError: inputs that do not fit.
-        InputError: other rules, or labels that the program does not have.
+        InputError: other rules, labels that the program does not have, or tracks to trace that no unit or link matches.
         CollisionError: two transfers met on the ring, against strict rules.
         HangError: the run can't go on.
     """
@@ -130,6 +130,8 @@ def _run(
             bursts=bursts,
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
         )
+        if isinstance(trace, Recording):
+            _must_match_tracks(trace, chip)
         watch.attach([tile.memories.narrow for tile in chip.tiles])
         on_start(_look(program, chip))
         return chip, *_sections(chip, program, rows_of_host, held)
@@ -149,6 +151,12 @@ def _run(
         tensors=watch.tensors(outputs) if keep_tensors else {},
         trace=recorded,
     )
+
+
+def _must_match_tracks(trace: Recording, chip: Chip) -> None:
+    tracks, what = [unit.track for unit in chip.units], f"a unit or link of {chip.topology.name}, or a pattern of such"
+    if found := trace.unmatched(tracks):
+        raise InputError(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in found)
 
 
 def _sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> tuple[int, range]:
