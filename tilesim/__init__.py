@@ -1,7 +1,6 @@
 """tilesim: discrete-event simulation of multi-tile neural-network accelerators that carry the real data."""
 
 from tilesim.api import (
-    MACHINES,
     compile,  # noqa: A004  (always used with its module)
     compile_networks,
     list_topologies,
@@ -27,6 +26,7 @@ from tilesim.errors import (
     RunError,
     TilesimError,
 )
+from tilesim.machines import MACHINES
 from tilesim.run import Run
 from tilesim.sim.recorder import Recording
 from tilesim.sim.trace import Trace

@@ -75,7 +75,7 @@ def load_program(path: Path | str) -> Program:
     Raises:
         ProgramError: faults in it, all at once.
     """
-    machine = next(each for each in reversed(MACHINES.values()) if each.tells(Path(path)))
+    machine = next(each for each in [*MACHINES.values()][::-1] if each.tells(Path(path)))
     program: Program = machine.load(Path(path))
     if found := program.once(machine.faults):
         raise ProgramError(f"{path}: {fault}" for fault in found)
@@ -118,6 +118,7 @@ def compile(  # noqa: A001  (always used with its module)
     """
     _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
+    program: Program
     [program] = _machine(topology).compile([network], topology, Options(_policy(partition), CACHE, batches), say)
     return program
 

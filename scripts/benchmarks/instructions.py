@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import tilesim
+from tilesim.cli.chip import with_tiles
 from tilesim.tiled.isa.fields import Loop, Nest, Reference, Side, Traversal
 from tilesim.tiled.isa.instructions import Infeed, Instruction, MeshIn, MeshOut, NarrowToWide, RingConsume
 from tilesim.tiled.isa.program import Program
@@ -15,7 +16,7 @@ TOPOLOGY = "edge-4x4"
 
 def repeated(kind: str, count: int) -> Program:
     """A program of ``count`` instructions of a kind of :data:`KINDS`, all in the first tile and the one below it."""
-    topology = tilesim.load_topology(TOPOLOGY)
+    topology = with_tiles(tilesim.load_topology(TOPOLOGY), "run")
     some = KINDS[kind](topology)
     return Program(f"{count} {kind}", topology, load=(), run=some * (count // len(some)))
 

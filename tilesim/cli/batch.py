@@ -10,17 +10,18 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from tilesim import api
-from tilesim.batching import SCHEDULES, Graph, Plan, batch_size, graph_of, plan, weight_reuse_value
+from tilesim.batching import SCHEDULES, Graph, Plan, batch_size, graph_of, plan
 from tilesim.batching.document import layers_document, plan_document
 from tilesim.batching.schedules import Schedule
+from tilesim.cli.batches import FitOption, PowerOfTwoOption, WeightReuseOption, advised
+from tilesim.cli.batches import weight_reuse as given_reuse
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError
-from tilesim.systolic.topology import Topology
+from tilesim.machines import SystolicTopology as Topology
 from tilesim.tiled.isa.scanner import unknown
 
 MOST_INFERENCES = 4096
-MOST_REUSE = 10**6
 ALL = "all"
 CHOICES = (*SCHEDULES, ALL)
 
@@ -44,15 +45,8 @@ def batch(
             show_default=False,
         ),
     ] = None,
-    weight_reuse: Annotated[
-        str,
-        typer.Option(
-            "--weight-reuse",
-            metavar="V",
-            help="How often a weight is to be used; if not given, as often as the chip's weight memory asks for.",
-        ),
-    ] = "",
-    power_of_two: Annotated[bool, typer.Option("--power-of-two", help="Round batches up to powers of two.")] = False,
+    weight_reuse: WeightReuseOption = "",
+    power_of_two: PowerOfTwoOption = False,
     schedule: Annotated[
         str,
         typer.Option(
@@ -62,9 +56,7 @@ def batch(
             "for; each the least common multiple of all batches; or all of these, side by side.",
         ),
     ] = ALL,
-    fit: Annotated[
-        bool, typer.Option("--fit", help="Make batches smaller until the unified buffer holds what waits in it.")
-    ] = False,
+    fit: FitOption = False,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Plan batches of inferences for a chip with a weight memory.
@@ -74,7 +66,7 @@ def batch(
     """
     with progress(f"reading {model}"):
         graph, chip, value = _read(model, one_chip(topology), overrides(set_), weight_reuse, schedule)
-        used = value or _own_value(chip)
+        used = value or chip.weight_tile_cycles
         largest = max((batch_size(used, layer.reuse, power_of_two) for layer in graph.layers), default=1)
         count = inputs or min(largest, MOST_INFERENCES)
         plans = _plans(graph, chip, used, count, schedule, power_of_two, fit)
@@ -113,9 +105,7 @@ def _plans(
             plan(graph, value, count, each, power_of_two, capacity_bytes=capacity_bytes, fit=fit) for each in wanted
         ]
     except CapacityError as error:
-        if fit or schedule == "none":
-            raise
-        raise CapacityError(f"{fault}; --fit makes batches smaller" for fault in error.faults) from None
+        raise advised(error, fit or schedule == "none") from None
 
 
 def _read(
@@ -129,7 +119,7 @@ def _read(
     faults = [] if schedule in CHOICES else [f"--schedule {unknown(schedule, CHOICES, 'a schedule')}"]
     graph = _tried(faults, lambda: graph_of(api.load_network(model)))
     chip = _tried(faults, lambda: _chip(topology, changes))
-    value = _tried(faults, lambda: _value(weight_reuse))
+    value = _tried(faults, lambda: given_reuse(weight_reuse))
     if faults or graph is None or chip is None:
         raise InputError(faults)
     return graph, chip, value
@@ -153,28 +143,9 @@ def _chip(topology: str, changes: dict[str, object]) -> Topology:
     return chip
 
 
-def _value(words: str) -> Fraction | None:
-    """A number of uses, or nothing."""
-    try:
-        value = Fraction(words) if words else None
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"--weight-reuse: must be a number such as 1500, not {words!r}") from None
-    if value is not None and not 0 < value <= MOST_REUSE:
-        raise InputError(f"--weight-reuse: must be above 0 and at most {MOST_REUSE:,}, not {words}")
-    return value
-
-
-def _own_value(chip: Topology) -> Fraction:
-    """How often the chip must use a weight."""
-    memory = chip.weight_memory
-    return weight_reuse_value(
-        chip.weight_tile_bytes, chip.clock_hz, memory.clock_hz, memory.channels, memory.channel_bytes
-    )
-
-
 def _reuse(chip: Topology, given: Fraction | None) -> dict[str, Any]:
     """The weight reuse value and what it comes from."""
-    memory, own = chip.weight_memory, _own_value(chip)
+    memory, own = chip.weight_memory, chip.weight_tile_cycles
     return {
         "value": float(own if given is None else given),
         "given": given is not None,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.batching import SCHEDULES, Plan
+from tilesim.batching import SCHEDULES, Plan, Schedule
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines import Topology
 from tilesim.network.graph import Network
@@ -62,7 +62,7 @@ class Batches:
         }
         return [option for option, there in options.items() if there]
 
-    def faults(self, model: str, chip: Topology) -> Iterator[str]:
+    def faults(self, chip: Topology) -> Iterator[str]:
         """What makes no sense together, or on ``chip``."""
         if chip.machine != "systolic":
             for option in self.given:
@@ -76,11 +76,11 @@ class Batches:
         Raises:
             InputError: words that make no sense; a plan that does not fit.
         """
-        if faults := list(self.faults(network.name, chip)):
+        if faults := list(self.faults(chip)):
             raise InputError(faults)
         if chip.machine != "systolic" or (self.inferences == 1 and not self.given):
             return None
-        schedule = next((each for each in SCHEDULES if each == self.schedule), "none")
+        schedule: Schedule = next((each for each in SCHEDULES if each == self.schedule), "none")
         value = weight_reuse(self.weight_reuse)
         try:
             return api.plan_batches(network, chip, self.inferences, schedule, value, self.power_of_two, self.fit)

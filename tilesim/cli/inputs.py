@@ -9,7 +9,7 @@ import numpy as np
 
 from tilesim.errors import ArrayError
 from tilesim.files import Array, read_npy, read_npz
-from tilesim.tiled.isa.program import HostTensor
+from tilesim.machines import HostTensor
 
 SEED = 0
 

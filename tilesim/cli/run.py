@@ -21,8 +21,8 @@ from tilesim.cli.progress import progress
 from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
 from tilesim.cli.tracing import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.errors import InputError
-from tilesim.machines import Program, SystolicProgram
 from tilesim.files import Array, all_or_nothing
+from tilesim.machines import Program, SystolicProgram
 from tilesim.report.names import printable
 from tilesim.run import FILES, Run
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,7 @@ from tilesim import api
 from tilesim.cli.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import simulating
 from tilesim.errors import ArrayError, InputError, ProgramError
-from tilesim.machines import Program
+from tilesim.machines import HostTensor, Program
 from tilesim.run import Run
 from tilesim.sim.recorder import Recording
 
@@ -89,5 +89,6 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
 
 def samples(program: Program, run: Run) -> int:
     """How many samples went through a run."""
-    counts = [len(array) // tensor.shape[0] for tensor, array in zip(program.outputs, run.outputs, strict=True)]
+    outputs: Sequence[HostTensor] = program.outputs
+    counts = [len(array) // tensor.shape[0] for tensor, array in zip(outputs, run.outputs, strict=True)]
     return max(counts, default=1)

@@ -6,16 +6,23 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from tilesim.machines.machine import Machine, Options
-from tilesim.machines.systolic import SYSTOLIC, SystolicProgram, SystolicTopology
-from tilesim.machines.tiled import TILED, TiledProgram, TiledTopology
+from tilesim.machines.systolic import SYSTOLIC
+from tilesim.machines.tiled import TILED
+from tilesim.systolic.isa.program import HostTensor as SystolicHostTensor
+from tilesim.systolic.isa.program import Program as SystolicProgram
+from tilesim.systolic.topology import Topology as SystolicTopology
+from tilesim.tiled.isa.program import HostTensor as TiledHostTensor
+from tilesim.tiled.isa.program import Program as TiledProgram
+from tilesim.tiled.topology import Topology as TiledTopology
 
 __all__ = [
-    "MACHINES", "Machine", "Options", "Program", "SystolicProgram", "SystolicTopology", "TiledProgram", "TiledTopology",
-    "Topology",
+    "MACHINES", "HostTensor", "Machine", "Options", "Program", "SystolicProgram", "SystolicTopology", "TiledProgram",
+    "TiledTopology", "Topology",
 ]  # fmt: skip
 
 Topology: TypeAlias = TiledTopology | SystolicTopology
 Program: TypeAlias = TiledProgram | SystolicProgram
+HostTensor: TypeAlias = TiledHostTensor | SystolicHostTensor
 
 MACHINES: Mapping[str, Machine] = {"tiled": TILED, "systolic": SYSTOLIC}
 """The first is what a topology is read as that names none of them."""

@@ -15,9 +15,10 @@ from tilesim.network.graph import Network
 from tilesim.run import Look, Run
 from tilesim.sim.recorder import Recording
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
-from tilesim.tiled.partition_policy import SPATIAL, PartitionPolicy
+from tilesim.tiled.partition_policy import PartitionPolicy
 
 Say = Callable[[str], None]
+SPATIALLY = PartitionPolicy()
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Options:
     ``partition`` and ``cache`` are about tiles, ``batches`` about those of a systolic machine.
     """
 
-    partition: PartitionPolicy = PartitionPolicy(SPATIAL)
+    partition: PartitionPolicy = SPATIALLY
     cache: CachePolicy = CACHE
     batches: Plan | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -59,6 +60,10 @@ def _simulate_requests(
     return simulate(program, arrays, False, trace, rules, not_before, on_start)
 
 
+def _is_own(path: Path) -> bool:
+    return storage.machine_of(path) == "systolic"
+
+
 def _faults(program: SystolicProgram) -> list[str]:
     return faults(program) or races(program)
 
@@ -72,5 +77,5 @@ SYSTOLIC = Machine(
     storage.save,
     storage.load,
     _faults,
-    storage.is_own,
+    _is_own,
 )

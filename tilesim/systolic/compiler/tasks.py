@@ -8,9 +8,9 @@ from math import prod
 
 from tilesim.network.graph import Node, Tensor
 from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.table import Table
