@@ -21,7 +21,9 @@ def inference_rows(statistics: Statistics) -> Iterator[tuple[str, int | None, st
         later = [each["latency_cycles"] for each in requests[1:] if each["network"] == network]
         if later:
             yield "", round(sum(later) / len(later)), f"for each later one{f' of {network}' * (len(networks) > 1)}"
-    yield "interval", round(statistics["interval_cycles"]), "between the last words of one and the next"
+    batched = statistics.get("batching")
+    what = "for each, on average over all of them" if batched else "between the last words of one and the next"
+    yield "interval", round(statistics["interval_cycles"]), what
     yield "throughput", None, f"{statistics['throughput_per_second']:,.1f} inferences a second"
     yield "in all", statistics["cycles"], f"for {len(requests):,} inferences"
 

@@ -91,7 +91,9 @@ def _work(statistics: Statistics) -> Iterator[tuple[str, str]]:
     if set(homes) - {"copy", "partition"}:
         yield "parameters", ", ".join(f"{home}: {_layers(count)}" for home, count in homes.most_common())
     if streamed := statistics.get("streamed_bytes"):
-        yield "streaming", f"{format_bytes(streamed)} of parameters from data memory, during the run"
+        yield "streaming", f"{format_bytes(streamed)} of parameters from {_memory(statistics)}, during the run"
+    if batching := statistics.get("batching"):
+        yield "batches", _batches(batching)
     yield "MACs", f"{statistics['macs']:,}, {statistics['mac_utilisation']:.1%} of what the chip could do in that time"
     if words := energy_words(statistics):
         yield "energy", words
@@ -105,6 +107,17 @@ def _work(statistics: Statistics) -> Iterator[tuple[str, str]]:
     if at_host := [layer for layer in layers if layer.get("place") == "host"]:
         kinds = Counter(kind_words(layer["kind"]) for layer in at_host)
         yield "at host", ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+
+
+def _memory(statistics: Statistics) -> str:
+    """Where parameters come from during a run."""
+    return "weight memory" if "weight_memory" in statistics["chip"] else "data memory"
+
+
+def _batches(batching: Statistics) -> str:
+    """How inferences went together, and what it cost."""
+    loads, peak = batching["weight_set_loads"], format_bytes(batching["peak_buffer_bytes"])
+    return f"schedule {batching['schedule']}: weights of a layer fetched {loads:,} times; at most {peak} in the buffer"
 
 
 def _layers(count: int) -> str:

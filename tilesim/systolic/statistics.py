@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 from tilesim import energy
@@ -31,12 +30,12 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
 
     ``macs``, a layer's figures and ``cycles`` are of all ``inferences`` together. ``requests`` are the inferences:
     ``start_cycle`` is when its first byte leaves the host (of the first, when the run begins), ``end_cycle`` when its
-    last one is back. ``latency_us`` is the first one's latency, ``interval_cycles`` the mean between the ends of
-    consecutive ones. ``batching`` is that of :mod:`~tilesim.systolic.batching_document`.
+    last one is back. ``latency_us`` is the first one's latency, ``interval_cycles`` what each takes of
+    the whole run, for those of a batch end almost together. ``batching`` is that of :mod:`~tilesim.systolic.batching_document`.
     """
     topology, cycles = program.topology, len(run)
     requests = list(_requests(program, chip, run))
-    interval = _interval([request["end_cycle"] for request in requests])
+    interval = cycles / program.inferences if program.inferences > 1 else None
     macs = sum(layer.macs for layer in program.layers) * program.inferences
     shares = breakdown.shares(program, chip)
     whole = breakdown.whole(shares)
@@ -91,11 +90,6 @@ def _requests(program: Program, chip: Chip, run: range) -> Iterator[Document]:
             "latency_cycles": end - start,
             "outputs": [place for place, output in enumerate(program.outputs) if output.inference == k],
         }
-
-
-def _interval(ends: list[int]) -> float | None:
-    apart = [later - earlier for earlier, later in pairwise(sorted(ends))]
-    return sum(apart) / len(apart) if apart else None
 
 
 def _utilisation(macs: int, cycles: int, program: Program) -> float:
