@@ -62,7 +62,8 @@ def test_utilisation_and_useful_cycles(run: Run) -> None:
 
 
 def test_a_stalls_end_has_somebody_behind_it(run: Run) -> None:
-    assert (trace := run.trace) is not None
+    trace = run.trace
+    assert trace is not None
     tracks = [trace.tracks[k] for k in trace.track]
     kinds, whats = [trace.kinds[k] for k in trace.kind], [trace.whats[k] for k in trace.what]
     ends = {(tracks[k], kinds[k], tracks[by], whats[by]) for k, by in enumerate(trace.released_by) if by >= 0}
