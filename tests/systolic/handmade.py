@@ -73,17 +73,20 @@ def multiply(address: int = 0, vectors: int = 1, elements: int = 1, **fields: An
 
 @dataclass
 class Listing:
-    """Instructions in order, labelled by their queue and number; ``counts`` how many there are of each queue."""
+    """Instructions in order, labelled by their queue and number behind a ``prefix``; ``counts`` are those of the
+    queues.
+    """
 
+    prefix: str = ""
     ops: list[Instruction] = field(default_factory=list)
     counts: Counter[Queue] = field(default_factory=Counter)
 
     def add(self, op: Instruction) -> int:
         """Append ``op``: how many of its queue there are with it."""
         if op.queue is None:
-            self.ops.append(replace(op, label=op.label or op.mnemonic))
+            self.ops.append(replace(op, label=op.label or self.prefix + op.mnemonic))
             return 0
-        label = op.label or f"{op.queue}.{self.counts[op.queue]}"
+        label = op.label or f"{self.prefix}{op.queue}.{self.counts[op.queue]}"
         self.ops.append(replace(op, label=label))
         self.counts[op.queue] += 1
         return self.counts[op.queue]
@@ -139,7 +142,7 @@ def dense(chip: Topology, w: Array, batch: int) -> Program:
     parameters = np.concatenate([np.repeat(np.array(TIMES_ONE, np.int32), width) for width in widths]).view(np.uint8)
     x_at, y_at, p_at = 0, batch * k_size, batch * k_size + 2 * batch * n_size
 
-    load = Listing()
+    load = Listing("load.")
     load.add(ReadHostMemory(source="data", tensor=0, destination="weight_memory", bytes=weights.size))
     load.add(ReadHostMemory(source="data", tensor=1, address=p_at, bytes=parameters.size))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 
 from tilesim.errors import InputError
 from tilesim.systolic.isa.instructions import Instruction
 from tilesim.systolic.isa.program import Program
+from tilesim.systolic.isa.scanner import shown, unknown
 
 LATEST = 1 << 40
 """The last cycle up to which an instruction may be held."""
@@ -22,7 +22,9 @@ def check_holds(program: Program, not_before: Mapping[str, int]) -> None:
     if not not_before:
         return
     labelled = {op.label: op for op in (*program.load, *program.run)}
-    faults = [f"hold {key!r}: {fault}" for key, cycle in not_before.items() for fault in _faults(key, cycle, labelled)]
+    faults = [
+        f"hold {shown(key)}: {fault}" for key, cycle in not_before.items() for fault in _faults(key, cycle, labelled)
+    ]
     if faults:
         raise InputError(faults)
 
@@ -30,9 +32,7 @@ def check_holds(program: Program, not_before: Mapping[str, int]) -> None:
 def _faults(label: str, cycle: int, labelled: Mapping[str, Instruction]) -> Iterator[str]:
     op = labelled.get(label)
     if op is None:
-        near = get_close_matches(label, labelled, 1)
-        advice = f"; did you mean {near[0]!r}?" if near else ""
-        yield f"must be the label of an instruction, not {label!r}{advice}"
+        yield unknown(label, labelled, "the label of an instruction")
     elif op.queue is None:
         yield f"must be an instruction that a unit takes up, not a {op.mnemonic}"
     if not 0 <= cycle <= LATEST:

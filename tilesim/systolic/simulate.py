@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import InputError
+from tilesim.errors import InputError, ProgramError
 from tilesim.run import Look, Progress, Run, unwatched
 from tilesim.sim.memory import Memory
 from tilesim.sim.recorder import Recorder, Recording
@@ -17,8 +17,10 @@ from tilesim.sim.trace import Trace
 from tilesim.systolic import hang, host, statistics
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.holds import check_holds
+from tilesim.systolic.isa.check import faults
 from tilesim.systolic.isa.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.program import Program
+from tilesim.systolic.isa.scanner import unknown
 from tilesim.systolic.partners import PARTNERS
 from tilesim.systolic.tensor_watch import TensorWatch
 from tilesim.systolic.units.chip import Chip
@@ -59,7 +61,9 @@ def simulate(
         AccessError: an address outside of its memory.
     """
     if rules not in RULES:
-        raise InputError(f"rules must be {' or '.join(RULES)}, not {rules!r}")
+        raise InputError(f"rules {unknown(rules, RULES, 'strict or observe')}")
+    if found := program.once(faults):
+        raise ProgramError(found)
     return _run(_named(program), inputs, keep_tensors, trace, not_before or {}, on_start)
 
 

@@ -51,6 +51,7 @@ class Chip:
         self.topology = topology
         self.clock = Clock()
         self.recorder = recorder
+        self.memories = memories
         self.section = ("load", 0)
         self.retirement = Retirement(self.clock, on_retired)
         self.infeed, self.outfeed = self._unit("host.infeed"), self._unit("host.outfeed")
