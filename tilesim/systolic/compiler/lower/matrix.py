@@ -15,7 +15,7 @@ from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.finishing import Finishing, finishing_of
 from tilesim.systolic.compiler.product import Block, Product
 from tilesim.systolic.compiler.support import element_of
-from tilesim.systolic.compiler.weight_tiles import Portion
+from tilesim.systolic.compiler.weight_tiles import Portion, cuts
 from tilesim.systolic.isa.instructions import Activate, Instruction, MatrixMultiply, Scale, Window
 
 
@@ -36,6 +36,16 @@ def lower_product(job: Job) -> Iterator[Instruction | Multiply]:
         yield from _Lowered(job, product, block, finishing).all()
 
 
+PIECES, LEAST = 4, 64
+"""Where layers meet, chunks are cut in so many pieces, of that many vectors at least: the next layer's first ones can
+go through the array while the last sums of the one before still leave the accumulators.
+"""
+
+
+def _pieces(count: int, cut: bool) -> list[tuple[int, int]]:
+    return cuts(count, max(LEAST, -(-count // PIECES)) if cut else count)
+
+
 @dataclass(frozen=True)
 class _Lowered:
     """The instructions of one block."""
@@ -52,19 +62,22 @@ class _Lowered:
         size = chunk(vectors, len(portions), multiple, self.job.topology)
         images = list(together(self.job.sources[0]))
         windows = [[self._window(image, portion) for image in images] for portion in portions]
-        for first in range(0, vectors, size):
-            count = min(size, vectors - first)
+        for first, count in cuts(vectors, size):
             entry = self.job.accumulators.take(count)
             for number, portion in enumerate(portions):
                 switch = first == 0 or len(portions) > 1
                 address = self.product.address + (self.block.tile + number) * self.product.tile_bytes
-                for image, window in zip(images, windows[number], strict=True):
-                    op = self._multiply(image, window, portion, first, count, entry)
-                    if op is not None:
-                        op = replace(op, switch=switch, accumulate=number > 0)
-                        yield Multiply(op, address if switch else -1)
-                        switch = False
-            yield from self._activates(first, count, entry)
+                beginning = self.block is self.product.blocks[0] and first == number == 0
+                for start, some in _pieces(count, beginning):
+                    for image, window in zip(images, windows[number], strict=True):
+                        op = self._multiply(image, window, portion, first + start, some, entry + start)
+                        if op is not None:
+                            op = replace(op, switch=switch, accumulate=number > 0)
+                            yield Multiply(op, address if switch else -1)
+                            switch = False
+            ending = self.block is self.product.blocks[-1] and not self.finishing.pool
+            for start, some in _pieces(count, ending):
+                yield from self._activates(first + start, some, entry + start)
 
     def _window(self, images: Together, portion: Portion) -> Window:
         """Over the channels of the block; for a portion of one kernel position, that position."""
