@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 GROUPS = {
@@ -15,6 +15,14 @@ GROUPS = {
     "ring": "Ring bus",
     "mesh": "Mesh",
     "instruction_bus": "Instruction bus",
+    "sequencer": "Host and sequencer",
+    "dma_in": "Host and sequencer",
+    "dma_out": "Host and sequencer",
+    "weight_memory": "Weights",
+    "weight_fetcher": "Weights",
+    "weight_path": "Weights",
+    "matrix": "Array and vector unit",
+    "vector": "Array and vector unit",
 }
 """The title of the group that a track's second word belongs to; any other word titles its own."""
 ORDER = tuple(dict.fromkeys(GROUPS.values()))
@@ -33,8 +41,9 @@ class Group:
 def groups(tracks: Sequence[str]) -> list[Group]:
     """All tracks in groups, buses before tiles, numbers in the order of counting."""
     members: dict[str, list[int]] = {}
+    titles = GROUPS | ({"host": GROUPS["sequencer"]} if any(map(_is_sequencer, tracks)) else {})
     for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
-        members.setdefault(_title(tracks[place]), []).append(place)
+        members.setdefault(_title(tracks[place], titles), []).append(place)
     found = [
         Group(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()
     ]
@@ -43,12 +52,16 @@ def groups(tracks: Sequence[str]) -> list[Group]:
 
 def words(name: str) -> str:
     """A part of a track's path in words: ``mesh_in_east`` is ``mesh in east``, ``link4`` is ``link 4``."""
-    return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ")
+    return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ").replace("dma ", "DMA ")
 
 
-def _title(track: str) -> str:
+def _is_sequencer(track: str) -> bool:
+    return track.split(".")[1:2] == ["sequencer"]
+
+
+def _title(track: str, titles: Mapping[str, str]) -> str:
     part = track.split(".")[1:2] or [track]
-    return GROUPS.get(part[0]) or words(part[0]).capitalize()
+    return titles.get(part[0]) or words(part[0]).capitalize()
 
 
 def _name(track: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tilesim.report.analysis.layers import CAUSES, beside, causes, explained, layers, total
-from tilesim.report.costs import WAITS
+from tilesim.report.costs import MACS, WAITS
 from tilesim.report.document import SavedRun
 
 RUNS = ["digits_run", "keywords_run"]
@@ -63,7 +63,7 @@ def test_layers_are_told_apart_by_short_names(digits_run: SavedRun) -> None:
 
 
 def test_every_cause_is_explained() -> None:
-    assert set(CAUSES) == {"macs", *WAITS}
+    assert set(CAUSES) == {*MACS, *WAITS}
     assert explained("port") == CAUSES["port"]
     assert explained("weight fifo") == "weight fifo"
 

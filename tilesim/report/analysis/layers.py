@@ -29,6 +29,26 @@ DEFINITIONS: Mapping[str, str] = {
     "energy": "Counted actions times the energy of each in the run's table.",
 }
 """What the columns are."""
+SYSTOLIC: Mapping[str, str] = {
+    **DEFINITIONS,
+    "cycles": (
+        "Those of the matrix unit, from the end of its work for other layers to the end of its last instruction for "
+        "this one; a layer of the vector unit alone has the cycles in which the matrix unit waits for it. Of several "
+        "inferences they are the sum, and the start is the first."
+    ),
+    "in use": "MACs divided by what all cells of the array could do in its cycles.",
+    "bound by": "The cause that most of the layer's cycles went into.",
+    "bytes": (
+        "What the layer's instructions put on each link: what the host sends and gets, weights that leave weight "
+        "memory, and the instructions themselves."
+    ),
+}
+
+
+def definitions(statistics: Statistics) -> Mapping[str, str]:
+    """What the columns are for the machine of a run."""
+    return SYSTOLIC if statistics["machine"] == "systolic" else DEFINITIONS
+
 
 CAUSES: Mapping[str, str] = {
     "macs": "the MAC array multiplies, or does the layer's other work",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from tilesim.report.analysis.layers import DEFINITIONS, beside, causes, explained, layers, total
+from tilesim.report.analysis.layers import beside, causes, definitions, explained, layers, total
 from tilesim.report.costs import cause_words
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import Section
@@ -26,7 +26,7 @@ def layer_table(run: SavedRun) -> Section:
         "causes": [
             {"name": cause, "words": cause_words(cause), "sentence": explained(cause)} for cause in causes(statistics)
         ],
-        "definitions": DEFINITIONS,
+        "definitions": definitions(statistics),
         "note": "" if found else NO_LAYERS,
     }
     return Section("layers", "Layers", data)
