@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +18,26 @@ class Life:
     last: int
 
 
+ORDERS: tuple[Callable[[Life], tuple[int, ...]], ...] = (
+    lambda life: (-life.size, life.first),
+    lambda life: (-life.size * (life.last - life.first + 1), life.first),
+    lambda life: (life.first - life.last, -life.size, life.first),
+    lambda life: (life.first, -life.size),
+)
+"""Who finds a place first: the largest; what takes most of place and time; what lives longest; what comes first."""
+
+
 def allocate(lives: Sequence[Life], capacity: int) -> list[int] | None:
-    """An address for each, so that none that live at once overlap: the largest first, each as low as it can be. None if
-    there is no room.
+    """An address for each, so that none that live at once overlap, in the first order in which all find one, each as
+    low as it can be. None if there is no such order.
     """
-    order = sorted(range(len(lives)), key=lambda k: (-lives[k].size, lives[k].first, k))
+    if in_use(lives).max(initial=0) > capacity:
+        return None
+    orders = (sorted(range(len(lives)), key=lambda k: (*order(lives[k]), k)) for order in ORDERS)
+    return next((found for order in orders if (found := _allocate(lives, capacity, order)) is not None), None)
+
+
+def _allocate(lives: Sequence[Life], capacity: int, order: Sequence[int]) -> list[int] | None:
     placed = np.zeros((len(lives), 4), np.int64)  # first, last, address, end
     found = [0] * len(lives)
     for number, k in enumerate(order):
@@ -46,8 +61,9 @@ def _lowest(size: int, taken: NDArray[np.int64]) -> int:
     return int(ends[int(np.argmax(gaps >= size))])
 
 
-def in_use(lives: Sequence[Life], turns: int) -> NDArray[np.int64]:
+def in_use(lives: Sequence[Life]) -> NDArray[np.int64]:
     """The bytes that live in each turn."""
+    turns = max((life.last + 1 for life in lives), default=0)
     change = np.zeros(turns + 1, np.int64)
     for life in lives:
         change[life.first] += life.size

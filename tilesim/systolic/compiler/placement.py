@@ -51,13 +51,14 @@ def place(plan: Outline, turns: Sequence[Turn], start: int, capacity: int) -> Pl
                 for group, address in zip(groups, found, strict=True):
                     for number, image in enumerate(group):
                         addresses[image] = start + address + number * size_of(plan.network.tensors[image[0]])
-                used = tuple(int(each) for each in in_use(needs.alone(ahead), len(turns)))
+                used = tuple(int(each) for each in in_use(needs.alone(ahead)))
                 return Placement(addresses, used, needs.arrivals(), ahead)
-    used = [int(each) for each in in_use(needs.alone(0), len(turns))]
+    used = [int(each) for each in in_use(needs.alone(0))]
     most = max(range(len(used)), key=used.__getitem__)
+    apart = " (what is free does not lie together)" if start + used[most] <= capacity else ""
     raise CapacityError(
         f"{plan.network.name}: takes {start + used[most]} bytes of the unified buffer at once, {start} of them for "
-        f"parameters, while node {turns[most].task.node.title} runs; it has {capacity}"
+        f"parameters, while node {turns[most].task.node.title} runs; it has {capacity}{apart}"
     )
 
 

@@ -44,18 +44,28 @@ class Stream:
     arrived: dict[Image, str] = field(default_factory=dict)
 
     def write(self) -> None:
-        """Turn by turn. Inputs of the next one come meanwhile, if there is room; outputs leave at the end."""
+        """Turn by turn. Inputs of the next one come meanwhile, if there is room. Outputs leave at the end, or, as many
+        would fill the queue and hold all others, in the course of the next turn.
+        """
         accumulators = Accumulators(self.topology.accumulators.entries)
         ahead = self.placement.ahead
         names = _names(self.turns)
+        leaving: list[Instruction] = []
         if ahead:
             self.found += self._arrivals(0)
         for number, turn in enumerate(self.turns):
             ops = lower(self._job(turn, accumulators))
             labelled = [_labelled(op, f"{names[number]}.{k}") for k, op in enumerate(ops)]
             self.ends.append(f"{names[number]}.{len(labelled) - 1}")
-            self.found += mixed(labelled, self._arrivals(number + 1)) if ahead else self._arrivals(number) + labelled
-            self.found += self._departures(turn)
+            if ahead:
+                self.found += mixed(mixed(labelled, self._arrivals(number + 1)), leaving)
+            else:
+                self.found += [*self._arrivals(number), *labelled]
+            leaving = self._departures(turn)
+            if not ahead or len(leaving) <= self.topology.sequencer.queue_depth // 2:
+                self.found += leaving
+                leaving = []
+        self.found += leaving
 
     def _job(self, turn: Turn, accumulators: Accumulators) -> Job:
         task = turn.task
