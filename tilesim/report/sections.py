@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tilesim.errors import InputError
 from tilesim.report.document import RUN_FILE, SavedRun
-from tilesim.report.page.build import page
+from tilesim.report.page.batching import batching
+from tilesim.report.page.build import Section, page
 from tilesim.report.page.contention import contention
 from tilesim.report.page.layers import layer_table
 from tilesim.report.page.overview import overview
@@ -13,6 +14,12 @@ from tilesim.report.page.timeline import timeline
 
 SECTIONS = (overview, timeline, contention, layer_table, roofline)
 """Each makes a section out of a run."""
+
+
+def sections(run: SavedRun) -> list[Section]:
+    """All that say something of the run: batches only of one that has some."""
+    found = [section(run) for section in SECTIONS]
+    return [*found[:2], batching(run), *found[2:]] if run.statistics.get("batching") else found
 
 
 def report(run: SavedRun) -> str:
@@ -25,6 +32,6 @@ def report(run: SavedRun) -> str:
     title = f"{statistics['network']} on {statistics['topology']}"
     subtitle = f"{statistics['cycles']:,} cycles at {statistics['clock_hz'] / 1e6:,g} MHz, as tilesim simulated them"
     try:
-        return page(title, subtitle, [section(run) for section in SECTIONS])
+        return page(title, subtitle, sections(run))
     except InputError as error:
         raise InputError(f"{run.folder / RUN_FILE}: {fault}" for fault in error.faults) from None
