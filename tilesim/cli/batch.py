@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, TypeVar
@@ -86,7 +87,7 @@ def batch(
         "buffer_bytes": chip.unified_buffer.size_bytes,
         "weight_reuse": _reuse(chip, value),
         "layers": layers_document(graph, used),
-        "schedules": [plan_document(each, chip.unified_buffer.size_bytes) for each in plans],
+        "schedules": [plan_document(graph, each, chip.unified_buffer.size_bytes) for each in plans],
     }
     if json_:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))
@@ -155,11 +156,11 @@ def _chip(topology: str, changes: dict[str, object]) -> Topology:
 
 def _value(words: str) -> Fraction | None:
     """A number of uses, or nothing."""
-    try:
-        value = Fraction(words) if words else None
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"--weight-reuse: must be a number such as 1500, not {words!r}") from None
-    if value is not None and not 0 < value <= MOST_REUSE:
+    if not words:
+        return None
+    if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,12})?", words):  # an exponent could ask for a number without end
+        raise InputError(f"--weight-reuse: must be a number such as 1500, not {words!r}")
+    if not 0 < (value := Fraction(words)) <= MOST_REUSE:
         raise InputError(f"--weight-reuse: must be above 0 and at most {MOST_REUSE:,}, not {words}")
     return value
 
