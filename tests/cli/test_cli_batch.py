@@ -91,6 +91,7 @@ def test_json_has_every_step(tilesim: Any) -> None:
         "buffer_bytes": 2 * 170 * 170 * 4 + 2 * 28 * 28 * 16,
     }
     assert made["peak_buffer_bytes"] == max(step["buffer_bytes"] for step in made["steps"])
+    assert [queue["peak"] for queue in made["queues"]] == [2, 8, 8, 8, 32]
     assert found["weight_reuse"]["value"] == 1500
     assert [layer["after"] for layer in found["layers"]] == [[], [0], [1], [2], [3], [4]]
 
@@ -129,12 +130,12 @@ def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
     ("words", "sentences"),
     [
         (
-            ("batch", "dgits", "-t", "edge-1x1", "--weight-reuse", "many", "--schedule", "lmc"),
+            ("batch", "dgits", "-t", "edge-1x1", "--weight-reuse", "1e99999", "--schedule", "lmc"),
             [
                 "--schedule must be a schedule, not 'lmc'; did you mean 'lcm'?",
                 "dgits: there is no such workload; did you mean digits?",
                 "--topology edge-1x1: must be a chip with a weight memory, such as tpu-v1; it has none",
-                "--weight-reuse: must be a number such as 1500, not 'many'",
+                "--weight-reuse: must be a number such as 1500, not '1e99999'",
             ],
         ),
         (
@@ -142,8 +143,8 @@ def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
             ["--topology must name a chip with a weight memory; `tilesim topologies` lists all chips"],
         ),
         (
-            ("batch", "digits", "-t", "tpu-v1", "--weight-reuse", "-3"),
-            ["--weight-reuse: must be above 0 and at most 1,000,000, not -3"],
+            ("batch", "digits", "-t", "tpu-v1", "--weight-reuse", "2000000"),
+            ["--weight-reuse: must be above 0 and at most 1,000,000, not 2000000"],
         ),
     ],
 )

@@ -4,6 +4,7 @@ from io import StringIO
 
 from rich.console import Console
 
+from tests.report.batched import batched
 from tests.report.made import energy, layer, saved
 from tilesim.report.comparison import compared, document
 from tilesim.report.comparison_tables import comparison_tables
@@ -66,3 +67,10 @@ def test_names_are_neither_markup_nor_orders_to_the_terminal() -> None:
     assert sum(each.startswith("[/x]?[31m") for each in lines) == 2
     assert "[red]? does 7 MACs, a 500: the networks are not the same" in lines
     assert not any("\x1b" in each for each in lines)
+
+
+def test_runs_in_batches_say_what_they_fetch_and_keep() -> None:
+    lines = shown(batched("demand"), batched("lcm"))
+    first = lines.index("Batches: weights fetched, largest footprint, latency in cycles") + 2
+    assert lines[first].split()[:7] == ["demand", "demand", "45", "308.25", "KiB", "706.17", "KiB"]
+    assert lines[first + 1].split()[:7] == ["lcm", "lcm", "6", "96.89", "KiB", "3.64", "MiB"]

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from tests.report.batched import batched
 from tests.report.saved import made_up, random_trace
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
@@ -124,6 +125,20 @@ def places(value: Any, key: tuple[str | int, ...] = ()) -> Iterator[tuple[str | 
     parts = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for name, part in parts:
         yield from places(part, (*key, name))
+
+
+def test_strange_batches_never_end_in_a_traceback(tmp_path: Path) -> None:
+    refused: list[str] = []
+    whole = batched("demand", 2).statistics
+    for (*above, name), strange in product(places(whole["batching"]), (None, -1, 10**9, "x", [1], {})):
+        document = deepcopy(whole)
+        reduce(lambda part, step: part[step], above, document["batching"])[name] = strange
+        (tmp_path / "run.json").write_text(json.dumps(document), encoding="utf-8")
+        try:
+            report(load_run(tmp_path))
+        except InputError as error:
+            refused += list(error.faults)
+    assert f"{tmp_path / 'run.json'}: batching.steps[0].first must be greater than or equal to 0, not -1" in refused
 
 
 def test_what_is_missing_or_strange_never_ends_in_a_traceback(digits_run: SavedRun, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
+from tilesim.batching.flow import peak_queues
 from tilesim.batching.graph import Graph
 from tilesim.batching.plan import Plan
 from tilesim.batching.schedules import Step
@@ -29,8 +30,8 @@ def layers_document(graph: Graph, value: Fraction) -> list[dict[str, Any]]:
     ]
 
 
-def plan_document(plan: Plan, capacity_bytes: int) -> dict[str, Any]:
-    """A plan: what it costs, and its steps."""
+def plan_document(graph: Graph, plan: Plan, capacity_bytes: int) -> dict[str, Any]:
+    """A plan: what it costs, the most inferences that wait between layers, and its steps."""
     return {
         "schedule": plan.schedule,
         "inferences": plan.inferences,
@@ -41,6 +42,10 @@ def plan_document(plan: Plan, capacity_bytes: int) -> dict[str, Any]:
         "peak_buffer_bytes": plan.peak_bytes,
         "fits": plan.peak_bytes <= capacity_bytes,
         "fitted": plan.fitted or None,
+        "queues": [
+            {"from": before, "to": after, "peak": peak}
+            for (before, after), peak in peak_queues(graph, plan.steps).items()
+        ],
         "steps": _steps(plan.steps, plan.buffer_bytes),
     }
 

@@ -45,10 +45,12 @@ def peak_queues(graph: Graph, steps: Sequence[Step]) -> dict[tuple[int, int], in
     """The most inferences that a layer has delivered and the next has not begun, for each such pair of layers."""
     done = {layer.node: 0 for layer in graph.layers}
     peaks = {(before, layer.node): 0 for layer in graph.layers for before in layer.predecessors}
+    after = {node: [layer.node for layer in graph.layers if node in layer.predecessors] for node in done}
     for step in steps:
         done[step.layer] += step.count
-        for (before, after), peak in peaks.items():
-            peaks[before, after] = max(peak, done[before] - done[after])
+        for layer in after[step.layer]:
+            queue = step.layer, layer
+            peaks[queue] = max(peaks[queue], done[step.layer] - done[layer])
     return peaks
 
 

@@ -78,7 +78,7 @@ def batch(
         "buffer_bytes": chip.unified_buffer.size_bytes,
         "weight_reuse": _reuse(chip, value),
         "layers": layers_document(graph, used),
-        "schedules": [plan_document(each, chip.unified_buffer.size_bytes) for each in plans],
+        "schedules": [plan_document(graph, each, chip.unified_buffer.size_bytes) for each in plans],
     }
     if json_:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))

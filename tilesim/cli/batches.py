@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -101,10 +102,10 @@ def weight_reuse(words: str) -> Fraction | None:
     Raises:
         InputError: words that are no such number.
     """
-    try:
-        value = Fraction(words) if words else None
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"--weight-reuse: must be a number such as 1500, not {words!r}") from None
-    if value is not None and not 0 < value <= MOST_REUSE:
+    if not words:
+        return None
+    if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,12})?", words):  # an exponent could ask for a number without end
+        raise InputError(f"--weight-reuse: must be a number such as 1500, not {words!r}")
+    if not 0 < (value := Fraction(words)) <= MOST_REUSE:
         raise InputError(f"--weight-reuse: must be above 0 and at most {MOST_REUSE:,}, not {words}")
     return value

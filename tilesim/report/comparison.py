@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tilesim.errors import InputError
+from tilesim.report.analysis.batching import footprint
 from tilesim.report.costs import MACS, Statistics, mac_arrays
 from tilesim.report.document import SavedRun
 from tilesim.report.setups import differing
@@ -187,13 +188,24 @@ def _run(name: str, run: Statistics, first: Statistics) -> dict[str, Any]:
         "time_us": run["cycles"] * 1e6 / run["clock_hz"],
         "speed_up": faster,
         "efficiency": faster * arrays(first) / tiles,
+        "inferences": run["inferences"],
         "mac_utilisation": run["mac_utilisation"],
         "bound_by": run.get("bound_by"),
         "bytes": {bus: moved["carried"] for bus, moved in run["bytes"].items()},
         "streamed_bytes": run.get("streamed_bytes", 0),
         "energy_pj": _energy(run)["total_pj"],
+        "batching": _batching(run),
         "energy_pj_by_action": {action: found["pj"] for action, found in _energy(run)["actions"].items()},
     }
+
+
+def _batching(run: Statistics) -> dict[str, Any] | None:
+    """What the batches of a run cost, if it has some: ``footprint`` are pairs of a cycle and the bytes from then on."""
+    found = run.get("batching")
+    if not found:
+        return None
+    numbers = {key: value for key, value in found.items() if key.endswith(("_cycles", "_bytes", "_loads"))}
+    return {"schedule": found["schedule"], **numbers, "footprint": [list(point) for point in footprint(found["steps"])]}
 
 
 def _layer(layer: Layer, of: Comparison) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from rich.text import Text
 from tilesim.report.costs import cause_words
 from tilesim.report.energy import energy_text
 from tilesim.report.names import Ending, printable, short_name
+from tilesim.units import format_bytes
 
 MOST_LAYERS = 5
 """Layers that are shown; the page has all."""
@@ -30,6 +31,9 @@ def comparison_tables(document: Mapping[str, Any]) -> Group:
     ]
     if document["differing"]:
         parts += ["", _settings(document)]
+    if any(run["batching"] for run in document["runs"]):
+        title = "Batches: weights fetched, largest footprint, latency in cycles"
+        parts += ["", Text(title, "bold"), _batches(document["runs"])]
     title = f"Where the difference to {first} comes from, in cycles of the average MAC array"
     parts += ["", Text(title, "bold"), _causes(document)]
     if differing := _most_differing(document["layers"]):
@@ -62,6 +66,23 @@ def _settings(document: Mapping[str, Any]) -> Table:
         table.add_row(
             Text(printable(row["key"])), *(Text("-" if value is None else printable(value)) for value in row["values"])
         )
+    return table
+
+
+def _batches(runs: list[Mapping[str, Any]]) -> Table:
+    """What running inferences in batches costs, for those that do so."""
+    table = _table("run", "schedule", right=("weight sets", "weights", "buffer", "first", "last"))
+    for run in runs:
+        if found := run["batching"]:
+            table.add_row(
+                Text(printable(run["name"])),
+                Text(printable(found["schedule"])),
+                f"{found['weight_set_loads']:,}",
+                format_bytes(found["weight_bytes"]),
+                format_bytes(found["peak_buffer_bytes"]),
+                f"{found['latency_first_cycles']:,}",
+                f"{found['latency_last_cycles']:,}",
+            )
     return table
 
 

@@ -95,6 +95,25 @@ class _Request(_Part):
     latency_cycles: Count
 
 
+class _BatchStep(_Part):
+    layer: Count
+    first: Count
+    count: Count
+    start_cycle: Count
+    end_cycle: Count
+    buffer_bytes: Count
+
+
+class _Batching(_Part):
+    schedule: str
+    steps: list[_BatchStep]
+    weight_set_loads: Count
+    weight_bytes: Count
+    peak_buffer_bytes: Count
+    latency_first_cycles: Count
+    latency_last_cycles: Count
+
+
 class _Statistics(_Part):
     network: str
     topology: str
@@ -112,6 +131,7 @@ class _Statistics(_Part):
     streamed_bytes: Count = 0
     partition: dict[str, Any] | None = None
     energy: _Energy | None = None
+    batching: _Batching | None = None
     breakdown: dict[str, Count]
     chip: dict[str, Any]
     units: list[_Account]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from tilesim.errors import InputError
 from tilesim.report.document import RUN_FILE, SavedRun
+from tilesim.report.page.batching import batching
 from tilesim.report.page.build import Section, page
 from tilesim.report.page.contention import contention
 from tilesim.report.page.layers import layer_table
@@ -15,9 +16,15 @@ from tilesim.report.page.stall_free import stall_free
 from tilesim.report.page.timeline import timeline
 
 SECTIONS: tuple[Callable[[SavedRun], Section | None], ...] = (
-    overview, timeline, contention, layer_table, roofline, stall_free,
+    overview, timeline, batching, contention, layer_table, roofline, stall_free,
 )  # fmt: skip
 """Each makes a section out of a run, if it has anything to say of it."""
+
+
+def sections(run: SavedRun) -> list[Section]:
+    """All that have anything to say of the run."""
+    found = [section(run) for section in SECTIONS]
+    return [section for section in found if section is not None]
 
 
 def report(run: SavedRun) -> str:
@@ -30,7 +37,6 @@ def report(run: SavedRun) -> str:
     title = f"{statistics['network']} on {statistics['topology']}"
     subtitle = f"{statistics['cycles']:,} cycles at {statistics['clock_hz'] / 1e6:,g} MHz, as tilesim simulated them"
     try:
-        found = [section(run) for section in SECTIONS]
-        return page(title, subtitle, [section for section in found if section is not None])
+        return page(title, subtitle, sections(run))
     except InputError as error:
         raise InputError(f"{run.folder / RUN_FILE}: {fault}" for fault in error.faults) from None

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 import matplotlib as mpl
 import pytest
 
+from tests.report.batched import batched
 from tests.report.made import saved
 from tests.report.saved import made_up
 from tilesim.errors import InputError
@@ -90,3 +91,25 @@ def test_a_comparison_has_a_bar_a_run(tmp_path: Path) -> None:
     shown = texts(made[1])
     for words in ("first", "second", "100, 1.00 ×", "25, 4.00 ×", "MACs", "no work"):
         assert words in shown
+
+
+def test_a_run_in_batches_has_its_footprint(tmp_path: Path) -> None:
+    made = save_all(batched("demand"), tmp_path)
+    assert [path.name for path in made] == names("stalls", "batching", "layers")
+    shown = texts(tmp_path / "batching.svg")
+    for words in ("in the unified buffer", "512 KiB", "0 stem", "5 last"):
+        assert words in shown
+
+
+def test_runs_in_batches_are_compared_by_weights_and_buffer(tmp_path: Path) -> None:
+    made = save_comparison(document(compared([batched("demand"), batched("lcm")])), tmp_path)
+    assert [path.name for path in made] == names("compare", "compare-batching")
+    shown = texts(tmp_path / "compare-batching.svg")
+    for words in ("demand: 45 weight sets", "lcm: 6 weight sets", "weights fetched", "3 MiB"):
+        assert words in shown
+
+
+def test_a_run_without_steps_has_an_empty_picture(tmp_path: Path) -> None:
+    run = batched("demand", steps=())
+    assert "batching.svg" in [path.name for path in save_all(run, tmp_path)]
+    assert "compare-batching.svg" in [path.name for path in save_comparison(document(compared([run, run])), tmp_path)]

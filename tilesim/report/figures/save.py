@@ -35,12 +35,14 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
 
 
 def save_comparison(document: dict[str, Any], folder: Path) -> list[Path]:
-    """Write the picture of a comparison of runs; as :func:`save_all`."""
+    """Write the pictures of a comparison of runs; as :func:`save_all`."""
 
     def figures() -> Iterator[tuple[str, Figure]]:
-        from tilesim.report.figures import comparison
+        from tilesim.report.figures import batching, comparison
 
         yield "compare", comparison.draw(document)
+        if any(run["batching"] for run in document["runs"]):
+            yield "compare-batching", batching.draw_comparison(document["runs"])
 
     return _save_each(figures, folder)
 
@@ -62,13 +64,15 @@ def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path
 
 def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:
     """The pictures by the names of their files."""
-    from tilesim.report.figures import contention, layers, roofline, stalls, timeline
+    from tilesim.report.figures import batching, contention, layers, roofline, stalls, timeline
 
     statistics, trace = run.statistics, run.trace
     if trace is not None:
         yield "timeline", timeline.draw(statistics, trace)
         yield "contention", contention.draw(statistics, trace)
     yield "stalls", stalls.draw(statistics)
+    if statistics.get("batching"):
+        yield "batching", batching.draw(statistics)
     if statistics["layers"]:
         yield "layers", layers.draw(statistics)
     roofs = roofline.draw(statistics)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tilesim.report.analysis.batching import DEFINITION
 from tilesim.report.costs import MACS, WAITS, cause_words, kind_words
 from tilesim.report.energy import action_words, energy_text
 from tilesim.report.names import short_name
@@ -40,6 +41,7 @@ def sections(document: Mapping[str, Any]) -> list[Section]:
     layers = {"layers": _layers(document), "outside": document["outside"]}
     return [
         _section("compare", "Runs", shared | figures),
+        *([_batching(runs)] if any(run["batching"] for run in runs) else []),
         _section("compare_causes", "Where the difference comes from", shared | causes),
         _section("compare_layers", "Layer by layer", shared | layers),
     ]
@@ -47,6 +49,33 @@ def sections(document: Mapping[str, Any]) -> list[Section]:
 
 def _section(name: str, title: str, data: Mapping[str, Any]) -> Section:
     return Section(name, title, data, scripts=("compare_bars.js", f"{name}.js"))
+
+
+def _batching(runs: Sequence[Mapping[str, Any]]) -> Section:
+    """What runs in batches fetched, and what they kept in the buffer for it."""
+    batched = [
+        {**run["batching"], "number": k, "name": run["name"], "cycles": run["cycles"], "figures": _figures(run)}
+        for k, run in enumerate(runs)
+        if run["batching"]
+    ]
+    data = {"runs": batched, "definition": DEFINITION}
+    return Section("compare_batching", "Batches", data, scripts=("batching_plot.js", "compare_batching.js"))
+
+
+def _figures(run: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What the batches of a run cost, in words."""
+    found = run["batching"]
+    per_second = run["inferences"] * run["clock_hz"] / run["cycles"]
+    rows = {
+        "schedule": found["schedule"],
+        "weight sets": f"{found['weight_set_loads']:,}",
+        "weights fetched": format_bytes(found["weight_bytes"]),
+        "largest footprint": format_bytes(found["peak_buffer_bytes"]),
+        "latency of the first": f"{found['latency_first_cycles']:,} cycles",
+        "latency of the last": f"{found['latency_last_cycles']:,} cycles",
+        "inferences a second": f"{per_second:,.1f}",
+    }
+    return [{"name": name, "value": value} for name, value in rows.items()]
 
 
 class Row(NamedTuple):

@@ -1,0 +1,36 @@
+from itertools import pairwise
+from typing import Any
+
+from tests.report.batched import batched
+from tests.report.saved import made_up
+from tilesim.report.analysis.batching import Lane, footprint, lanes, schedule_words
+
+
+def step(layer: int, start: int, end: int, size: int) -> dict[str, int]:
+    return {"layer": layer, "first": 0, "count": 1, "start_cycle": start, "end_cycle": end, "buffer_bytes": size}
+
+
+def test_the_footprint_changes_when_a_batch_begins() -> None:
+    steps = [step(0, 0, 12, 100), step(1, 10, 20, 100), step(0, 20, 30, 50), step(1, 20, 45, 60), step(2, 30, 40, 80)]
+    assert footprint(steps) == [(0, 100), (20, 60), (30, 80), (45, 0)]
+    assert footprint([]) == []
+
+
+def test_its_largest_is_that_of_the_plan() -> None:
+    for schedule in ("none", "demand", "lcm"):
+        found = batched(schedule).statistics["batching"]
+        points = footprint(found["steps"])
+        assert max(point.bytes for point in points) == found["peak_buffer_bytes"]
+        assert all(a.cycle < b.cycle and a.bytes != b.bytes for a, b in pairwise(points))
+
+
+def test_lanes_are_layers_that_take_batches() -> None:
+    names = ("stem", "patches", "third", "fourth", "fifth", "last")
+    assert lanes(batched("demand").statistics) == [Lane(k, name, name) for k, name in enumerate(names)]
+    unknown: Any = {"steps": [step(7, 0, 1, 1)]}
+    assert lanes(made_up(None, batching=unknown).statistics) == [Lane(7, "layer 7", "layer 7")]
+
+
+def test_schedules_have_a_meaning() -> None:
+    assert schedule_words("lcm") == "lcm: each layer the least common multiple of all batches"
+    assert schedule_words("new\x1b") == "new?"

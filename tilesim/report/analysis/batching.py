@@ -1,0 +1,64 @@
+"""Batches of inferences over a run: what they kept in the unified buffer, and how often weights were fetched for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from tilesim.report.costs import Statistics
+from tilesim.report.names import printable, short_name
+
+SCHEDULES = {
+    "none": "one inference after the other",
+    "demand": "each layer as many as the next one asks for",
+    "lcm": "each layer the least common multiple of all batches",
+}
+"""What each schedule means."""
+DEFINITION = (
+    "Footprint: bytes of all tensors that lie in the unified buffer, those that wait for their layer included; it "
+    "changes when a batch begins. Weight sets: how often the weights of a layer were fetched; batches of one layer in "
+    "a row share them."
+)
+
+
+class Point(NamedTuple):
+    """From this cycle on so many bytes lie in the buffer."""
+
+    cycle: int
+    bytes: int
+
+
+class Lane(NamedTuple):
+    """A layer that takes batches."""
+
+    number: int
+    name: str
+    short: str
+
+
+def footprint(steps: Sequence[Mapping[str, int]]) -> list[Point]:
+    """What lies in the buffer over time: a point wherever it changes, the last where nothing is left."""
+    found: list[Point] = []
+    for step in sorted(steps, key=lambda step: step["start_cycle"]):
+        if found and found[-1].cycle == step["start_cycle"]:
+            found.pop()
+        if not found or found[-1].bytes != step["buffer_bytes"]:
+            found.append(Point(step["start_cycle"], step["buffer_bytes"]))
+    return [*found, Point(max(step["end_cycle"] for step in steps), 0)] if found else []
+
+
+def lanes(statistics: Statistics) -> list[Lane]:
+    """The layers that take batches, in the order of the network."""
+    numbers = sorted({step["layer"] for step in statistics["batching"]["steps"]})
+    return [Lane(number, *_names(statistics["layers"], number)) for number in numbers]
+
+
+def _names(layers: Sequence[Mapping[str, Any]], number: int) -> tuple[str, str]:
+    name = printable(layers[number]["name"]) if number < len(layers) else f"layer {number}"
+    return name, short_name(name)
+
+
+def schedule_words(schedule: str) -> str:
+    """A schedule, and what it means."""
+    meaning = SCHEDULES.get(schedule)
+    return f"{printable(schedule)}: {meaning}" if meaning else printable(schedule)
