@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.systolic.handmade import dense, product, some, topology, tpu
+from tests.systolic.handmade import Listing, dense, product, some, topology, tpu
 from tilesim.errors import InputError
 from tilesim.run import Look
 from tilesim.sim.recorder import Recording
+from tilesim.systolic.isa.program import Program
 from tilesim.systolic.simulate import simulate
 
 
@@ -81,3 +82,10 @@ def test_loading_is_counted_by_itself() -> None:
     run = simulate(dense(topology(), some((4, 4)), 1), [some((1, 4))])
     assert run.statistics["load_cycles"] == 2 + 16 // 4 + 48 // 4
     assert run.statistics["cycles"] == run.cycles
+
+
+def test_a_program_may_do_nothing() -> None:
+    listing = Listing()
+    run = simulate(Program("idle", topology(), (), listing.halt()), [])
+    assert run.cycles == 2  # the halt's bytes, and its way through the sequencer
+    assert run.statistics["breakdown"] == {"other": 2}
