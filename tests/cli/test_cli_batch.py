@@ -4,31 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tilesim import api
-from tilesim.config import load
-from tilesim.shipped import shipped
-from tilesim.systolic.topology import Topology
-
 PUBLISHED = ("batch", "batching", "-t", "tpu-v1", "--weight-reuse", 1500, "--power-of-two")
-
-
-@pytest.fixture(autouse=True)
-def _systolic_chips(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Chips with a weight memory are read as such."""
-    others = api.load_topology
-
-    def read(name: str, overrides: Mapping[str, object] | None = None) -> object:
-        if name.startswith(("tpu", "systolic")):
-            return load(shipped("topologies") / f"{name}.yaml", Topology, overrides)
-        return others(name, overrides)
-
-    monkeypatch.setattr(api, "load_topology", read)
 
 
 def document(tilesim: Any, *words: object) -> dict[str, Any]:

@@ -21,7 +21,7 @@ DEFINITIONS: Mapping[str, str] = {
     "load": "Only SCALE-Sim: each tile's weights are shifted in (a cycle for each input of the array) before its "
     "vectors come. Here they are shifted in while the tile before computes; what is left of that is a weight shift.",
     "skew": "Only SCALE-Sim: the vectors of each tile run out of the array (inputs + outputs - 2 cycles) before the "
-    "next tile begins; one cycle less in all. Here the next tile follows at once; the skew is part of a result's latency.",
+    "next tile begins; one cycle less in all. Here the next tile follows at once; the skew is latency alone.",
     "more vectors": "Only here: vectors that go through the array more often, as 16-bit operands or positions of a "
     "window that are fed one after the other have them.",
     "weight shift": "Only here: the array waits for the rest of a shift.",

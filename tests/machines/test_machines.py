@@ -1,0 +1,69 @@
+"""What machines have in common, and what each refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilesim
+from tilesim.machines import MACHINES
+
+
+def test_a_topology_picks_its_machine() -> None:
+    for name in tilesim.list_topologies():
+        chip = tilesim.load_topology(name)
+        assert isinstance(chip, MACHINES[chip.machine].schema)
+
+
+@pytest.mark.parametrize("chip", ["pocket-2x1", "systolic-4"])
+def test_a_saved_program_finds_its_machine_again(chip: str, tmp_path: Path) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology(chip))
+    tilesim.save_program(program, tmp_path / "pocket.tasm")
+    again = tilesim.load_program(tmp_path / "pocket.tasm")
+    assert type(again) is type(program)
+    assert again.topology == program.topology
+    image = np.ones((1, 4, 4, 4), np.int8)
+    runs = [tilesim.simulate(each, [image], trace=True) for each in (program, again)]
+    assert runs[0].statistics == runs[1].statistics
+    np.testing.assert_array_equal(runs[0].outputs[0], runs[1].outputs[0])
+
+
+def test_both_machines_give_the_same_outputs() -> None:
+    network, image = tilesim.load_network("pocket"), np.ones((1, 4, 4, 4), np.int8)
+    outputs = [
+        tilesim.simulate(tilesim.compile(network, tilesim.load_topology(chip)), [image]).outputs[0]
+        for chip in ("pocket-2x1", "systolic-4", "tpu-v1")
+    ]
+    assert len({output.tobytes() for output in outputs}) == 1
+
+
+def test_a_systolic_machine_refuses_what_is_about_tiles() -> None:
+    network, chip = tilesim.load_network("pocket"), tilesim.load_topology("systolic-4")
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.compile_networks([network, network], chip, tilesim.CachePolicy(cache=False), "channel")
+    assert caught.value.faults == (
+        "systolic-4: a systolic machine runs one network at a time, not 2",
+        "systolic-4: --partition is about tiles; a systolic machine has one array",
+        "systolic-4: --no-cache and priorities are about tiles; a systolic machine keeps parameters in weight memory",
+    )
+
+
+def test_tiles_refuse_batches() -> None:
+    network = tilesim.load_network("pocket")
+    plan = tilesim.plan_batches(network, tilesim.load_topology("systolic-4"), 2)
+    chip = tilesim.load_topology("pocket-2x1")
+    with pytest.raises(tilesim.InputError, match=r"^pocket-2x1: batches are a systolic machine's; tiles run one"):
+        tilesim.compile(network, chip, batches=plan)
+    with pytest.raises(tilesim.InputError, match=r"^pocket-2x1: must be a systolic machine to run batches"):
+        tilesim.plan_batches(network, chip, 2)
+
+
+def test_requests_are_those_that_a_program_is_for() -> None:
+    network, chip = tilesim.load_network("pocket"), tilesim.load_topology("systolic-4")
+    images = [np.full((1, 4, 4, 4), k, np.int8) for k in range(3)]
+    program = tilesim.compile(network, chip, batches=tilesim.plan_batches(network, chip, 3))
+    together = tilesim.simulate(program, images)
+    alone = [tilesim.simulate(tilesim.compile(network, chip), image).outputs[0] for image in images]
+    np.testing.assert_array_equal(np.concatenate(together.outputs), np.concatenate(alone))
