@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilesim.systolic.isa.areas import ACCUMULATORS, BUFFER, WEIGHTS, Access, Area, accesses
-from tilesim.systolic.isa.check import described, sections
+from tilesim.systolic.isa.check import sections, span
 from tilesim.systolic.isa.instructions import Instruction
 from tilesim.systolic.isa.program import Program
 from tilesim.systolic.isa.replay import Begun, Clock, Replay
@@ -69,7 +69,7 @@ def _meetings(
         for access in (it for it in accesses(section[each.place], topology) if it.memory in ranges):
             for last in ranges[access.memory].touch(each, access):
                 first, end = max(last.area.first, access.area.first), min(last.area.end, access.area.end)
-                yield last.begun.place, each.place, described(access.memory, first, end)
+                yield last.begun.place, each.place, f"{span(access.memory, first, end)} of {access.memory}"
 
 
 @dataclass
