@@ -92,8 +92,19 @@ def test_what_a_unit_waited_for_its_followers_know() -> None:
 def test_a_later_write_stands_for_those_before_it() -> None:
     """Only the last of a unit's accesses to a place is reported: the others are in order with it."""
     lines = ["fill destination=(address=0x0 bytes=4) value=0"] * 3
-    assert found("read_weights", *lines, multiply(0, 0)) == [
-        "nothing orders run[3] (fill) and run[4] (matrix_multiply): both touch bytes 0x0 to 0x3 of the unified buffer"
+    assert found("read_weights", *lines, sync("matrix", "vector", 1), multiply(0, 0)) == [
+        "nothing orders run[3] (fill) and run[5] (matrix_multiply): both touch bytes 0x0 to 0x3 of the unified buffer"
+    ]
+
+
+def test_the_vector_unit_reads_no_results_that_are_on_their_way() -> None:
+    first, second = (
+        f"copy source=(address={here:#x} bytes=8) destination=(address={there:#x} bytes=8)"
+        for here, there in ((0, 8), (12, 0))
+    )
+    assert found(first, sync("vector", "vector", 1), second) == []
+    assert found(first, second) == [
+        "nothing orders run[0] (copy) and run[1] (copy): both touch bytes 0xc to 0xf of the unified buffer"
     ]
 
 
@@ -117,11 +128,8 @@ def test_loading_and_running_are_apart() -> None:
 
 
 def covered(area: Area, size: int) -> set[int]:
-    return {
-        at
-        for at in range(area.first, min(area.end, size))
-        if not area.period or (at - area.first) % area.period < area.width
-    }
+    places = range(area.first, min(area.end, size))
+    return {at for at in places if not area.period or (at - area.first) % area.period < area.width}
 
 
 areas = st.builds(
