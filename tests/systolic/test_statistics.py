@@ -151,13 +151,19 @@ def test_inferences_and_batches() -> None:
     first, second = found["requests"]
     assert first["start_cycle"] == 0
     assert 0 < second["start_cycle"] < first["end_cycle"] < second["end_cycle"] == found["cycles"]
-    assert found["interval_cycles"] == second["end_cycle"] - first["end_cycle"]
+    assert found["interval_cycles"] == found["cycles"] / 2
     assert (found["macs"], found["layers"][0]["macs"], found["inferences"]) == (24, 24, 2)
+    assert found["throughput_per_second"] == 100e6 * 2 / found["cycles"]
     batching = found["batching"]
     assert [(step["layer"], step["first"], step["count"], step["buffer_bytes"]) for step in batching["steps"]] == [
         (0, 0, 1, 100), (0, 1, 1, 90),
     ]  # fmt: skip
-    assert batching["steps"][0]["end_cycle"] <= batching["steps"][1]["end_cycle"]
+    begins = [step["start_cycle"] for step in batching["steps"]]
+    ends = [step["end_cycle"] for step in batching["steps"]]
+    shift, skew = 4, 4 + 4 - 2
+    assert begins[0] == 4 + 4 + shift  # the tile was asked for in cycle 4
+    assert ends[0] == begins[0] + 3 + skew + 1 + 2
+    assert begins[0] < begins[1] < ends[1]
     assert {key: batching[key] for key in ("schedule", "weight_set_loads", "weight_bytes", "peak_buffer_bytes")} == {
         "schedule": "none", "weight_set_loads": 1, "weight_bytes": 32, "peak_buffer_bytes": 100,
     }  # fmt: skip

@@ -19,9 +19,10 @@ class WeightPath:
     """Shifts one tile after the other in, a row of cells a cycle, and holds it until the cells take it over.
 
     Timing: a tile of b-byte weights that is in the FIFO, with the path free, at s is in the path at s + inputs * b,
-    where its place in the FIFO is free again. A multiply that switches to it at t frees the path at t: new weights
-    run behind the front of the switch. Source: WO 2016/186801, Fig. 4; Jouppi et al., ISCA 2017, section 2 (256
-    cycles); that wider weights take twice as long is an assumption.
+    where its place in the FIFO is free again. A multiply that switches to it at t frees the path at t: new weights run
+    behind the front of the switch. It is busy while it shifts, and stalls (``fifo``) while it is full. Source: WO
+    2016/186801, Fig. 4; Jouppi et al., ISCA 2017, section 2 (256 cycles); that wider weights take twice as long is an
+    assumption.
 
     ``shifting`` says whether a tile is on its way in, ``shifting_since`` when the last shift began; ``filled`` happens
     when the path is full.
