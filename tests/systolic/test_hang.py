@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.systolic.handmade import Listing, dense, multiply, product, some, topology
-from tilesim.errors import HangError, ProgramError, TilesimError
+from tilesim.errors import AccessError, HangError, ProgramError, TilesimError
 from tilesim.systolic import simulate as module
 from tilesim.systolic.isa.instructions import Fill, Instruction, Nest, Queue, ReadWeights, Sync, WriteHostMemory
 from tilesim.systolic.isa.program import HostTensor, Program
@@ -91,6 +91,14 @@ def test_what_is_in_a_queue_and_what_is_in_hand() -> None:
     text = report([waits, stuck, Fill(destination=Nest(0, 1), value=1), multiply(switch=True)])
     assert "dma_out.0 waits for vector.1 fill, which is in the queue of the vector unit" in text
     assert "vector.0 waits for matrix.0 matrix_multiply, which the matrix unit has in hand" in text
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_an_address_that_there_is_not() -> None:
+    listing = Listing()
+    listing.add(Fill(destination=Nest((1 << 20) - 3, 4), value=1))
+    with pytest.raises(AccessError, match=r"unified_buffer has bytes 0 to 1048575, not 1048573 to 1048576"):
+        simulate(Program("outside", topology(), (), listing.halt()), [])
 
 
 def test_an_output_that_the_host_has_not_got() -> None:
