@@ -8,9 +8,9 @@ from tilesim.network.graph import Tensor
 from tilesim.systolic.compiler.accumulators import Accumulators
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.support import element_of
 from tilesim.systolic.compiler.tasks import Task
 from tilesim.systolic.isa.instructions import Element
-from tilesim.systolic.compiler.support import element_of
 from tilesim.systolic.topology import Topology
 
 

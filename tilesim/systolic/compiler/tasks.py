@@ -8,9 +8,9 @@ from math import prod
 
 from tilesim.network.graph import Node, Tensor
 from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.table import Table
@@ -75,7 +75,7 @@ def _followers(plan: Outline, layer: int, topology: Topology) -> Iterator[int]:
 
 
 def _joins(node: Node, behind: list[Node], first: Node, made: Tensor, topology: Topology) -> bool:
-    """Whether the vector unit can do ``node`` on the way, after those ``behind`` a ``first`` one that makes ``made``."""
+    """Whether the vector unit can do ``node`` on the way, after those ``behind`` a ``first`` that makes ``made``."""
     op, before = node.operator, [each.operator for each in behind]
     if isinstance(op, Table):
         return not before

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from tilesim.network.operators.normalise import Normalise as NormaliseOperator
 from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.job import Job
-from tilesim.systolic.compiler.lower.pool import pooling_of, window_of
 from tilesim.systolic.compiler.lower.normalise import normalise_of
+from tilesim.systolic.compiler.lower.pool import pooling_of, window_of
 from tilesim.systolic.compiler.tasks import POOLS
 from tilesim.systolic.isa.instructions import Normalise, Pooling, Window
 

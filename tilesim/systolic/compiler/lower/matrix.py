@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.accumulators import chunk
 from tilesim.systolic.compiler.images import Together, together
 from tilesim.systolic.compiler.job import Job
