@@ -103,7 +103,9 @@ def _products(
 def _check_weights(network: Network, layouts: Mapping[int, Layout], topology: Topology) -> None:
     needed, there = sum(layout.size_bytes for layout in layouts.values()), topology.weight_memory.size_bytes
     if needed > there:
-        raise CapacityError(f"{network.name}: takes {needed} bytes of weight memory in tiles of the array; it has {there}")
+        raise CapacityError(
+            f"{network.name}: takes {needed} bytes of weight memory in tiles of the array; it has {there}"
+        )
 
 
 def _one_by_one(tasks: Sequence[Task]) -> list[tuple[int, int]]:

@@ -11,7 +11,8 @@ from tilesim.systolic.isa.instructions import Nest
 
 @dataclass(frozen=True)
 class Strided:
-    """Where the elements of a box are: from ``address`` on, a stride in bytes for each of its axes (0: the same again).
+    """Where the elements of a box are: from ``address`` on, a stride in bytes for each of its axes, 0 for the same
+    again.
     """
 
     address: int

@@ -127,7 +127,8 @@ def _faults(found: Outline) -> Iterator[str]:
         yield from (f"{name}: node {node.title} ({node.kind}) {fault}" for fault in node_faults(found.network, node))
     for source in found.sources:
         if source.stored.dtype.name not in ("int8", "uint8", "int16"):
-            yield f"{name}: input {source.model.title} must be int8, uint8, int16 or quantised, not {source.stored.dtype}"
+            dtype = source.stored.dtype
+            yield f"{name}: input {source.model.title} must be int8, uint8, int16 or quantised, not {dtype}"
     for sink in found.sinks:
         if sink.stored.data is not None:
             yield f"{name}: output {sink.model.title} must be computed, not a constant"

@@ -41,24 +41,30 @@ def place(plan: Outline, turns: Sequence[Turn], start: int, capacity: int) -> Pl
     """
     needs = _Needs(plan, turns)
     for ahead in (1, 0):
-        for side_by_side in (True, False):
-            groups = [group if side_by_side else [image] for group in needs.groups() for image in group]
-            groups = [list(each) for each in dict.fromkeys(tuple(group) for group in groups)]
-            lives = [needs.life(group, ahead) for group in groups]
-            found = allocate(lives, capacity - start)
+        lives = needs.alone(ahead)
+        for groups in (needs.groups(), [[image] for image in needs.first]):
+            found = allocate([needs.life(group, ahead) for group in groups], capacity - start)
             if found is not None:
-                addresses = {}
-                for group, address in zip(groups, found, strict=True):
-                    for number, image in enumerate(group):
-                        addresses[image] = start + address + number * size_of(plan.network.tensors[image[0]])
-                used = tuple(int(each) for each in in_use(needs.alone(ahead)))
-                return Placement(addresses, used, needs.arrivals(), ahead)
-    used = [int(each) for each in in_use(needs.alone(0))]
+                used = tuple(int(each) for each in in_use(lives))
+                return Placement(_addresses(plan, groups, found, start), used, needs.arrivals(), ahead)
+    raise CapacityError(_lack(plan, turns, needs, start, capacity))
+
+
+def _addresses(plan: Outline, groups: Sequence[Sequence[Image]], found: Sequence[int], start: int) -> dict[Image, int]:
+    return {
+        image: start + address + number * size_of(plan.network.tensors[image[0]])
+        for group, address in zip(groups, found, strict=True)
+        for number, image in enumerate(group)
+    }
+
+
+def _lack(plan: Outline, turns: Sequence[Turn], needs: _Needs, start: int, capacity: int) -> str:
+    used = [start + int(each) for each in in_use(needs.alone(0))]
     most = max(range(len(used)), key=used.__getitem__)
-    apart = " (what is free does not lie together)" if start + used[most] <= capacity else ""
-    raise CapacityError(
-        f"{plan.network.name}: takes {start + used[most]} bytes of the unified buffer at once, {start} of them for "
-        f"parameters, while node {turns[most].task.node.title} runs; it has {capacity}{apart}"
+    apart = ", but what is free does not lie together" if used[most] <= capacity else ""
+    return (
+        f"{plan.network.name}: takes {used[most]} bytes of the unified buffer at once, {start} of them for parameters, "
+        f"while node {turns[most].task.node.title} runs; it has {capacity}{apart}"
     )
 
 
@@ -81,12 +87,12 @@ class _Needs:
             if tensor.data is None:
                 yield from ((tensor.index, inference) for inference in turn.inferences)
 
-    def groups(self) -> Iterator[list[Image]]:
+    def groups(self) -> list[list[Image]]:
         """The images of one tensor that are first needed in one turn."""
         found: dict[Image, list[Image]] = {}
         for (tensor, inference), turn in self.first.items():
             found.setdefault((tensor, turn), []).append((tensor, inference))
-        yield from found.values()
+        return list(found.values())
 
     def life(self, group: Sequence[Image], ahead: int) -> Life:
         """What comes from the host is there ``ahead`` turns earlier, what goes there as much longer."""

@@ -34,7 +34,8 @@ WEIGHTED = (Convolution, DepthwiseConvolution, FullyConnected)
 ON_MAPS = (Convolution, DepthwiseConvolution, MaxPool, AveragePool, Mean, ResizeNearest)
 """Operators whose input is a map."""
 OTHERS = (
-    Add, AveragePool, Concatenation, MaxPool, Mean, Multiply, Normalise, Pad, Rescale, ResizeNearest, Slice, Softmax, Table,
+    Add, AveragePool, Concatenation, MaxPool, Mean, Multiply, Normalise, Pad, Rescale, ResizeNearest, Slice, Softmax,
+    Table,
 )  # fmt: skip
 """Operators that run in the vector unit."""
 ELEMENTS: dict[str, Element] = {"int8": "int8", "uint8": "uint8", "int16": "int16"}

@@ -75,7 +75,7 @@ def _followers(plan: Outline, layer: int, topology: Topology) -> Iterator[int]:
 
 
 def _joins(node: Node, behind: list[Node], first: Node, made: Tensor, topology: Topology) -> bool:
-    """Whether the vector unit can do ``node`` on the way, after those ``behind`` a ``first`` one that makes ``made``."""
+    """Whether the vector unit can do ``node`` on the way, after those ``behind`` a ``first`` that makes ``made``."""
     op, before = node.operator, [each.operator for each in behind]
     if isinstance(op, Table):
         return not before

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
+from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size
 from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.job import Job
@@ -44,9 +45,8 @@ def window_of(op: PoolOperator, shape: Sequence[int], element_bytes: int = 1) ->
     """What a pool runs over a map of ``shape``, at address 0."""
     _, height, width, channels = shape
     row = width * channels * element_bytes
-    whole = isinstance(op, Mean)
-    kernel = (height, width) if whole else op.window
-    rows, columns = (1, 1) if whole else output_size((height, width), op.window, op.strides, op.padding)
+    pool = _windows(op, height, width)
+    rows, columns = output_size((height, width), pool.kernel, pool.strides, pool.padding)
     return Window(
         address=0,
         images=1,
@@ -58,10 +58,21 @@ def window_of(op: PoolOperator, shape: Sequence[int], element_bytes: int = 1) ->
         channels=channels,
         output_height=rows,
         output_width=columns,
-        kernel=kernel,
-        strides=(1, 1) if whole else op.strides,
-        padding=(0, 0) if whole else (op.padding.top, op.padding.left),
+        kernel=pool.kernel,
+        strides=pool.strides,
+        padding=(pool.padding.top, pool.padding.left),
     )
+
+
+class _Windows(NamedTuple):
+    kernel: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    padding: Padding = Padding()
+
+
+def _windows(op: PoolOperator, height: int, width: int) -> _Windows:
+    """A mean has one window, the whole map."""
+    return _Windows((height, width)) if isinstance(op, Mean) else _Windows(op.window, op.strides, op.padding)
 
 
 def pooling_of(op: PoolOperator, shape: Sequence[int]) -> Pooling:
