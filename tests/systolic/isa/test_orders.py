@@ -6,14 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.systolic.programs import program, small
-from tilesim.systolic.isa.areas import SIZES, Area, nest_area, window_area
+from tilesim.systolic.isa.areas import SIZES, Area, accesses, nest_area, window_area
 from tilesim.systolic.isa.check import faults
-from tilesim.systolic.isa.instructions import Nest, Sync, Window
+from tilesim.systolic.isa.instructions import Nest, Queue, Sync, Window
 from tilesim.systolic.isa.orders import races
+from tilesim.systolic.isa.program import Program
+from tilesim.systolic.isa.replay import UNITS, Replay
 
 SCALE = "scale=(rule=double parameters=0x1000 zero_point=0 clamp=-128,127)"
 
@@ -205,3 +207,53 @@ def test_windows_touch_their_area(data: st.DataObject) -> None:
     if area:
         last = 100 + (images - 1) * window.image_bytes + (height - 1) * row + (width - 1) * pixel + channels * size
         assert 100 <= area.first < area.end <= last
+
+
+def brute(whole: Program) -> bool:
+    """Whether any two instructions, each compared with each, lack an order that they need."""
+    replay = Replay(whole.run, whole.topology)
+    touched = [(each, access) for each in replay.begun for access in accesses(whole.run[each.place], whole.topology)]
+    for k, (later, here) in enumerate(touched):
+        for earlier, there in touched[:k]:
+            known = later.known[earlier.unit] >= earlier.count or earlier.place == later.place
+            needed = here.writes or there.writes
+            if earlier.unit == later.unit:
+                needed = there.writes and not here.writes and UNITS[later.unit] is Queue.VECTOR
+            if needed and not known and here.memory == there.memory and here.area.meets(there.area):
+                return True
+    return False
+
+
+def nests(data: st.DataObject) -> str:
+    count, stride = data.draw(st.sampled_from([(1, 4), (2, 4), (3, 4), (2, 8), (2, 3)]))
+    address, length = data.draw(st.integers(0, 24)), data.draw(st.integers(1, 4))
+    return f"(address={address} bytes={length} counts={count} strides={stride})"
+
+
+def line(data: st.DataObject, before: dict[str, int]) -> str:
+    """A random instruction, which waits for nothing that is not there yet."""
+    unit = data.draw(st.sampled_from(["vector", "matrix", "dma_in", "dma_out"]))
+    until = data.draw(st.sampled_from(sorted(before)))
+    address = data.draw(st.integers(0, 24))
+    before[unit] += 1
+    if data.draw(st.booleans()) and before[until] > (until == unit):
+        return sync(unit, until, data.draw(st.integers(1, before[until] - (until == unit))))
+    return {
+        "vector": lambda: (
+            f"fill destination={nests(data)} value=0"
+            if data.draw(st.booleans())
+            else f"lookup source={nests(data)} destination={nests(data)} table=0x400"
+        ),
+        "matrix": lambda: multiply(address, 0, data.draw(st.sampled_from([4, 8])), switch="false"),
+        "dma_in": lambda: f"read_host_memory address={address} bytes=5",
+        "dma_out": lambda: f"write_host_memory address={address} bytes=5",
+    }[unit]()
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_what_is_found_is_what_comparing_all_with_all_finds(data: st.DataObject) -> None:
+    before = dict.fromkeys(["vector", "matrix", "dma_in", "dma_out"], 0)
+    lines = [line(data, before) for _ in range(data.draw(st.integers(2, 12)))]
+    whole = program("\n".join([*lines, "halt"]))
+    assert bool(races(whole)) == brute(whole), "\n".join(lines)

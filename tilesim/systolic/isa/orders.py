@@ -84,7 +84,8 @@ class Ranges:
     def touch(self, begun: Begun, access: Access) -> list[_Last]:
         """Note an access, and return those before that meet it and that ``begun`` does not know of."""
         area, kind = access.area, (begun.unit, access.writes)
-        here = range(self._cut(area.first), self._cut(area.end))
+        first, end = _whole_periods(area)
+        here = range(self._cut(first), self._cut(end))
         found = [last for place in here for last in _unordered(self.touched[place], kind, begun.known, area)]
         shape = (area.period, area.first % area.period, area.width) if area.period else (0, 0, 0)
         mine = _Last(begun, area)
@@ -108,6 +109,16 @@ class Ranges:
             self.starts.insert(place, address)
             self.touched.insert(place, {kind: dict(shapes) for kind, shapes in self.touched[place - 1].items()})
         return place
+
+
+def _whole_periods(area: Area) -> tuple[int, int]:
+    """Where ``area`` begins and ends. Where each of its pieces lies inside of a whole period, all of these, so that
+    areas side by side do not cut memory into crumbs.
+    """
+    into = area.first % area.period if area.period else 0
+    if not area.period or into + area.width > area.period:
+        return area.first, area.end
+    return area.first - into, area.end + -area.end % area.period
 
 
 def _unordered(touched: Accesses, kind: Kind, known: Clock, area: Area) -> Iterator[_Last]:
