@@ -18,6 +18,7 @@ class _Tile:
     address: int
     weight_bytes: int
     layer: int
+    label: str
 
     def follows(self, other: _Tile, tile_bytes: int) -> bool:
         apart = tile_bytes * self.weight_bytes
@@ -37,8 +38,15 @@ def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> lis
     for first, count in _groups(tiles, topology):
         tile = tiles[first]
         place = tiles[first - ahead].place if first >= ahead else 0
-        op = ReadWeights(address=tile.address, tiles=count, weight_bytes=tile.weight_bytes, layer=tile.layer)
-        reads.setdefault(place, []).append(op)
+        reads.setdefault(place, []).append(
+            ReadWeights(
+                address=tile.address,
+                tiles=count,
+                weight_bytes=tile.weight_bytes,
+                label=tile.label,
+                layer=tile.layer,
+            )
+        )
     found: list[Instruction] = []
     for place, item in enumerate(stream):
         found += reads.get(place, [])
@@ -47,7 +55,7 @@ def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> lis
 
 
 def _tile(place: int, item: Multiply) -> _Tile:
-    return _Tile(place, item.tile, 2 if item.op.weights == "int16" else 1, item.op.layer)
+    return _Tile(place, item.tile, 2 if item.op.weights == "int16" else 1, item.op.layer, f"{item.op.label}.weights")
 
 
 def _groups(tiles: Sequence[_Tile], topology: Topology) -> list[tuple[int, int]]:

@@ -55,7 +55,7 @@ class Stream:
             self.found += self._arrivals(0)
         for number, turn in enumerate(self.turns):
             ops = lower(self._job(turn, accumulators))
-            labelled = [_labelled(op, f"{names[number]}.{k}") for k, op in enumerate(ops)]
+            labelled = [_labelled(op, f"{names[number]}.{k}", turn.task.layer) for k, op in enumerate(ops)]
             self.ends.append(f"{names[number]}.{len(labelled) - 1}")
             if ahead:
                 self.found += mixed(mixed(labelled, self._arrivals(number + 1)), leaving)
@@ -146,10 +146,10 @@ def _names(turns: Sequence[Turn]) -> list[str]:
     return found
 
 
-def _labelled(item: Instruction | Multiply, label: str) -> Instruction | Multiply:
+def _labelled(item: Instruction | Multiply, label: str, layer: int) -> Instruction | Multiply:
     if isinstance(item, Multiply):
-        return replace(item, op=replace(item.op, label=label))
-    return replace(item, label=label)
+        return replace(item, op=replace(item.op, label=label, layer=layer))
+    return replace(item, label=label, layer=layer)
 
 
 def mixed(many: Sequence[T], few: Sequence[T]) -> list[T]:
