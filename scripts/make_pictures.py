@@ -12,17 +12,18 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 PICTURES = ROOT / ".github" / "pictures"
-SHOWN = ("tilesim run", "tilesim report")
-"""How the commands begin, in the block below this heading of README.md, that the pictures come from."""
-HEADING = "**See where the cycles went.**"
+SHOWN = ("tilesim run", "tilesim report", "tilesim compare")
+"""How the commands begin, in a block below a heading of README.md, that pictures come from."""
+ONE_RUN, SCHEDULES = "**See where the cycles went.**", "with real data"
+"""What these blocks stand below."""
 SIZE = {"width": 1100, "height": 860}
 MARGIN = 12
 """Pixels around the timeline."""
 
 
-def commands(readme: str) -> list[list[str]]:
-    """The words of the commands that make a run and its report."""
-    block = readme.split(HEADING)[1].split("```console\n")[1].split("```", maxsplit=1)[0]
+def commands(readme: str, heading: str) -> list[list[str]]:
+    """The words of the commands below a heading that make runs and pictures of them."""
+    block = readme.split(heading)[1].split("```console\n")[1].split("```", maxsplit=1)[0]
     lines = re.findall(r"^\$ ([^|\n]*)", block, re.MULTILINE)
     return [line.split() for line in lines if line.startswith(SHOWN)]
 
@@ -33,12 +34,15 @@ def make(folder: Path) -> None:
     Raises:
         subprocess.CalledProcessError: a command fails.
     """
-    for words in commands(README.read_text(encoding="utf-8")):
+    readme = README.read_text(encoding="utf-8")
+    for words in (*commands(readme, ONE_RUN), *commands(readme, SCHEDULES)):
         program = [sys.executable, "-m", "tilesim", *words[1:]]
         subprocess.run(program, cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=True)  # noqa: S603  (our own README)
     [page] = folder.glob("*/report.html")
+    [schedules] = folder.glob("runs/*/compare-batching.png")
     PICTURES.mkdir(parents=True, exist_ok=True)
     copyfile(page.parent / "figures" / "contention.png", PICTURES / "contention.png")
+    copyfile(schedules, PICTURES / schedules.name)
     _photograph(page, PICTURES / "timeline.png")
 
 

@@ -13,6 +13,7 @@ import tilesim
 from tests.scripts import ROOT, script
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
+from tilesim.systolic.isa.text import INSTRUCTIONS as SYSTOLIC_INSTRUCTIONS
 from tilesim.tiled.isa.instructions import INSTRUCTIONS
 from tilesim.tiled.isa.text import write_text
 from tilesim.tiled.topology import MODELLED
@@ -41,6 +42,11 @@ def test_it_lists_every_directive_and_instruction() -> None:
     assert named >= set(re.findall(r"^\.\w+", write_text(program), re.MULTILINE))
 
 
+def test_it_lists_every_instruction_of_the_systolic_machine() -> None:
+    named = set(re.findall(r"`(\w+)`", README.split("## A systolic machine")[1].split("\n## ")[0]))
+    assert named >= set(SYSTOLIC_INSTRUCTIONS)
+
+
 def test_no_command_is_left_out() -> None:
     blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     commands = [line.split("#")[0].split() for kind, body in blocks if kind == "sh" for line in body.splitlines()]
@@ -50,7 +56,8 @@ def test_no_command_is_left_out() -> None:
 
 def test_its_pictures_are_made_by_commands_that_it_shows() -> None:
     made = script("make_pictures")
-    assert [words[:2] for words in made.commands(README)] == [["tilesim", "run"], ["tilesim", "report"]]
+    assert [words[1] for words in made.commands(README, made.ONE_RUN)] == ["run", "report"]
+    assert [words[1] for words in made.commands(README, made.SCHEDULES)] == ["run", "run", "compare"]
     shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
     assert {ROOT / path for path in shown} == set(made.PICTURES.iterdir())
     assert all((ROOT / path).stat().st_size < 200_000 for path in shown)
