@@ -57,3 +57,21 @@ def test_any_bits_give_an_integer() -> None:
     x = np.array([0, 1, -1], np.int8)
     assert normalise(x, 3, (0, -1, -1, -1, -1, -1, 5)).tolist() == [5, 5, 5]
     assert normalise(x, 1, normalise_scaling((1.0, 1e-30), (0, 0), 0.0, 1.0, 1.0)).tolist() == [0, 1 << 24, -(1 << 24)]
+
+
+@pytest.mark.parametrize("size", [1, 3, 5, 9])  # ONNX Runtime has odd ones only
+def test_the_formula_is_that_of_onnx_runtime(size: int) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    from onnx import TensorProto, helper
+
+    node = helper.make_node("LRN", ["x"], ["y"], alpha=0.7, beta=0.6, bias=1.5, size=size)
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 6, 2, 3)) for name in "xy"]
+    graph = helper.make_graph([node], "lrn", ends[:1], ends[1:])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    x = np.random.default_rng(0).integers(-128, 128, (1, 2, 3, 6)).astype(np.int8)
+    reals = (0.05 * (x.astype(np.float32) + 4)).astype(np.float32)
+    (expected,) = session.run(None, {"x": reals.transpose(0, 3, 1, 2)})
+    scaling = normalise_scaling((0.05, 1.0), (-4, 0), 0.7, 0.6, 1.5)
+    found = normalised_reals(x, size, scaling)
+    np.testing.assert_allclose(found, expected.transpose(0, 2, 3, 1), rtol=1e-5)

@@ -214,9 +214,4 @@ def test_an_operator_that_tiles_lack_is_refused(tilesim: Any, tmp_path: Path) ->
     path.write_text("input: {shape: [1, 4, 4, 4]}\nlayers: [{name: a, kind: normalise}]\n")
     result = tilesim("cache", path, "--topology", "edge-1x1")
     assert result.exit_code == 2
-    assert (
-        result.stderr.split()
-        == (
-            "error: net: node a (normalise) must be an operator that a tiled machine can run, which this one is not"
-        ).split()
-    )
+    assert "net: node a (normalise) must be an operator that a tiled machine can run" in " ".join(result.stderr.split())

@@ -73,7 +73,9 @@ def multiply(address: int = 0, vectors: int = 1, elements: int = 1, **fields: An
 
 @dataclass
 class Listing:
-    """Instructions in order, labelled by their queue and number behind a ``prefix``; ``counts`` how many there are of each queue."""
+    """Instructions in order, labelled by their queue and number behind a ``prefix``; ``counts`` are those of the
+    queues.
+    """
 
     prefix: str = ""
     ops: list[Instruction] = field(default_factory=list)

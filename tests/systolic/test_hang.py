@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.systolic.handmade import Listing, dense, multiply, product, some, topology
-from tilesim.errors import HangError, ProgramError, TilesimError
+from tilesim.errors import AccessError, HangError, ProgramError, TilesimError
 from tilesim.systolic import simulate as module
 from tilesim.systolic.isa.instructions import Fill, Instruction, Nest, Queue, ReadWeights, Sync, WriteHostMemory
 from tilesim.systolic.isa.program import HostTensor, Program
@@ -45,10 +45,10 @@ def test_a_program_without_a_halt() -> None:
 @pytest.mark.usefixtures("unchecked")
 def test_a_sync_on_a_count_that_is_never_reached() -> None:
     text = report([Fill(destination=Nest(0, 4), value=1), Sync(unit=Queue.MATRIX, until=Queue.VECTOR, count=2)])
+    so_far = "to retire 2 instructions; so far it has retired 1"
     assert text.splitlines()[1:] == [
         "chip.sequencer in halt has waited since cycle 4 for all units to retire everything; 1 are left",
-        "chip.matrix in matrix.0 has waited since cycle 3 for the vector unit to retire 2 instructions; "
-        "so far it has retired 1",
+        f"chip.matrix in matrix.0 has waited since cycle 3 for the vector unit {so_far}",
         "no instruction can end the wait of matrix.0: the program has 1 for the vector unit, not 2",
     ]
 
@@ -93,10 +93,20 @@ def test_what_is_in_a_queue_and_what_is_in_hand() -> None:
     assert "vector.0 waits for matrix.0 matrix_multiply, which the matrix unit has in hand" in text
 
 
+@pytest.mark.usefixtures("unchecked")
+def test_an_address_that_there_is_not() -> None:
+    listing = Listing()
+    listing.add(Fill(destination=Nest((1 << 20) - 3, 4), value=1))
+    with pytest.raises(AccessError, match=r"unified_buffer has bytes 0 to 1048575, not 1048573 to 1048576"):
+        simulate(Program("outside", topology(), (), listing.halt()), [])
+
+
 def test_an_output_that_the_host_has_not_got() -> None:
     listing = Listing()
     listing.add(WriteHostMemory(bytes=5))
-    program = Program("short", topology(), (), listing.halt(), outputs=(HostTensor("y", 0, "int8", (7,), (0,), "int8"),))
+    program = Program(
+        "short", topology(), (), listing.halt(), outputs=(HostTensor("y", 0, "int8", (7,), (0,), "int8"),)
+    )
     with pytest.raises(HangError, match=r"the host has received 5 of the 7 bytes of output y"):
         simulate(program, [])
 
@@ -126,4 +136,3 @@ def _without(program: Program, section: str, place: int, x: np.ndarray) -> str:
         return "hangs"
     same = np.array_equal(run.outputs[0], simulate(program, [x]).outputs[0])
     return "" if same else "another output"
-

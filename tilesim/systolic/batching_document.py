@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tilesim.systolic.isa.instructions import Sync
+from tilesim.systolic.isa.instructions import Instruction, Queue, Sync
 from tilesim.systolic.isa.program import Program
 from tilesim.systolic.units.chip import Chip
 
@@ -14,8 +14,9 @@ from tilesim.systolic.units.chip import Chip
 def document(program: Program, chip: Chip, start: int, requests: Sequence[Mapping[str, int]]) -> dict[str, Any] | None:
     """The batching of a run that began in cycle ``start``; None if there was no plan.
 
-    A step begins with the first instruction behind the last one of the step before that a unit began, and ends when its
-    own last one has retired. ``weight_set_loads`` counts steps of layers with weights, those of one layer in a row
+    A step is what stands in the program behind the last instruction of the step before, up to its own last one. It
+    begins when the matrix or the vector unit begins the first instruction of its layer, and ends when the last one has
+    retired. ``weight_set_loads`` counts steps of layers with weights, those of one layer in a row
     once.
     """
     batching = program.batching
@@ -35,6 +36,10 @@ def document(program: Program, chip: Chip, start: int, requests: Sequence[Mappin
     }
 
 
+def _computes(op: Instruction, layer: int) -> bool:
+    return op.layer == layer and op.queue in {Queue.MATRIX, Queue.VECTOR} and not isinstance(op, Sync)
+
+
 def _steps(program: Program, chip: Chip, start: int) -> list[dict[str, int]]:
     assert program.batching is not None
     begun, retired = chip.retirement.begun, chip.retirement.retired
@@ -42,8 +47,7 @@ def _steps(program: Program, chip: Chip, start: int) -> list[dict[str, int]]:
     found, first = [], 0
     for step in program.batching.steps:
         end = places.get(step.label, first - 1) + 1
-        ops = [op for op in program.run[first:end] if op.label in begun and not isinstance(op, Sync)]
-        began = min((begun[op.label] for op in ops), default=start)
+        began = min((begun[op.label] for op in program.run[first:end] if _computes(op, step.layer)), default=start)
         found.append(
             {
                 "layer": step.layer,

@@ -25,10 +25,9 @@ CAUSES: Mapping[str, str] = {
 """What stands behind what the matrix unit does or waits for. ``useful MACs``, ``unused MACs``: vectors go through the
 array, whose cells multiply what the layer needs, or don't; ``weight stall``: a tile has not come from weight memory;
 ``weight shift``: it is on its way into the array; ``RAW stall``, ``input stall``: the matrix unit is at a sync, which
-waits for a result or for an input; ``other``: it has no instruction, or the user holds one back.
+waits for a result or for an input; ``other``: it has no instruction, or the user holds one back. The last three are
+what Jouppi et al., ISCA 2017, Table 3, call non-matrix.
 """
-NON_MATRIX = ("RAW stall", "input stall", OTHER)
-"""Causes that have to do with neither weights nor MACs."""
 WAITS_FOR_VECTORS = {Reason.RAW.kind, "idle"}
 NO_LAYER = -1
 

@@ -22,7 +22,9 @@ def check_holds(program: Program, not_before: Mapping[str, int]) -> None:
     if not not_before:
         return
     labelled = {op.label: op for op in (*program.load, *program.run)}
-    faults = [f"hold {shown(key)}: {fault}" for key, cycle in not_before.items() for fault in _faults(key, cycle, labelled)]
+    faults = [
+        f"hold {shown(key)}: {fault}" for key, cycle in not_before.items() for fault in _faults(key, cycle, labelled)
+    ]
     if faults:
         raise InputError(faults)
 

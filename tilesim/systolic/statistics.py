@@ -32,7 +32,8 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     ``macs``, a layer's figures and ``cycles`` are of all ``inferences`` together. ``requests`` are the inferences:
     ``start_cycle`` is when its first byte leaves the host (of the first, when the run begins), ``end_cycle`` when its
     last one is back. ``latency_us`` is the first one's latency, ``interval_cycles`` the mean between the ends of
-    consecutive ones. ``batching`` is that of :mod:`~tilesim.systolic.batching_document`.
+    consecutive ones, which may end together; so ``throughput_per_second`` is that of the whole run. ``batching`` is
+    that of :mod:`~tilesim.systolic.batching_document`.
     """
     topology, cycles = program.topology, len(run)
     requests = list(_requests(program, chip, run))
@@ -64,7 +65,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         "inferences": program.inferences,
         "requests": requests,
         "interval_cycles": interval,
-        "throughput_per_second": topology.clock_hz / max(1, interval or cycles),
+        "throughput_per_second": topology.clock_hz * program.inferences / max(1, cycles),
         "batching": batching_document.document(program, chip, run.start, requests),
         "trace_sha256": trace.sha256 if trace else None,
         "chip": topology.model_dump(mode="json"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -133,7 +134,9 @@ def test_a_tile_is_shifted_in_a_row_a_cycle(chip: Topology, weight_bytes: int, c
 
 @pytest.mark.parametrize(("size", "vectors", "last"), [(256, 200, 710), (2, 2, 4)])
 def test_the_last_result_of_a_skewed_array(size: int, vectors: int, last: int) -> None:  # oracle 31
-    begun, retired = times(chip_of(topology(size, accumulators={"entries": 256})), multiply(vectors=vectors))["matrix.0"]
+    begun, retired = times(chip_of(topology(size, accumulators={"entries": 256})), multiply(vectors=vectors))[
+        "matrix.0"
+    ]
     assert retired - begun == last
 
 
@@ -172,7 +175,7 @@ def test_switches_follow_one_another_as_fast_as_tiles_are_shifted_in() -> None:
     ops = [ReadWeights(tiles=6), *(multiply(vectors=v, switch=True) for v in (9, 2, 9, 1, 1))]
     found = times(chip, *ops)
     begun = [found[f"matrix.{k}"][0] for k in range(5)]
-    assert [later - earlier for earlier, later in zip(begun, begun[1:], strict=False)] == [9, 4, 9, 4]
+    assert [later - earlier for earlier, later in pairwise(begun)] == [9, 4, 9, 4]
 
 
 PARTS = Nest(0, 5, (3,), (8,))

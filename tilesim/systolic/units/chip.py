@@ -69,11 +69,10 @@ class Chip:
         clock, intakes = self.clock, self.intakes
         fifo = WeightFifo(clock, topology.weight_fifo.tiles)
         self.path = WeightPath(clock, path, topology, fifo)
-        self.fetcher = WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories)
         workers: list[Worker] = [
             DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
             DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
-            self.fetcher,
+            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories),
             self.path,
             MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, memories),
             VectorUnit(clock, topology, intakes[Queue.VECTOR], memories),

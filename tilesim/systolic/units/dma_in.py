@@ -23,8 +23,9 @@ class DmaIn:
     """Brings what the host holds, one instruction after the other.
 
     Timing: an instruction of n bytes that begins at t has the host's link up to t + ceil(n / bytes_per_cycle), where
-    the next may begin; the bytes are there, and it retires, ``latency_cycles`` after that. Source: WO 2016/186801,
-    Fig. 2, for the host interface and the DMA engine; rate and latency of the link are assumptions.
+    the next may begin; the bytes are there, and it retires, ``latency_cycles`` after that. It is busy as long as the
+    link is. Source: WO 2016/186801, Fig. 2, for the host interface and the DMA engine; rate and latency of the link are
+    assumptions.
     """
 
     def __init__(

@@ -13,6 +13,7 @@ from tilesim.sim.action import Action, Actions
 from tilesim.sim.clock import Clock
 from tilesim.sim.recorder import Source
 from tilesim.sim.unit import BUSY, Reason
+from tilesim.systolic.array_timing import retirement_cycle
 from tilesim.systolic.datapath.matrix import prepare_multiply
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.instructions import MatrixMultiply
@@ -47,19 +48,19 @@ class MatrixUnit:
 
     def work(self) -> Generator[simpy.Event, Any, None]:
         unit = self._intake.unit
-        skew_cycles = self._array.inputs + self._array.outputs - 2
         while True:
             op = yield from self._intake.next()
             if op.switch and not self._path.full:
                 yield from self._await_tile()
             yield from self._intake.begin(op)
+            retires = retirement_cycle(self._array, self._clock.cycle, op.vectors, op.passes)
             if op.switch:
                 self._weights = self._path.take().weights
             write = prepare_multiply(op, self._memories, self._weights)
             yield self._clock.timeout(op.vectors * op.passes)
             unit.spend(BUSY)
             unit.act(actions(op, self._array))
-            self._intake.retire(op, self._clock.cycle + skew_cycles, write)
+            self._intake.retire(op, retires, write)
 
     def _await_tile(self) -> Generator[simpy.Event, Any, None]:
         unit, path, since = self._intake.unit, self._path, self._clock.cycle

@@ -71,9 +71,9 @@ class Retirement:
 
     def drained(self) -> simpy.Event:
         """When everything that was dispatched has retired."""
-        self._drained = self._clock.event()
+        drained = self._drained = self._clock.event()
         self._tell()
-        return self._drained
+        return drained
 
     def _retire_all(self, cycle: int) -> None:
         due = sorted(self._due.pop(cycle), key=lambda each: ORDER[each.queue])

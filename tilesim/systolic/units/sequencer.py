@@ -24,8 +24,9 @@ class Sequencer:
     Timing: with b_k the bytes of instructions 0 to k, instruction k is there ceil(b_k / instruction_bytes_per_cycle)
     cycles after the section began, and in its queue ``pipeline_cycles`` later, a cycle after the one before it at the
     earliest, and not before there is a place; meanwhile the host's stream goes on into a buffer in front of the
-    sequencer. A nop takes a cycle. A halt ends the section in the cycle in which everything has retired.
-    Source: Jouppi et al., ISCA 2017, section 2, for four stages; a buffer that is large enough is an assumption.
+    sequencer. A nop takes a cycle. It is busy in the cycle in which it issues, stalls (``fifo``) before a full queue,
+    and (``work``) at a halt, which ends the section in the cycle in which everything has retired. Source: Jouppi et
+    al., ISCA 2017, section 2, for four stages; a buffer that is large enough is an assumption.
     """
 
     def __init__(

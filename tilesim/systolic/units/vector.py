@@ -21,8 +21,8 @@ class VectorUnit:
     """Takes sums from the accumulators, or operands from the unified buffer, and writes results to the buffer.
 
     Timing: an instruction that begins at t has taken its operands at t + :func:`~.vector_costs.cycles`, where the next
-    may begin; its results are written, and it retires, ``pipeline_cycles`` after that. Source: WO 2016/186801, Figs. 5
-    and 6, for what it does; rates and depth are assumptions.
+    may begin; its results are written, and it retires, ``pipeline_cycles`` after that. Source: WO 2016/186801, Fig. 5,
+    for what it does; rates and depth are assumptions.
     """
 
     def __init__(self, clock: Clock, topology: Topology, intake: Intake[Any], memories: Memories) -> None:

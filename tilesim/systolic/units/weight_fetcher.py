@@ -23,7 +23,8 @@ class WeightFetcher:
 
     Timing: for each tile it takes a place in the FIFO, then weight memory transfers it; the next may take its place in
     the cycle in which that ends. An instruction retires when its last tile is in the FIFO. n tiles back to back take
-    n * ``weight_tile_cycles``, rounded up once. Source: Jouppi et al., ISCA 2017, section 2.
+    n * ``weight_tile_cycles``, rounded up once. It is busy from when it has a place until the transfer ends, which are
+    the cycles of weight memory too, and stalls (``fifo``) without a place. Source: Jouppi et al., ISCA 2017, section 2.
     """
 
     def __init__(

@@ -10,8 +10,9 @@ class WeightMemory:
 
     Timing: a block of n bytes asked for at t begins with tick max(end of the block before, ceil(t * weight clock /
     chip clock)) and takes ceil(n / transfer_bytes) ticks; ticks are exact, so that n blocks back to back take n times
-    as long as one, to the fraction. Source: Jouppi et al., ISCA 2017, section 2 (34 GB/s); JP 7561916 B2, for
-    its clock and a number of channels.
+    as long as one, to the fraction. A memory that was at rest waits for its next tick: one with a slightly faster
+    clock may then be a cycle later, one that is an integer times as fast is not. Source: Jouppi et al., ISCA 2017,
+    section 2 (34 GB/s); JP 7561916 B2, for its clock and a number of channels.
     """
 
     def __init__(self, topology: Topology) -> None:

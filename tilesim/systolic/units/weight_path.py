@@ -10,6 +10,7 @@ import simpy
 from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.systolic.array_timing import shift_cycles
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
 
@@ -18,9 +19,10 @@ class WeightPath:
     """Shifts one tile after the other in, a row of cells a cycle, and holds it until the cells take it over.
 
     Timing: a tile of b-byte weights that is in the FIFO, with the path free, at s is in the path at s + inputs * b,
-    where its place in the FIFO is free again. A multiply that switches to it at t frees the path at t: new weights
-    run behind the front of the switch. Source: WO 2016/186801, Fig. 4; Jouppi et al., ISCA 2017, section 2 (256
-    cycles); that wider weights take twice as long is an assumption.
+    where its place in the FIFO is free again. A multiply that switches to it at t frees the path at t: new weights run
+    behind the front of the switch. It is busy while it shifts, and stalls (``fifo``) while it is full. Source: WO
+    2016/186801, Fig. 4; Jouppi et al., ISCA 2017, section 2 (256 cycles); that wider weights take twice as long is an
+    assumption.
 
     ``shifting`` says whether a tile is on its way in, ``shifting_since`` when the last shift began; ``filled`` happens
     when the path is full.
@@ -59,7 +61,7 @@ class WeightPath:
             tile: Tile = yield from self.unit.wait(self._fifo.head(), Reason.INSTRUCTION)
             self.unit.instruction = tile.label
             self.shifting, self.shifting_since = True, self._clock.cycle
-            yield self._clock.timeout(inputs * tile.weight_bytes)
+            yield self._clock.timeout(shift_cycles(self._array, tile.weight_bytes))
             self.shifting = False
             self.unit.spend(BUSY)
             hops = inputs * (inputs + 1) // 2  # of a byte of each row: 1 to the first, ... inputs to the last
