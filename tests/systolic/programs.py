@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dataclasses import fields
 from enum import StrEnum
+from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from hypothesis import strategies as st
 
+from tilesim.config import load as load_config
 from tilesim.systolic.isa.encoding import RULES, WIDTHS
 from tilesim.systolic.isa.instructions import CLASSES, Instruction
 from tilesim.systolic.isa.program import Batching, DataSegment, HostTensor, Layer, Program, TensorPlace
+from tilesim.systolic.isa.text import read_text, write_text
 from tilesim.systolic.topology import Topology
 
+TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 CHIP = Topology(machine="systolic", name="chip")
 _words = st.sampled_from(["L1", "conv 1", 'a"\\', "true", "-3", ""]) | st.text(st.characters(), max_size=4)
 _whole = st.integers(-(1 << 70), 1 << 70) | st.integers(-3, 300)
@@ -78,3 +82,56 @@ def programs(sound: bool = False) -> st.SearchStrategy[Program]:
         inferences=_whole,
         batching=st.none() | any_of(Batching),
     )
+
+
+def program(run: str, load: str = "", head: str = "", data: dict[str, int] | None = None, **keys: object) -> Program:
+    """A program for a chip of 4 x 4 cells; ``run`` and ``load`` hold a line an instruction.
+
+    ``data`` are the sizes of the segments; ``keys`` change the chip (``array__rows=8``).
+    """
+    topology = load_config(
+        TOPOLOGIES / "systolic-4.yaml", Topology, {key.replace("__", "."): value for key, value in keys.items()}
+    )
+    first = write_text(Program("test", topology, (), ())).removesuffix(".load\n.run\n")
+    segments = {name: np.zeros(size, np.uint8) for name, size in (data or {}).items()}
+    lines = "".join(f".data name={name} bytes={size}\n" for name, size in (data or {}).items())
+    return read_text(f"{first}{lines}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"), segments)
+
+
+def same(a: Program, b: Program) -> bool:
+    """Whether two programs are the same, to the last byte of their data."""
+    pairs = zip(a.data, b.data, strict=True)
+    alike = all(
+        getattr(a, each.name) == getattr(b, each.name)
+        for each in fields(Program)
+        if each.name not in {"data", "_found"}
+    )
+    return alike and all(x.name == y.name and np.array_equal(x.data, y.data) for x, y in pairs)
+
+
+HEAD = """
+.input name=in0 index=0 dtype=int8 shape=1,4 axes=0,1 element=int8
+.output name=out0 index=0 dtype=int8 shape=1,4 axes=0,1 element=int8
+.layer name=dense kind=fully_connected macs=16 vectors=1 inputs=4 outputs=4
+"""
+LOAD = """
+W: read_host_memory source=data destination=weight_memory bytes=16
+P: read_host_memory source=data tensor=1 address=0x100 bytes=48
+halt
+"""
+RUN = """
+L1: read_host_memory bytes=4
+L2: read_weights
+S1: sync unit=matrix until=dma_in count=1
+L3: matrix_multiply window=(address=0x0 height=1 width=1 channels=4) rows=4 columns=4 layer=0
+S2: sync unit=vector until=matrix count=2
+L4: activate columns=4 scale=(rule=double parameters=0x100 zero_point=0 clamp=-128,127) address=0x200 stride_bytes=4
+S3: sync unit=dma_out until=vector count=2
+L5: write_host_memory address=0x200 bytes=4
+halt
+"""
+
+
+def small(run: str = RUN, head: str = HEAD, **keys: object) -> Program:
+    """One fully connected layer of 4 inputs and 4 outputs."""
+    return program(run, LOAD, head, {"weights": 16, "parameters": 48}, **keys)

@@ -79,15 +79,13 @@ def _area_faults(found: Iterable[Access], sizes: dict[str, int]) -> Iterator[str
             number = sum(name.startswith(f"{kind} ") for name in sizes)
             yield f"tensor must be one of {number} of {kind}, not {access.memory}"
         elif not 0 <= area.first <= area.end <= size:
-            span = f"{described(access.memory, area.first, area.end)} must be inside it"
-            yield f"{access.field}: {span}, which has {size}"
+            has = f"which ha{'ve' if access.memory == ACCUMULATORS else 's'} {size}"
+            yield f"{access.field} must keep {span(access.memory, area.first, area.end)} inside {access.memory}, {has}"
 
 
-def described(memory: str, first: int, end: int) -> str:
-    """A part of a memory in words."""
-    if memory == ACCUMULATORS:
-        return f"entries {first} to {end - 1} of {memory}"
-    return f"bytes {first:#x} to {end - 1:#x} of {memory}"
+def span(memory: str, first: int, end: int) -> str:
+    """A part of a memory in words, up to ``end``."""
+    return f"entries {first} to {end - 1}" if memory == ACCUMULATORS else f"bytes {first:#x} to {end - 1:#x}"
 
 
 def _count_faults(name: str, section: tuple[Instruction, ...]) -> Iterator[str]:

@@ -55,8 +55,7 @@ def read_chip_line(number: int, scanner: Scanner, entries: dict[Key, Entry]) -> 
                 scanner.fail(f"must end here, not go on with {shown(scanner.rest)}")
         except Fault as fault:
             yield fault
-            scanner.skip_value()
-            scanner.skips(")") or scanner.skips("]")
+            scanner.skip_value(start)
         scanner.skip(SPACE)
 
 

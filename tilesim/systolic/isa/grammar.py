@@ -24,7 +24,7 @@ from enum import StrEnum
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tilesim.systolic.isa.instructions import Window
-from tilesim.systolic.isa.scanner import SPACE, Fault, Scanner, shown, unknown, written_name
+from tilesim.systolic.isa.scanner import BARE, SPACE, Fault, Scanner, shown, unknown, written_name
 
 HEXADECIMAL = frozenset({"address", "parameters", "table"})
 FOLLOWS: dict[type, dict[str, Callable[[Mapping[str, Any]], Any]]] = {
@@ -83,11 +83,12 @@ def read_fields(scanner: Scanner, kind: type, known: Mapping[str, Field], what: 
     values: dict[str, Any] = {}
     scanner.skip(SPACE)
     while scanner.rest and not scanner.rest.startswith(")"):
+        begin = scanner.at
         try:
             _read_field(scanner, known, what, values)
         except Fault as fault:
             scanner.faults.append(fault)
-            scanner.skip_value()
+            scanner.skip_value(begin)
         scanner.skip(SPACE)
     _fill_in(kind, known, values, sound=len(scanner.faults) == before)
     if missing := [name for name in known if name not in values]:
@@ -97,8 +98,9 @@ def read_fields(scanner: Scanner, kind: type, known: Mapping[str, Field], what: 
 
 def _read_field(scanner: Scanner, known: Mapping[str, Field], what: str, values: dict[str, Any]) -> None:
     start = scanner.at
-    key = scanner.name()
-    if not scanner.skips("="):
+    word = scanner.skip(BARE)
+    key = word[0] if word else ""
+    if not key or not scanner.skips("="):
         scanner.fail(f"must be key=value, not {shown(scanner.text[start:].split()[0])}", start)
     if key not in known:
         scanner.fail(unknown(key, known, f"a key of {what}"), start)

@@ -1,7 +1,8 @@
-"""Whether syncs order what must be ordered: instructions of different units that touch the same memory.
+"""Whether syncs order what must be ordered: instructions that touch the same memory.
 
 Units take their queues in order and retire in order, so that of each unit only the last access of a place counts: an
-instruction that knows of it knows of those before. Two instructions of one unit are always in order.
+instruction that knows of it knows of those before. Two instructions of one unit are in order, but that the vector unit
+begins the next before the results of the last are written: one that reads them needs a sync, too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilesim.systolic.isa.areas import ACCUMULATORS, BUFFER, WEIGHTS, Access, Area, accesses
-from tilesim.systolic.isa.check import described, sections
-from tilesim.systolic.isa.instructions import Instruction
+from tilesim.systolic.isa.check import sections, span
+from tilesim.systolic.isa.instructions import Instruction, Queue
 from tilesim.systolic.isa.program import Program
-from tilesim.systolic.isa.replay import Begun, Clock, Replay
+from tilesim.systolic.isa.replay import UNITS, Begun, Clock, Replay
 from tilesim.systolic.topology import Topology
 
+_PIPELINED = UNITS.index(Queue.VECTOR)
 Kind = tuple[int, bool]
 """A unit, and whether it writes."""
 Shape = tuple[int, int, int]
@@ -69,7 +71,7 @@ def _meetings(
         for access in (it for it in accesses(section[each.place], topology) if it.memory in ranges):
             for last in ranges[access.memory].touch(each, access):
                 first, end = max(last.area.first, access.area.first), min(last.area.end, access.area.end)
-                yield last.begun.place, each.place, described(access.memory, first, end)
+                yield last.begun.place, each.place, f"{span(access.memory, first, end)} of {access.memory}"
 
 
 @dataclass
@@ -82,7 +84,8 @@ class Ranges:
     def touch(self, begun: Begun, access: Access) -> list[_Last]:
         """Note an access, and return those before that meet it and that ``begun`` does not know of."""
         area, kind = access.area, (begun.unit, access.writes)
-        here = range(self._cut(area.first), self._cut(area.end))
+        first, end = _whole_periods(area)
+        here = range(self._cut(first), self._cut(end))
         found = [last for place in here for last in _unordered(self.touched[place], kind, begun.known, area)]
         shape = (area.period, area.first % area.period, area.width) if area.period else (0, 0, 0)
         mine = _Last(begun, area)
@@ -108,11 +111,21 @@ class Ranges:
         return place
 
 
+def _whole_periods(area: Area) -> tuple[int, int]:
+    """Where ``area`` begins and ends. Where each of its pieces lies inside of a whole period, all of these, so that
+    areas side by side do not cut memory into crumbs.
+    """
+    into = area.first % area.period if area.period else 0
+    if not area.period or into + area.width > area.period:
+        return area.first, area.end
+    return area.first - into, area.end + -area.end % area.period
+
+
 def _unordered(touched: Accesses, kind: Kind, known: Clock, area: Area) -> Iterator[_Last]:
-    """Accesses of other units that conflict with one of ``kind`` to ``area``, and that are not ``known``."""
+    """Accesses that conflict with one of ``kind`` to ``area``, and that are not ``known``."""
     unit, writes = kind
     for (other, wrote), shapes in touched.items():
-        if other != unit and (writes or wrote):
+        if (writes or wrote) if other != unit else (unit == _PIPELINED and wrote and not writes):
             for last in reversed(shapes.values()):
                 if last.begun.count <= known[other]:
                     break  # the others are older

@@ -82,9 +82,9 @@ class Scanner:
             at = piece.end()
         return "".join(pieces)
 
-    def skip_value(self) -> None:
-        """Go past what stands here up to a space or a bracket that was not opened here."""
-        depth = 0
+    def skip_value(self, start: int) -> None:
+        """Go past what stands here up to a space or a bracket that was not opened here, but on from ``start``."""
+        depth, self.at = 0, max(self.at, start + 1)
         while self.at < len(self.text):
             here = self.text[self.at]
             depth += (here in "([") - (here in ")]")
