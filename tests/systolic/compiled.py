@@ -16,6 +16,7 @@ from tilesim.network.graph import Network
 from tilesim.shipped import shipped
 from tilesim.systolic.compile import compile_network
 from tilesim.systolic.isa.program import Program
+from tilesim.systolic.simulate import simulate
 from tilesim.systolic.topology import Topology
 
 Array = NDArray[Any]
@@ -37,6 +38,12 @@ def _any(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any])
         return rng.standard_normal(shape).astype(dtype)
     limits = np.iinfo(dtype)
     return rng.integers(limits.min, limits.max + 1, shape).astype(dtype)
+
+
+def as_model(network: Network, indices: tuple[int, ...], arrays: list[Array]) -> list[Array]:
+    """Canonical arrays, inference by inference, as the model lays them out."""
+    tensors = [network.tensors[index] for index in indices]
+    return [tensors[k % len(tensors)].to_model(array) for k, array in enumerate(arrays)]
 
 
 def golden(network: Network, xs: list[Array]) -> list[dict[int, Array]]:
@@ -62,12 +69,17 @@ def compare(network: Network, found: Interpreter, expected: list[dict[int, Array
 
 
 def exact(network: Network, topology: Topology, plan: Plan | None = None, order: int = 0, samples: int = 1) -> Program:
-    """The program, which gives every tensor as it must be: one instruction after the other, and, with ``order``, in
-    queues side by side as that seed has it.
+    """The program, which gives every tensor as it must be: one instruction after the other, on the chip, and, with
+    ``order``, in queues side by side as that seed has it.
     """
     program = compile_network(network, topology, plan=plan)
-    expected = golden(network, inputs_of(network, program.inferences, samples))
+    xs = inputs_of(network, program.inferences, samples)
+    expected = golden(network, xs)
     sent = at_chip(network, expected)
+    run = simulate(program, as_model(network, network.inputs, xs))
+    outputs = [tensors[index] for tensors in expected for index in network.outputs]
+    for found, output in zip(run.outputs, as_model(network, network.outputs, outputs), strict=True):
+        np.testing.assert_array_equal(found, output)
     in_order = Interpreter(program, sent)
     in_order.run()
     compare(network, in_order, expected)
