@@ -54,7 +54,7 @@ def compile_network(
     products, weights = _products(network, tasks, topology, storage)
     inferences = plan.inferences if plan else 1
     steps = [(step.layer, step.count) for step in plan.steps] if plan else _one_by_one(tasks)
-    order = turns(tasks, steps, inferences)
+    order = turns(tasks, steps, inferences, {layer for layer, product in products.items() if product.tiles == 1})
     where = place(front, order, storage.size_bytes, topology.unified_buffer.size_bytes)
     stream = Stream(front, topology, order, where, products, storage)
     stream.write()

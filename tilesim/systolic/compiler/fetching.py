@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from tilesim.systolic.compiler.lower.matrix import Multiply
 from tilesim.systolic.isa.instructions import Instruction, ReadWeights
@@ -26,12 +26,13 @@ class _Tile:
 
 
 def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> list[Instruction]:
-    """The stream with the fetches of its tiles.
+    """The stream with the fetches of its tiles, which are those that the array does not hold already.
 
     A fetch stands as many tiles ahead as there are in the FIFO and in the path. Further ahead, with queues that hold
     one instruction, it could keep from the array the very multiply that makes room for it. Tiles that lie side by side
     are fetched together, at most as many as the FIFO holds.
     """
+    stream = list(_switching(stream))
     tiles = [_tile(place, item) for place, item in enumerate(stream) if isinstance(item, Multiply) and item.tile >= 0]
     ahead = topology.weight_fifo.tiles + 1
     reads: dict[int, list[Instruction]] = {}
@@ -52,6 +53,17 @@ def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> lis
         found += reads.get(place, [])
         found.append(item.op if isinstance(item, Multiply) else item)
     return found
+
+
+def _switching(stream: Sequence[Instruction | Multiply]) -> Iterator[Instruction | Multiply]:
+    """The stream without switches to the tile that is there."""
+    held = -1
+    for item in stream:
+        if isinstance(item, Multiply) and item.tile >= 0:
+            yield replace(item, tile=-1, op=replace(item.op, switch=False)) if item.tile == held else item
+            held = item.tile
+        else:
+            yield item
 
 
 def _tile(place: int, item: Multiply) -> _Tile:

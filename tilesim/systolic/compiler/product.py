@@ -72,6 +72,10 @@ class Product:
     def weight_bytes(self) -> int:
         return np.dtype(self.weights).itemsize
 
+    @property
+    def tiles(self) -> int:
+        return sum(len(block.portions) for block in self.blocks)
+
 
 @dataclass(frozen=True)
 class Layout:
