@@ -27,7 +27,11 @@ class Unit:
 
 
 class Disorder(Interpreter):
-    """Runs the load section in order and the run section in some order that ``rng`` draws."""
+    """Runs the load section in order and the run section in some order that ``rng`` draws; not ``ordered``, without
+    heed of syncs.
+    """
+
+    ordered = True
 
     def disordered(self, rng: np.random.Generator) -> None:
         for op in self.program.load:
@@ -56,7 +60,7 @@ class Disorder(Interpreter):
     def _ready(self, op: Instruction) -> bool:
         match op:
             case Sync():
-                return self.units[op.until].retired >= op.count
+                return not self.ordered or self.units[op.until].retired >= op.count
             case ReadWeights():  # those in the FIFO, and one in the path
                 return len(self.fifo) <= self.program.topology.weight_fifo.tiles
             case MatrixMultiply():

@@ -76,6 +76,17 @@ def compile_network(
     )
 
 
+def room_bytes(network: Network, topology: Topology) -> int:
+    """What a network's parameters leave of the unified buffer for its maps: the capacity that a plan has to respect.
+
+    Raises:
+        CapacityError: a network that has layers that this machine can't run, or too many weights.
+    """
+    storage = Storage()
+    _products(network, tasks_of(outline(network), topology), topology, storage)
+    return max(0, topology.unified_buffer.size_bytes - storage.size_bytes)
+
+
 def _products(
     network: Network, tasks: Sequence[Task], topology: Topology, storage: Storage
 ) -> tuple[dict[int, Product], NDArray[np.uint8]]:
