@@ -292,6 +292,18 @@ def test_weights_must_be_constant() -> None:
         compile_network(weave.network(made), chip("systolic-32"))
 
 
+def test_outputs_must_be_computed() -> None:
+    weave = Weave()
+    x, fixed = weave.input(4, 4, 2), weave.constant(weave.integers((1, 4)))
+    network = weave.network(weave.convolution(x, 2), weave.add(Reshape((1, 32)), x), fixed)
+    with pytest.raises(CapacityError) as error:
+        compile_network(network, chip("systolic-32"))
+    assert error.value.faults == (
+        "net: output Reshape1 must be computed, not an input",
+        "net: output constant must be computed, not a constant",
+    )
+
+
 TOO_MUCH = {
     "unified_buffer": "takes 639 bytes of the unified buffer at once, 72 of them for parameters, while node "
     "Convolution0 runs; it has 100",

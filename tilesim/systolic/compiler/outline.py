@@ -129,6 +129,8 @@ def _faults(found: Outline) -> Iterator[str]:
         if source.stored.dtype.name not in ("int8", "uint8", "int16"):
             dtype = source.stored.dtype
             yield f"{name}: input {source.model.title} must be int8, uint8, int16 or quantised, not {dtype}"
+    made = {node.output for node in found.nodes.values()}
     for sink in found.sinks:
-        if sink.stored.data is not None:
-            yield f"{name}: output {sink.model.title} must be computed, not a constant"
+        if sink.stored.index not in made:
+            what = "an input" if sink.stored.data is None else "a constant"
+            yield f"{name}: output {sink.model.title} must be computed, not {what}"
