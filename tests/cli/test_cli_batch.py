@@ -95,7 +95,7 @@ def test_of_several_that_do_not_fit_it_says_so(tilesim: Any) -> None:
 def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
     small = (*PUBLISHED, "--set", "unified_buffer.size_bytes=200KiB")
     must = "must fit the unified buffer: they take"
-    there_are = "at once, and there are 200 KiB (204,800 bytes)"
+    there_are = "at once, and there are 197.14 KiB (201,872 bytes)"
     for words, whose in ((("--schedule", "none"), "one inference"), (("--fit",), "one inference")):
         refused = tilesim(*small, *words)
         assert (refused.exit_code, refused.stdout) == (2, "")

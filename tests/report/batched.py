@@ -42,6 +42,7 @@ def batched(schedule: Schedule, inferences: int = 32, **changes: Any) -> SavedRu
     ]
     run = made_up(None, network="batching", topology="tpu-v1", machine="systolic", inferences=inferences,
                   cycles=sum(cycles), layers=layers, bound_by="useful MACs", breakdown={"useful MACs": sum(cycles)},
+                  chip=tilesim.load_topology("tpu-v1").model_dump(mode="json"),
                   energy=energy(1.0) | {"layers": [{"actions": {}, "total_pj": 0.0}] * len(layers)},
                   batching={**batching, **changes})  # fmt: skip
     return SavedRun(Path(schedule), run.statistics, None)

@@ -4,6 +4,8 @@ import numpy as np
 
 import tilesim
 from tilesim.report.costs import MACS, WAITS, cause_words, costs, kind_word, working
+from tilesim.sim.unit import BUSY
+from tilesim.systolic.breakdown import CAUSES as SYSTOLIC_CAUSES
 from tilesim.tiled.bounds import CAUSES, NO_WORK, OTHER
 
 LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}
@@ -41,6 +43,8 @@ def test_they_add_up_to_a_real_run() -> None:
 
 
 def test_everything_that_can_bind_has_words() -> None:
-    assert {*WAITS, MACS} == {*CAUSES.values(), "host", NO_WORK, OTHER}
+    tiled = {*CAUSES.values(), "host", NO_WORK, OTHER}
+    systolic = {*SYSTOLIC_CAUSES.values(), *MACS, "other"} - {BUSY}
+    assert {*WAITS, *MACS} == tiled | systolic
     assert [kind_word(kind) for kind in ("depthwiseconvolution", "maxpool", "add")] == ["dw conv", "max pool", "add"]
     assert [cause_words(cause) for cause in ("macs", "output write", None)] == ["MACs", "output write", "-"]

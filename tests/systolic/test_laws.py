@@ -33,7 +33,7 @@ from tilesim.systolic.topology import Topology
 AREA = 64
 KINDS = ("read", "write", "weights", "reuse", "fill", "copy", "add")
 PLANS = st.lists(st.tuples(st.sampled_from(KINDS), st.integers(1, 24), st.booleans(), st.integers(0, 2)), max_size=14)
-RULE = {"rule": "double", "scaling": (20, 0, 0, 1 << 30, 1, 1 << 30, 1, 1 << 30, -20, 0), "clamp": (-128, 127)}
+RULE = {"rule": "double", "scaling": (0, 1 << 30, 1, 0, 1 << 30, 1, 0, 1 << 30, -20), "clamp": (-128, 127)}
 
 
 def program(plan: list[tuple[str, int, bool, int]], chip: Topology) -> Program:

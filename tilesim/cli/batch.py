@@ -19,6 +19,8 @@ from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines import SystolicTopology as Topology
+from tilesim.network.graph import Network
+from tilesim.systolic.compile import room_bytes
 from tilesim.tiled.isa.scanner import unknown
 
 MOST_INFERENCES = 4096
@@ -65,20 +67,21 @@ def batch(
     and what that costs: weights that are fetched, and bytes that wait in the unified buffer.
     """
     with progress(f"reading {model}"):
-        graph, chip, value = _read(model, one_chip(topology), overrides(set_), weight_reuse, schedule)
+        network, chip, value = _read(model, one_chip(topology), overrides(set_), weight_reuse, schedule)
+        graph, room = graph_of(network), room_bytes(network, chip)
         used = value or chip.weight_tile_cycles
         largest = max((batch_size(used, layer.reuse, power_of_two) for layer in graph.layers), default=1)
         count = inputs or min(largest, MOST_INFERENCES)
-        plans = _plans(graph, chip, used, count, schedule, power_of_two, fit)
+        plans = _plans(graph, room, used, count, schedule, power_of_two, fit)
     document = {
         "network": graph.name,
         "topology": chip.name,
         "inferences": count,
         "power_of_two": power_of_two,
-        "buffer_bytes": chip.unified_buffer.size_bytes,
+        "room_bytes": room,
         "weight_reuse": _reuse(chip, value),
         "layers": layers_document(graph, used),
-        "schedules": [plan_document(graph, each, chip.unified_buffer.size_bytes) for each in plans],
+        "schedules": [plan_document(graph, each, room) for each in plans],
     }
     if json_:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))
@@ -90,7 +93,7 @@ def batch(
 
 
 def _plans(
-    graph: Graph, chip: Topology, value: Fraction, count: int, schedule: str, power_of_two: bool, fit: bool
+    graph: Graph, room: int, value: Fraction, count: int, schedule: str, power_of_two: bool, fit: bool
 ) -> list[Plan]:
     """Those that are asked for; one alone must fit, several are compared.
 
@@ -99,7 +102,7 @@ def _plans(
         CapacityError: the unified buffer is too small.
     """
     wanted: Sequence[Schedule] = [each for each in SCHEDULES if schedule in {each, ALL}]
-    capacity_bytes = chip.unified_buffer.size_bytes if fit or schedule != ALL else None
+    capacity_bytes = room if fit or schedule != ALL else None
     try:
         return [
             plan(graph, value, count, each, power_of_two, capacity_bytes=capacity_bytes, fit=fit) for each in wanted
@@ -110,19 +113,19 @@ def _plans(
 
 def _read(
     model: str, topology: str, changes: dict[str, object], weight_reuse: str, schedule: str
-) -> tuple[Graph, Topology, Fraction | None]:
+) -> tuple[Network, Topology, Fraction | None]:
     """What the words of the command line stand for.
 
     Raises:
         InputError: faults in any of them, all at once.
     """
     faults = [] if schedule in CHOICES else [f"--schedule {unknown(schedule, CHOICES, 'a schedule')}"]
-    graph = _tried(faults, lambda: graph_of(api.load_network(model)))
+    network = _tried(faults, lambda: api.load_network(model))
     chip = _tried(faults, lambda: _chip(topology, changes))
     value = _tried(faults, lambda: given_reuse(weight_reuse))
-    if faults or graph is None or chip is None:
+    if faults or network is None or chip is None:
         raise InputError(faults)
-    return graph, chip, value
+    return network, chip, value
 
 
 def _tried(faults: list[str], read: Callable[[], Read]) -> Read | None:

@@ -83,7 +83,7 @@ def _schedule_table(document: Mapping[str, Any]) -> Table:
     table.add_column("schedule", no_wrap=True)
     for title in ("batches", "weight loads", "weights", "peak buffer"):
         table.add_column(title, justify="right", no_wrap=True)
-    table.add_column(f"fits {format_bytes(document['buffer_bytes'])}")
+    table.add_column(f"fits {format_bytes(document['room_bytes'])}")
     for plan in document["schedules"]:
         table.add_row(
             plan["schedule"],

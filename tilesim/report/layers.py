@@ -46,7 +46,7 @@ def _beside_layers(statistics: Statistics) -> Iterator[tuple[str, int]]:
     """
     layers, cycles = statistics["layers"], statistics["cycles"]
     in_layers, total = covered_cycles(layers), sum(layer["cycles"] for layer in layers)
-    if statistics["inferences"] > 1 or statistics["machine"] == "systolic":
+    if statistics["inferences"] > 1 or statistics.get("machine") == "systolic":
         yield ("outside layers" if cycles > total else "overlap"), cycles - total
         return
     yield "outside layers", cycles - in_layers

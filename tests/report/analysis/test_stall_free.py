@@ -30,9 +30,7 @@ STATISTICS = {
         (1, 2048, 1000, 128, 49_023), (1, 2048, 1000, 32, 194_559), (1, 2048, 1000, 16, 379_007),
     ],
 )  # fmt: skip
-def test_the_closed_form_is_what_was_measured(
-    vectors: int, inputs: int, outputs: int, size: int, cycles: int
-) -> None:
+def test_the_closed_form_is_what_was_measured(vectors: int, inputs: int, outputs: int, size: int, cycles: int) -> None:
     assert stall_free_cycles(vectors, inputs, outputs, size, size) == cycles
 
 

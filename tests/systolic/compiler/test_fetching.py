@@ -33,9 +33,17 @@ def test_tiles_side_by_side_are_fetched_together_as_many_as_the_fifo_holds() -> 
 
 
 def test_a_tile_is_fetched_as_many_tiles_ahead_as_fifo_and_path_hold() -> None:
-    assert stream(0, 0, 0, 0, 0) == [
-        (0, 1), (0, 1), (0, 1), (0, 1), "multiply", (0, 1), "multiply", "multiply", "multiply", "multiply",
+    assert stream(0, 48, 0, 48, 0) == [
+        (0, 1), (48, 1), (0, 1), (48, 1), "multiply", (0, 1), "multiply", "multiply", "multiply", "multiply",
     ]  # fmt: skip
+
+
+def test_a_tile_that_is_there_is_not_fetched_again() -> None:
+    assert stream(0, 0, -1, 0, 48, 0) == [
+        (0, 1), (48, 1), (0, 1), "multiply", "multiply", "multiply", "multiply", "multiply", "multiply",
+    ]  # fmt: skip
+    ops = fetched([multiply(0), multiply(0), multiply(48), multiply(0)], chip("systolic-4"))
+    assert [op.switch for op in ops if isinstance(op, MatrixMultiply)] == [True, False, True, True]
 
 
 def test_a_tile_that_stays_is_fetched_once() -> None:

@@ -29,8 +29,8 @@ def turns(
     """``steps`` of layers with weights, (layer, how many inferences more), in order, and around them all that has none.
 
     Steps of one layer after one another become one, so that each of its tiles comes once; but not of layers whose
-    weights are ``staying`` in the array anyway, as they are a single tile. What reads nothing that comes of weights runs
-    when something first needs it; other layers without weights as soon as their operands are there.
+    weights are ``staying`` in the array anyway, as they are a single tile. What reads nothing that comes of weights
+    runs when something first needs it; other layers without weights as soon as their operands are there.
     """
     order = _Order(tasks, inferences)
     for layer, count in _merged(steps, staying):

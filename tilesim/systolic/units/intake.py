@@ -58,7 +58,7 @@ class Intake(Generic[Op]):
     def begin(self, op: Op) -> Wait:
         """Begin ``op`` now, when everything that retires in this cycle has been written."""
         self._retirement.begun[op.label] = self._clock.cycle
-        yield self._clock.phase(Phase.ARBITRATE)
+        yield self._clock.phase(Phase.CLAIM)
 
     def retire(self, op: Instruction, cycle: int, write: Callable[[], None] | None = None) -> None:
         """Have ``op`` retire in ``cycle``; ``write`` then writes its results."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import simpy
 
-from tilesim.sim.clock import Clock
+from tilesim.sim.clock import Clock, Phase
 from tilesim.sim.flags import FlagFile
 from tilesim.sim.recorder import Source
 from tilesim.systolic.isa.instructions import Instruction, Queue
@@ -26,8 +26,8 @@ class Retirement:
     """The sequencer's counters: how many instructions of each queue have retired since the section began.
 
     A queue retires in order: an instruction with or after the one before it. What retires in one cycle writes its
-    results in the order of the queues; then it is counted, and whoever waits for a count goes on in that cycle. Units
-    read operands after that, in the *arbitrate* phase of the cycle in which they begin.
+    results in the *arbitrate* phase, in the order of the queues; then it is counted, and whoever waits for a count goes
+    on in that cycle. Units read operands after that, in the *claim* phase of the cycle in which they begin.
 
     ``begun`` and ``retired`` are the cycles of every instruction of the section, by label.
     """
@@ -65,7 +65,7 @@ class Retirement:
         cycle = self._last[queue] = max(cycle, self._last.get(queue, 0))
         if cycle not in self._due:
             self._due[cycle] = []
-            event = self._clock.timeout(cycle - self._clock.cycle)
+            event = self._clock.phase(Phase.ARBITRATE, cycle - self._clock.cycle)
             event.callbacks.append(lambda _: self._retire_all(cycle))
         self._due[cycle].append(_Due(queue, op, source, write))
 
