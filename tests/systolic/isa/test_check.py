@@ -12,7 +12,7 @@ STEPS = ".batching schedule=demand weight_reuse=4 batches=1\n.step layer=0 first
 WINDOW = "window=(address=0x0 height=1 width=1 channels=4)"
 MAP = "window=(address=0x0 height=4 width=4 channels=4 output_height=2 output_width=2 kernel=2,2 strides=2,2)"
 POOL = "pool=(function=max clamp=-128,127)"
-AVERAGE = "pool=(function=average clamp=-128,127 rule=real scalings=[4,1])"
+AVERAGE = "pool=(function=average clamp=-128,127 rule=real scalings=[4,0,1,4,1,0])"
 SCALE = "scale=(rule=double parameters=0x100 zero_point=0 clamp=-128,127)"
 NESTS = "source=(address=0x0 bytes=4) destination=(address=0x10 bytes=4)"
 
@@ -125,12 +125,15 @@ def test_a_fault_of_the_run_has_its_sentence(old: str, new: str, fault: str) -> 
             "window must have an element inside of the",
         ),
         (f"pool {MAP} {POOL}".replace("clamp", "rule=real clamp"), "pool.rule and pool.scalings must be empty for max"),
-        (f"pool {MAP} {AVERAGE}".replace("rule=real ", ""), "pool.rule must be given for average"),
+        (
+            f"pool {MAP} {AVERAGE}".replace("rule=real ", ""),
+            "rule must be one of double, single, float, divide, real for average, not ''",
+        ),
         (
             f"pool {MAP} {AVERAGE}".replace("kernel=2,2", "kernel=3,3"),
             "pool.scalings must have an entry for 6, 9 elements",
         ),
-        (f"pool {MAP} {AVERAGE}".replace("[4,1]", "()"), "pool.scalings must have an entry for 4 elements"),
+        (f"pool {MAP} {AVERAGE}".replace("[4,0,1,4,1,0]", "()"), "pool.scalings must have an entry for 4 elements"),
         (f"pool {MAP} {POOL}".replace("clamp=-128", "clamp=-129"), "pool.clamp must be inside -128 to 127"),
         (f"copy {NESTS}".replace("bytes=4)", "bytes=5)", 1), "destination must have 5 elements, as source has, not 4"),
         (
@@ -159,10 +162,21 @@ def test_a_fault_of_the_run_has_its_sentence(old: str, new: str, fault: str) -> 
             "destination must keep bytes 0xfffd to 0x10000 inside the unified buf",
         ),
         (f"lookup {NESTS} table=0xff01", "table must keep bytes 0xff01 to 0x10000 inside the unified buffer"),
-        (f"normalise {NESTS} normalise=(size=3 scaling=1 clamp=0,1) element=int16", None),
+        (f"normalise {NESTS} normalise=(size=3 scaling=1,2,3,4,5,6,7 clamp=0,1) element=int16", None),
         (f"pool {MAP} {AVERAGE} stride_bytes=4", None),
         (f"activate columns=4 {SCALE} vectors=16 {POOL} {MAP} stride_bytes=4", None),
         (f"copy {NESTS}", None),
+        (f"normalise {NESTS} normalise=(size=3 scaling=1 clamp=0,1)", "normalise.scaling must be 7 numbers, not 1"),
+        (f"softmax {NESTS} rule=plain scaling=1 clamp=0,1", "a scaling must be 3 numbers for softmax by plain, not 1"),
+        (
+            f"softmax {NESTS} rule=double scaling=1 clamp=0,1",
+            "rule must be one of plain, aligned for softmax, not 'double'",
+        ),
+        (f"pool {MAP} {AVERAGE}".replace("0,1,4", "0,1,0"), "a scaling must divide by at least 1, not by 0"),
+        (
+            f"activate columns=4 {SCALE}".replace("double", "real"),
+            "rule must be one of double, single, float, divide for",
+        ),
     ],
 )
 def test_a_fault_of_the_vector_unit_has_its_sentence(line: str, fault: str | None) -> None:

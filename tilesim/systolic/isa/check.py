@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from tilesim.systolic.isa.areas import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, Access, accesses
 from tilesim.systolic.isa.check_fields import field_faults
@@ -11,7 +13,6 @@ from tilesim.systolic.isa.encoding import range_faults
 from tilesim.systolic.isa.instructions import Instruction, MatrixMultiply, Queue, ReadWeights, Sync
 from tilesim.systolic.isa.program import HostTensor, Program, where
 from tilesim.systolic.isa.replay import Replay, stuck_faults
-from tilesim.systolic.topology import Topology
 
 
 def faults(program: Program) -> list[str]:
@@ -111,30 +112,29 @@ def _count_faults(name: str, section: tuple[Instruction, ...]) -> Iterator[str]:
 
 def _weight_faults(program: Program) -> Iterator[str]:
     """The k-th switch takes the k-th tile that is fetched."""
-    tiles = [
-        (where(name, place, op), op.weight_bytes)
+    fetches = [
+        (where(name, place, op), op)
         for name, section in sections(program)
         for place, op in enumerate(section)
         if isinstance(op, ReadWeights)
-        for _ in range(min(op.tiles, _most_tiles(program.topology)))
     ]
+    ends = list(accumulate(op.tiles for _, op in fetches))
     taken = 0
     for name, section in sections(program):
         for place, op in enumerate(section):
             if isinstance(op, MatrixMultiply):
                 taken += op.switch
-                yield from _tile_faults(where(name, place, op), op, taken, tiles)
+                fetch = bisect_left(ends, taken)
+                here = where(name, place, op)
+                if not taken:
+                    yield f"{here}: switch must be true, for the array has no weights yet"
+                elif fetch == len(ends):
+                    there = ends[-1] if ends else 0
+                    yield f"{here}: must have a tile of weights, and takes number {taken} of {there} that are fetched"
+                else:
+                    yield from _tile_faults(here, op, taken, *fetches[fetch])
 
 
-def _most_tiles(topology: Topology) -> int:
-    return topology.weight_memory.size_bytes // topology.weight_tile_bytes
-
-
-def _tile_faults(here: str, op: MatrixMultiply, taken: int, tiles: list[tuple[str, int]]) -> Iterator[str]:
-    if not taken:
-        yield f"{here}: switch must be true, for the array has no weights yet"
-    elif taken > len(tiles):
-        yield f"{here}: must have a tile of weights, and takes number {taken} of {len(tiles)} that are fetched"
-    elif tiles[taken - 1][1] != SIZES[op.weights]:
-        fetch, size = tiles[taken - 1]
-        yield f"{here}: weights must be of {size} bytes, as {fetch} fetches tile {taken}, not {op.weights}"
+def _tile_faults(here: str, op: MatrixMultiply, tile: int, there: str, fetch: ReadWeights) -> Iterator[str]:
+    if fetch.weight_bytes != SIZES[op.weights]:
+        yield f"{here}: weights must be of {fetch.weight_bytes} bytes, as {there} fetches tile {tile}, not {op.weights}"

@@ -57,7 +57,8 @@ BUFFER = Number(4)
 SIZE = Number(4, 1)
 POINT = signed(2)
 """A zero point, or the end of a range."""
-SCALING = signed(8)
+SCALING = signed(4)
+"""A multiplier, a shift, a zero point, or the bits of a float32."""
 
 WIDTHS: dict[type, dict[str, Number]] = {
     ReadHostMemory: {"tensor": Number(3), "offset": Number(5), "address": Number(5), "bytes": Number(5, 1)},
@@ -94,7 +95,7 @@ WIDTHS: dict[type, dict[str, Number]] = {
     Lookup: {"table": BUFFER},
     Copy: {},
     Fill: {"value": Number(1)},
-    Softmax: {"scaling": SCALING, "clamp": POINT},
+    Softmax: {"scaling": signed(8), "clamp": POINT},
     Sync: {"count": Number(4)},
     Nest: {"address": BUFFER, "bytes": SIZE, "counts": SIZE, "strides": signed(4)},
     Window: {
