@@ -25,10 +25,10 @@ def mixed() -> tuple[Network, Plan]:
     return network, plan(graph_of(network), 100, 13, "demand")
 
 
-@pytest.mark.parametrize("name", ["systolic-4", "systolic-32", "tpu-v1"])
+@pytest.mark.parametrize("name", ["systolic-32", "systolic-128", "tpu-v1"])
 def test_a_plan_runs_on_every_chip_as_exactly_as_one_inference(name: str) -> None:
     network, steps = mixed()
-    program = exact(network, chip(name), steps, order=name != "systolic-4")
+    program = exact(network, chip(name), steps, order=1)
     assert [host.inference for host in program.outputs] == list(range(13))
     assert {tensor.inference for tensor in program.tensors} == set(range(13))
 
@@ -121,3 +121,10 @@ def test_what_parameters_leave_is_room_for_a_plan() -> None:
     network, topology = tilesim.load_network("digits"), chip("systolic-4")
     [_, parameters] = compile_network(network, topology).data
     assert room_bytes(network, topology) == 64 * 1024 - parameters.data.size
+
+
+def test_it_says_what_memories_hold() -> None:
+    said: list[str] = []
+    program = compile_network(perceptron(64, 1), chip("systolic-32"), said.append)
+    assert program.data[0].data.size == 4096
+    assert said == ["net on systolic-32: 4096 bytes of weights, 896 of the unified buffer"]
