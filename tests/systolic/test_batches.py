@@ -13,7 +13,7 @@ from tests.systolic.compiled import chip, exact, golden, inputs_of
 from tilesim.batching import Plan, graph_of, plan
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
-from tilesim.systolic.compile import compile_network, room_bytes
+from tilesim.systolic.compile import compile_network, room_for
 from tilesim.systolic.isa.instructions import ReadWeights, WriteHostMemory
 from tilesim.systolic.isa.program import Program
 from tilesim.systolic.simulate import simulate
@@ -120,7 +120,7 @@ def test_a_tight_buffer_reads_inputs_no_earlier_than_they_are_needed() -> None:
 def test_what_parameters_leave_is_room_for_a_plan() -> None:
     network, topology = tilesim.load_network("digits"), chip("systolic-4")
     [_, parameters] = compile_network(network, topology).data
-    assert room_bytes(network, topology) == 64 * 1024 - parameters.data.size
+    assert room_for(network, topology).capacity_bytes == 64 * 1024 - parameters.data.size
 
 
 def test_it_says_what_memories_hold() -> None:
