@@ -102,7 +102,7 @@ def test_outputs_leave_while_the_next_batch_runs() -> None:
 
 def test_a_plan_for_which_there_is_no_room_is_refused() -> None:
     network, steps = mixed()
-    with pytest.raises(CapacityError, match=r"bytes of the unified buffer at once, 1272 of them for parameters"):
+    with pytest.raises(CapacityError, match=r"must fit the unified buffer: with parameters, 1,272 bytes, they take"):
         compile_network(network, chip("systolic-32", {"unified_buffer.size_bytes": steps.peak_bytes // 2}), plan=steps)
 
 

@@ -126,7 +126,8 @@ def _check_weights(network: Network, layouts: Mapping[int, Layout], topology: To
     needed, there = sum(layout.size_bytes for layout in layouts.values()), topology.weight_memory.size_bytes
     if needed > there:
         raise CapacityError(
-            f"{network.name}: takes {needed} bytes of weight memory in tiles of the array; it has {there}"
+            f"{network.name}: weights must fit the weight memory of {topology.name}: as tiles of its array they take "
+            f"{needed:,} bytes, and there are {there:,}"
         )
 
 

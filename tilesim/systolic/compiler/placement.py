@@ -63,8 +63,8 @@ def _lack(plan: Outline, turns: Sequence[Turn], needs: _Needs, start: int, capac
     most = max(range(len(used)), key=used.__getitem__)
     apart = ", but what is free does not lie together" if used[most] <= capacity else ""
     return (
-        f"{plan.network.name}: takes {used[most]} bytes of the unified buffer at once, {start} of them for parameters, "
-        f"while node {turns[most].task.node.title} runs; it has {capacity}{apart}"
+        f"{plan.network.name}: tensors must fit the unified buffer: with parameters, {start:,} bytes, they take "
+        f"{used[most]:,} bytes at once, while node {turns[most].task.node.title} runs, and there are {capacity:,}{apart}"
     )
 
 
