@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import tilesim
+from tilesim.cli.inputs import random_inputs
 from tilesim.report.analysis.stall_free import DEFINITIONS, rows, stall_free_cycles
 
 STATISTICS = {
@@ -55,3 +59,18 @@ def test_other_machines_have_no_such_table() -> None:
 def test_every_column_is_explained() -> None:
     columns = {"tiles", "both", "load", "skew", "more vectors", "weight shift", "weight stall", "waits"}
     assert columns <= set(DEFINITIONS)
+
+
+def test_layers_of_a_real_model(models: Path) -> None:
+    """Those of MobileNetV2 that are dense: either count is the sum of its parts, and what both count is alike."""
+    network = tilesim.load_network(models / "coral_tf2_mnv2_ptq" / "model.tflite")
+    program = tilesim.compile(network, tilesim.load_topology("systolic-128"))
+    statistics = tilesim.simulate(program, random_inputs(program.inputs)).statistics
+    found = rows(statistics)
+    assert len(found) == 36
+    for row in found:
+        layer = statistics["layers"][row.index]
+        assert row.ours == sum(layer["breakdown"].values()) == layer["cycles"]
+        assert row.stall_free == stall_free_cycles(row.vectors, row.inputs, row.outputs, 128, 128)
+        assert row.vectors * row.inputs * row.outputs == layer["macs"]
+        assert row.more_vectors == 0
