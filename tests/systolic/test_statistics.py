@@ -23,7 +23,11 @@ def run() -> Run:
 
 
 def unit(run: Run, track: str) -> dict[str, Any]:
-    return next(each for each in (*run.statistics["units"], *run.statistics["links"]) if each["track"] == track)
+    return unit_of(run.statistics, track)
+
+
+def unit_of(statistics: dict[str, Any], track: str) -> dict[str, Any]:
+    return next(each for each in (*statistics["units"], *statistics["links"]) if each["track"] == track)
 
 
 def test_reports_can_read_it(run: Run, tmp_path: Path) -> None:
@@ -110,6 +114,25 @@ def test_a_layer_of_the_vector_unit_alone_has_its_share_of_the_waits() -> None:
     assert first["matrix"] is not None
     assert alone["matrix"] is None
     assert sum(layer["cycles"] for layer in found["layers"]) == found["cycles"]
+
+
+def test_a_queue_full_of_reads_keeps_the_matrix_unit_waiting_for_inputs() -> None:
+    listing = Listing()
+    for _ in range(5):
+        listing.add(ReadHostMemory(bytes=40))
+    listing.add(ReadWeights(layer=0))
+    listing.add(multiply(vectors=3, columns=4, rows=1, switch=True, layer=0))
+    chip = topology(sequencer={"queue_depth": 2})
+    inputs = (HostTensor("x", 0, "int8", (1, 40), (0, 1), "int8"),)
+    program = Program("reads", chip, (), listing.halt(), inputs=inputs, layers=(Layer("a", "fc", 12),))
+    found = simulate(program, [some((1, 40))]).statistics
+    third_read, fourth_read, issued = range(5, 2 + 10 + 1), range(14, 2 + 20 + 1), 2 + 20 + 3
+    waits = len(third_read) + len(fourth_read)
+    assert unit_of(found, "chip.sequencer")["stall_cycles"]["fifo"] == waits
+    for breakdown in (found["breakdown"], found["layers"][0]["breakdown"]):
+        assert (breakdown["input stall"], breakdown["weight stall"]) == (waits, 24 + 4 - issued)
+    assert sum(found["breakdown"].values()) == found["cycles"]
+    assert unit_of(found, "chip.matrix")["stall_cycles"].get("input", 0) == 0
 
 
 def test_depthwise_zeros_are_not_useful() -> None:

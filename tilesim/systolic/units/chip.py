@@ -57,8 +57,8 @@ class Chip:
         self.infeed, self.outfeed = self._unit("host.infeed"), self._unit("host.outfeed")
         self.instructions, self.weight_memory = self._unit("host.instructions"), self._unit("weight_memory")
         self.links = [self.infeed, self.outfeed, self.instructions, self.weight_memory]
-        sequencer, path = self._unit("sequencer"), self._unit("weight_path")
-        self.matrix = LoggedUnit(self.clock, "chip.matrix", self._recorder("chip.matrix"))
+        sequencer, self.matrix = self._logged("sequencer"), self._logged("matrix")
+        path = self._unit("weight_path")
         of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue) for queue in Queue}
         self.intakes: dict[Queue, Intake[Any]] = {
             queue: Intake(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
@@ -111,6 +111,10 @@ class Chip:
     def _unit(self, name: str) -> Unit:
         track = f"chip.{name}"
         return Unit(self.clock, track, self._recorder(track))
+
+    def _logged(self, name: str) -> LoggedUnit:
+        track = f"chip.{name}"
+        return LoggedUnit(self.clock, track, self._recorder(track))
 
     def _recorder(self, track: str) -> Recorder | None:
         return self.recorder if self.recorder is not None and self.recorder.wants(track) else None

@@ -13,6 +13,7 @@ from tilesim.sim.unit import BUSY, Reason, Unit
 from tilesim.systolic.isa.instructions import Halt, Instruction, Nop, Queue
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.intake import WORDS
+from tilesim.systolic.units.logged import LoggedUnit
 from tilesim.systolic.units.retirement import Retirement
 
 Work = Generator[simpy.Event, Any, None]
@@ -32,7 +33,7 @@ class Sequencer:
     def __init__(
         self,
         clock: Clock,
-        unit: Unit,
+        unit: LoggedUnit,
         link: Unit,
         topology: Topology,
         queues: Mapping[Queue, Fifo[Instruction]],
