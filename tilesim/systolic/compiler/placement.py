@@ -80,7 +80,8 @@ class _Needs:
         for number, turn in enumerate(turns):
             for image in self._images(turn):
                 self.first.setdefault(image, number)
-                self.last[image] = number
+                unread = image[0] not in plan.readers  # but by those who look at it when its turn is over
+                self.last[image] = number + unread
 
     def _images(self, turn: Turn) -> Iterator[Image]:
         for tensor in (*turn.task.stored, turn.task.output):
