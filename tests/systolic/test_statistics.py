@@ -65,12 +65,17 @@ def test_utilisation_and_useful_cycles(run: Run) -> None:
     assert layer["breakdown"]["input stall"] == found["breakdown"]["input stall"] > 0
 
 
-def test_a_stalls_end_has_somebody_behind_it(run: Run) -> None:
+def released(run: Run) -> set[tuple[str, str, str, str]]:
+    """Track and kind of each stall that somebody ended, and that one's track and instruction."""
     trace = run.trace
     assert trace is not None
     tracks = [trace.tracks[k] for k in trace.track]
     kinds, whats = [trace.kinds[k] for k in trace.kind], [trace.whats[k] for k in trace.what]
-    ends = {(tracks[k], kinds[k], tracks[by], whats[by]) for k, by in enumerate(trace.released_by) if by >= 0}
+    return {(tracks[k], kinds[k], tracks[by], whats[by]) for k, by in enumerate(trace.released_by) if by >= 0}
+
+
+def test_a_stalls_end_has_somebody_behind_it(run: Run) -> None:
+    ends = released(run)
     assert ("chip.matrix", "stall:input", "chip.dma_in", "dma_in.0") in ends
     assert ("chip.dma_out", "stall:raw", "chip.vector", "vector.3") in ends
 
@@ -125,7 +130,11 @@ def test_a_queue_full_of_reads_keeps_the_matrix_unit_waiting_for_inputs() -> Non
     chip = topology(sequencer={"queue_depth": 2})
     inputs = (HostTensor("x", 0, "int8", (1, 40), (0, 1), "int8"),)
     program = Program("reads", chip, (), listing.halt(), inputs=inputs, layers=(Layer("a", "fc", 12),))
-    found = simulate(program, [some((1, 40))]).statistics
+    run = simulate(program, [some((1, 40))], trace=True)
+    found = run.statistics
+    assert {end[2:] for end in released(run) if end[:2] == ("chip.sequencer", "stall:fifo")} == {
+        ("chip.dma_in", f"dma_in.{k}") for k in range(2)
+    }
     third_read, fourth_read, issued = range(5, 2 + 10 + 1), range(14, 2 + 20 + 1), 2 + 20 + 3
     waits = len(third_read) + len(fourth_read)
     assert unit_of(found, "chip.sequencer")["stall_cycles"]["fifo"] == waits
