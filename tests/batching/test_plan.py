@@ -86,3 +86,12 @@ def test_a_plan_is_one_of_graphs_that_have_its_layers(graph: Graph, other: Graph
     assert is_of(made, other) == ([layer.node for layer in graph.layers] == [layer.node for layer in other.layers])
     assert not is_of(replace(made, steps=made.steps[1:]), graph)
     assert not is_of(replace(made, inferences=n + 1), graph)
+
+
+def test_steps_that_run_as_one_are_in_the_buffer_together() -> None:
+    nodes = (GraphNode("big", (~0,), 100, 28900, 1), GraphNode("last", (0,), 1, 1, 1))
+    graph = Graph("falling", (1,), nodes)
+    apart, together = (plan(graph, 4, 4, "lcm", at_once=layers) for layers in ((), (0,)))
+    assert (apart.batches, apart.steps) == (together.batches, together.steps)
+    assert apart.buffer_bytes == (101, 201, 301, 401, 404)
+    assert together.buffer_bytes == (404, 404, 404, 404, 404)
