@@ -66,22 +66,13 @@ class Chip:
         }
         self.units = [sequencer, *(of_queues[queue] for queue in Queue), path]
 
-        clock, intakes = self.clock, self.intakes
-        fifo = WeightFifo(clock, topology.weight_fifo.tiles)
-        self.path = WeightPath(clock, path, topology, fifo)
-        workers: list[Worker] = [
-            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
-            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
-            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories),
-            self.path,
-            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, memories),
-            VectorUnit(clock, topology, intakes[Queue.VECTOR], memories),
-        ]
-        for worker in workers:
-            clock.process(worker.work())
-        buffers = {queue: intake.buffer for queue, intake in intakes.items()}
+        fifo = WeightFifo(self.clock, topology.weight_fifo.tiles)
+        self.path = WeightPath(self.clock, path, topology, fifo)
+        for worker in self._workers(host, fifo):
+            self.clock.process(worker.work())
+        buffers = {queue: intake.buffer for queue, intake in self.intakes.items()}
         self.sequencer = Sequencer(
-            clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
+            self.clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
         )
 
     def run(self, section: str, instructions: Sequence[Instruction], holds: Mapping[str, int] = NO_HOLDS) -> range:
@@ -107,6 +98,17 @@ class Chip:
             self.path.unit.spend(BUSY, end)
         for unit in (*self.units, *self.links):
             unit.close(end)
+
+    def _workers(self, host: HostMemory, fifo: WeightFifo) -> list[Worker]:
+        clock, topology, intakes, memories = self.clock, self.topology, self.intakes, self.memories
+        return [
+            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
+            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
+            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories),
+            self.path,
+            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, memories),
+            VectorUnit(clock, topology, intakes[Queue.VECTOR], memories),
+        ]
 
     def _unit(self, name: str) -> Unit:
         track = f"chip.{name}"
