@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.batching.graphs import REUSES, chain, graphs
-from tilesim.batching import SCHEDULES, Graph, GraphNode, plan
+from tilesim.batching import SCHEDULES, Graph, GraphNode, is_of, plan
 from tilesim.batching.schedules import Schedule
 from tilesim.errors import CapacityError, InputError
 
@@ -75,6 +77,15 @@ def test_faults_are_all_named() -> None:
         "the weight reuse value must be above 0, not 0",
         "inferences must be at least 1, not 0",
     )
+
+
+@given(graphs(), graphs(), st.sampled_from(SCHEDULES), st.integers(1, 40))
+def test_a_plan_is_one_of_graphs_that_have_its_layers(graph: Graph, other: Graph, schedule: Schedule, n: int) -> None:
+    made = plan(graph, 100, n, schedule)
+    assert is_of(made, graph)
+    assert is_of(made, other) == ([layer.node for layer in graph.layers] == [layer.node for layer in other.layers])
+    assert not is_of(replace(made, steps=made.steps[1:]), graph)
+    assert not is_of(replace(made, inferences=n + 1), graph)
 
 
 def test_steps_that_run_as_one_are_in_the_buffer_together() -> None:

@@ -60,6 +60,14 @@ def test_tiles_refuse_batches() -> None:
         tilesim.plan_batches(network, chip, 2)
 
 
+def test_batches_of_another_network_are_refused() -> None:
+    chip = tilesim.load_topology("systolic-32")
+    plan = tilesim.plan_batches(tilesim.load_network("digits"), chip, 3)
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.compile(tilesim.load_network("pocket"), chip, batches=plan)
+    assert caught.value.faults == ("systolic-32: batches must be a plan for pocket, not for another network",)
+
+
 def test_requests_are_those_that_a_program_is_for() -> None:
     network, chip = tilesim.load_network("pocket"), tilesim.load_topology("systolic-4")
     images = [np.full((1, 4, 4, 4), k, np.int8) for k in range(3)]

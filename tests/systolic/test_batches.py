@@ -9,7 +9,7 @@ import pytest
 
 import tilesim
 from tests.networks import Weave
-from tests.systolic.compiled import chip, exact, golden, inputs_of
+from tests.systolic.compiled import as_model, chip, exact, golden, inputs_of
 from tilesim.batching import Plan, graph_of, plan
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
@@ -31,6 +31,18 @@ def test_a_plan_runs_on_every_chip_as_exactly_as_one_inference(name: str) -> Non
     program = exact(network, chip(name), steps, order=1)
     assert [host.inference for host in program.outputs] == list(range(13))
     assert {tensor.inference for tensor in program.tensors} == set(range(13))
+
+
+def test_kept_tensors_are_those_of_all_inferences_in_order() -> None:
+    network, steps = mixed()
+    program = compile_network(network, chip("systolic-32"), plan=steps)
+    xs = inputs_of(network, 13)
+    run = simulate(program, as_model(network, network.inputs, xs), keep_tensors=True)
+    expected = golden(network, [np.concatenate(xs)])[0]
+    assert {place.index for place in program.tensors} <= run.tensors.keys()
+    for index, tensor in run.tensors.items():
+        np.testing.assert_array_equal(tensor, network.tensors[index].to_model(expected[index]))
+    assert [len(output) for output in run.outputs] == [1] * 13
 
 
 def test_steps_are_those_of_the_plan_those_in_a_row_of_one_layer_together() -> None:

@@ -78,6 +78,16 @@ def test_what_is_recorded_can_be_bounded() -> None:
     assert run.trace.start_cycle.min() >= 5 + run.trace.start
 
 
+def test_tracks_that_the_chip_does_not_have_are_refused() -> None:
+    program, x = dense(topology(), some((4, 4)), 1), some((1, 4))
+    with pytest.raises(InputError) as found:
+        simulate(program, [x], trace=Recording(None, ("chip.matrx", "chip.host.*", "tile*")))
+    each = "tracks to trace: each must be a unit or link of handmade, or a pattern of such, not"
+    slip, none = found.value.faults
+    assert slip == f"{each} 'chip.matrx'; did you mean 'chip.matrix'?"
+    assert none.startswith(f"{each} 'tile*' (one of chip.sequencer, ")
+
+
 def test_loading_is_counted_by_itself() -> None:
     run = simulate(dense(topology(), some((4, 4)), 1), [some((1, 4))])
     assert run.statistics["load_cycles"] == 2 + 16 // 4 + 48 // 4

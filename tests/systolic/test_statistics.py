@@ -23,7 +23,11 @@ def run() -> Run:
 
 
 def unit(run: Run, track: str) -> dict[str, Any]:
-    return next(each for each in (*run.statistics["units"], *run.statistics["links"]) if each["track"] == track)
+    return unit_of(run.statistics, track)
+
+
+def unit_of(statistics: dict[str, Any], track: str) -> dict[str, Any]:
+    return next(each for each in (*statistics["units"], *statistics["links"]) if each["track"] == track)
 
 
 def test_reports_can_read_it(run: Run, tmp_path: Path) -> None:
@@ -61,12 +65,17 @@ def test_utilisation_and_useful_cycles(run: Run) -> None:
     assert layer["breakdown"]["input stall"] == found["breakdown"]["input stall"] > 0
 
 
-def test_a_stalls_end_has_somebody_behind_it(run: Run) -> None:
+def released(run: Run) -> set[tuple[str, str, str, str]]:
+    """Track and kind of each stall that somebody ended, and that one's track and instruction."""
     trace = run.trace
     assert trace is not None
     tracks = [trace.tracks[k] for k in trace.track]
     kinds, whats = [trace.kinds[k] for k in trace.kind], [trace.whats[k] for k in trace.what]
-    ends = {(tracks[k], kinds[k], tracks[by], whats[by]) for k, by in enumerate(trace.released_by) if by >= 0}
+    return {(tracks[k], kinds[k], tracks[by], whats[by]) for k, by in enumerate(trace.released_by) if by >= 0}
+
+
+def test_a_stalls_end_has_somebody_behind_it(run: Run) -> None:
+    ends = released(run)
     assert ("chip.matrix", "stall:input", "chip.dma_in", "dma_in.0") in ends
     assert ("chip.dma_out", "stall:raw", "chip.vector", "vector.3") in ends
 
@@ -110,6 +119,29 @@ def test_a_layer_of_the_vector_unit_alone_has_its_share_of_the_waits() -> None:
     assert first["matrix"] is not None
     assert alone["matrix"] is None
     assert sum(layer["cycles"] for layer in found["layers"]) == found["cycles"]
+
+
+def test_a_queue_full_of_reads_keeps_the_matrix_unit_waiting_for_inputs() -> None:
+    listing = Listing()
+    for _ in range(5):
+        listing.add(ReadHostMemory(bytes=40))
+    listing.add(ReadWeights(layer=0))
+    listing.add(multiply(vectors=3, columns=4, rows=1, switch=True, layer=0))
+    chip = topology(sequencer={"queue_depth": 2})
+    inputs = (HostTensor("x", 0, "int8", (1, 40), (0, 1), "int8"),)
+    program = Program("reads", chip, (), listing.halt(), inputs=inputs, layers=(Layer("a", "fc", 12),))
+    run = simulate(program, [some((1, 40))], trace=True)
+    found = run.statistics
+    assert {end[2:] for end in released(run) if end[:2] == ("chip.sequencer", "stall:fifo")} == {
+        ("chip.dma_in", f"dma_in.{k}") for k in range(2)
+    }
+    third_read, fourth_read, issued = range(5, 2 + 10 + 1), range(14, 2 + 20 + 1), 2 + 20 + 3
+    waits = len(third_read) + len(fourth_read)
+    assert unit_of(found, "chip.sequencer")["stall_cycles"]["fifo"] == waits
+    for breakdown in (found["breakdown"], found["layers"][0]["breakdown"]):
+        assert (breakdown["input stall"], breakdown["weight stall"]) == (waits, 24 + 4 - issued)
+    assert sum(found["breakdown"].values()) == found["cycles"]
+    assert unit_of(found, "chip.matrix")["stall_cycles"].get("input", 0) == 0
 
 
 def test_depthwise_zeros_are_not_useful() -> None:

@@ -88,6 +88,16 @@ def plan(
     return smaller
 
 
+def is_of(made: Plan, graph: Graph) -> bool:
+    """Whether each layer of ``graph``, and nothing else, runs all inferences of a plan, one after the other."""
+    done = {layer.node: 0 for layer in graph.layers}
+    for step in made.steps:
+        if done.get(step.layer) != step.first:
+            return False
+        done[step.layer] += step.count
+    return set(done.values()) == {made.inferences} and len(made.batches) == len(done)
+
+
 @dataclass(frozen=True)
 class _Wanted:
     """What a plan is to be; smaller ones come from it."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tilesim.batching import graph_of, is_of
 from tilesim.errors import InputError
 from tilesim.machines.machine import Machine, Options, Say
 from tilesim.network.graph import Network
@@ -39,6 +40,9 @@ def _meaningless(networks: Sequence[Network], options: Options) -> Iterator[str]
         yield "--partition is about tiles; a systolic machine has one array"
     if options.cache != default.cache:
         yield "--no-cache and priorities are about tiles; a systolic machine keeps parameters in weight memory"
+    for network in networks:
+        if options.batches and not is_of(options.batches, graph_of(network)):
+            yield f"batches must be a plan for {network.name}, not for another network"
 
 
 def _simulate_requests(

@@ -14,19 +14,20 @@ from tilesim.systolic.isa.program import Program
 from tilesim.systolic.units.chip import Chip
 from tilesim.systolic.units.logged import Span
 
-USEFUL, UNUSED, OTHER = "useful MACs", "unused MACs", "other"
+USEFUL, UNUSED, INPUT, OTHER = "useful MACs", "unused MACs", "input stall", "other"
 CAUSES: Mapping[str, str] = {
     BUSY: BUSY,
     Reason.WEIGHTS.kind: "weight stall",
     Reason.SHIFT.kind: "weight shift",
     Reason.RAW.kind: "RAW stall",
-    Reason.INPUT.kind: "input stall",
+    Reason.INPUT.kind: INPUT,
 }
 """What stands behind what the matrix unit does or waits for. ``useful MACs``, ``unused MACs``: vectors go through the
 array, whose cells multiply what the layer needs, or don't; ``weight stall``: a tile has not come from weight memory;
 ``weight shift``: it is on its way into the array; ``RAW stall``, ``input stall``: the matrix unit is at a sync, which
-waits for a result or for an input; ``other``: it has no instruction, or the user holds one back. The last three are
-what Jouppi et al., ISCA 2017, Table 3, call non-matrix.
+waits for a result or for an input; it is an ``input stall``, too, if no instruction comes because the sequencer stands
+before the full queue of DMA in; ``other``: it has no instruction for another reason, or the user holds one back. The
+last three are what Jouppi et al., ISCA 2017, Table 3, call non-matrix.
 """
 WAITS_FOR_VECTORS = {Reason.RAW.kind, "idle"}
 NO_LAYER = -1
@@ -57,18 +58,18 @@ def shares(program: Program, chip: Chip) -> dict[int, Share]:
     layer of the vector unit alone in which this one is at work on it.
     """
     found = {k: Share() for k in (*range(len(program.layers)), NO_LAYER)}
-    vectors = _vector_work(program, chip)
+    vectors, inputs = _vector_work(program, chip), _input_waits(program, chip)
     for layer, span in _by_layer(chip.matrix.spans, {op.label: op.layer for op in program.run}):
-        cause, at = CAUSES.get(span.kind, OTHER), span.start
-        if span.kind in WAITS_FOR_VECTORS:
-            for work in _within(vectors, span):
-                found[layer].add(at, work.start, cause)
-                found[work.layer].add(work.start, work.end, cause)
-                at = work.end
-        found[layer].add(at, span.end, cause)
-    for k, part in useful_cycles(program).items():
+        cause = CAUSES.get(span.kind, OTHER)
+        for part, at_work in _cut(span.start, span.end, vectors if span.kind in WAITS_FOR_VECTORS else []):
+            if at_work:
+                found[part.layer].add(part.start, part.end, cause)
+                continue
+            for piece, awaited in _cut(part.start, part.end, inputs if span.kind == "idle" else []):
+                found[layer].add(piece.start, piece.end, INPUT if awaited else cause)
+    for k, useful in useful_cycles(program).items():
         busy = found[k].cycles.pop(BUSY, 0)
-        found[k].cycles.update({USEFUL: min(part, busy), UNUSED: busy - min(part, busy)})
+        found[k].cycles.update({USEFUL: min(useful, busy), UNUSED: busy - min(useful, busy)})
     return found
 
 
@@ -125,9 +126,11 @@ def _by_layer(spans: Sequence[Span], layers: Mapping[str, int]) -> Iterator[tupl
 
 
 class _Work(NamedTuple):
+    """Cycles ``start`` to ``end``, spent for a ``layer``."""
+
     start: int
     end: int
-    layer: int
+    layer: int = NO_LAYER
 
 
 def _vector_work(program: Program, chip: Chip) -> list[_Work]:
@@ -141,13 +144,25 @@ def _vector_work(program: Program, chip: Chip) -> list[_Work]:
     return [work._replace(start=max(work.start, end)) for end, work in zip(ends, works, strict=False)]
 
 
-def _within(works: list[_Work], span: Span) -> Iterator[_Work]:
-    """The works that lie within ``span``, cut to it; those that end before it are dropped, for spans come in order."""
+def _input_waits(program: Program, chip: Chip) -> list[_Work]:
+    """When the sequencer stood before the full queue of DMA in; in order, disjoint."""
+    bringing = {op.label for op in program.run if op.queue is Queue.DMA_IN}
+    waits = (span for span in chip.sequencer.unit.spans if span.kind == Reason.FIFO.kind)
+    return [_Work(span.start, span.end) for span in waits if span.instruction in bringing]
+
+
+def _cut(start: int, end: int, works: list[_Work]) -> Iterator[tuple[_Work, bool]]:
+    """Cycles ``start`` to ``end`` in order, cut to those of the ``works`` (with True) and those between (with False);
+    works that end before are dropped, for cycles are asked for in order.
+    """
     over = 0
-    while over < len(works) and works[over].end <= span.start:
+    while over < len(works) and works[over].end <= start:
         over += 1
     del works[:over]
     for work in works:
-        if work.start >= span.end:
+        if work.start >= end:
             break
-        yield work._replace(start=max(work.start, span.start), end=min(work.end, span.end))
+        yield _Work(start, max(start, work.start)), False
+        yield work._replace(start=max(work.start, start), end=min(work.end, end)), True
+        start = min(work.end, end)
+    yield _Work(start, end), False

@@ -59,7 +59,17 @@ def test_a_layer_is_the_convolution(case: Case, rule: str, filters: int, gap: in
 
 SCALING = normalise_scaling((0.05, 0.03), (-5, 4), 0.9, 0.75, 1.5)
 CLAMP = (-128, 127)
+
+
+class MinPool(MaxPool):
+    """The largest, of a map turned upside down."""
+
+    def evaluate(self, inputs: list[Any]) -> Any:
+        return ~super().evaluate([~inputs[0]])
+
+
 OPERATORS: dict[str, tuple[Any, Pooling]] = {
+    "min": (MinPool((3, 2), (2, 1), Padding(1, 0, 1, 1), CLAMP), Pooling("min", CLAMP)),
     "max": (MaxPool((3, 2), (2, 1), Padding(1, 0, 1, 1), CLAMP), Pooling("max", CLAMP)),
     "average": (
         AveragePool((3, 2), (2, 1), Padding(1, 0, 1, 1), False, 0, 0, "divide", (1.0, 1.0), CLAMP),

@@ -65,7 +65,7 @@ CAUSES: Mapping[str, str] = {
     "weight stall": "the next tile of weights has not come from weight memory",
     "weight shift": "the next tile of weights is on its way into the array, which has nothing else to do",
     "RAW stall": "activations that the array would read are not written yet",
-    "input stall": "the host's inputs are not there yet",
+    "input stall": "the host's inputs are not there yet, or a queue full of them keeps instructions back",
     "other": "the array has nothing to do: other units are at work, or instructions are on their way",
 }
 """What stands behind a MAC array's cycles; another machine's causes explain themselves or have rows here."""

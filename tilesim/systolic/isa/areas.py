@@ -156,11 +156,10 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     (ky, kx), (my, mx) = (divmod(tap, window.kernel[1]) for tap in taps)
     if ky != my:
         kx, mx = 0, window.kernel[1] - 1
-    y, end_y = _reached(window, 0, (top, bottom), (ky, my))
-    x, end_x = _reached(window, 1, (left, right), (kx, mx))
-    if x > end_x or (image == last and y > end_y):
+    (image, y), (last, end_y) = _rows(window, ((image, top), (last, bottom)), (ky, my))
+    x, end_x = _columns(window, (left, right), (kx, mx))
+    if x > end_x or (image, y) > (last, end_y):
         return None
-    y, end_y = min(y, window.height - 1), max(end_y, 0)
     begin = window.address + image * window.image_bytes + y * window.row_bytes + x * window.pixel_bytes
     end = window.address + last * window.image_bytes + end_y * window.row_bytes + end_x * window.pixel_bytes
     period, width = window.pixel_bytes, (channels[1] - channels[0]) * size
@@ -169,11 +168,29 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     return Area(*area, period, width) if steady else Area(*area)
 
 
-def _reached(window: Window, axis: int, places: tuple[int, int], taps: tuple[int, int]) -> tuple[int, int]:
-    """The first and the last coordinate inside the map that places and taps from here to there have."""
-    stride, dilation, padding = window.strides[axis], window.dilations[axis], window.padding[axis]
+def _rows(
+    window: Window, places: tuple[tuple[int, int], tuple[int, int]], taps: tuple[int, int]
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The first and the last image and row inside of it that places and taps from here to there have; the first is
+    behind the last if there is none.
+    """
+    (image, top), (last, bottom) = places
+    low, high = (tap * window.dilations[0] - window.padding[0] for tap in taps)
+    stride, end = window.strides[0], window.height - 1
+    y, end_y = top * stride + low, bottom * stride + high
+    if y > end:
+        image, y = image + 1, low
+    if end_y < 0:
+        last, end_y = last - 1, (window.output_height - 1) * stride + high
+    nothing = y > end or end_y < 0
+    return (image, max(y, 0)), (-1, 0) if nothing else (last, min(end_y, end))
+
+
+def _columns(window: Window, places: tuple[int, int], taps: tuple[int, int]) -> tuple[int, int]:
+    """The first and the last column inside of the map that places and taps from here to there have."""
+    stride, dilation, padding = window.strides[1], window.dilations[1], window.padding[1]
     low, high = (place * stride - padding + tap * dilation for place, tap in zip(places, taps, strict=True))
-    return max(low, 0), min(high, (window.height, window.width)[axis] - 1)
+    return max(low, 0), min(high, window.width - 1)
 
 
 def nest_area(nest: Nest) -> Area:

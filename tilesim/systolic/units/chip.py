@@ -57,8 +57,8 @@ class Chip:
         self.infeed, self.outfeed = self._unit("host.infeed"), self._unit("host.outfeed")
         self.instructions, self.weight_memory = self._unit("host.instructions"), self._unit("weight_memory")
         self.links = [self.infeed, self.outfeed, self.instructions, self.weight_memory]
-        sequencer, path = self._unit("sequencer"), self._unit("weight_path")
-        self.matrix = LoggedUnit(self.clock, "chip.matrix", self._recorder("chip.matrix"))
+        sequencer, self.matrix = self._logged("sequencer"), self._logged("matrix")
+        path = self._unit("weight_path")
         of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue) for queue in Queue}
         self.intakes: dict[Queue, Intake[Any]] = {
             queue: Intake(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
@@ -66,22 +66,13 @@ class Chip:
         }
         self.units = [sequencer, *(of_queues[queue] for queue in Queue), path]
 
-        clock, intakes = self.clock, self.intakes
-        fifo = WeightFifo(clock, topology.weight_fifo.tiles)
-        self.path = WeightPath(clock, path, topology, fifo)
-        workers: list[Worker] = [
-            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
-            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
-            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories),
-            self.path,
-            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, memories),
-            VectorUnit(clock, topology, intakes[Queue.VECTOR], memories),
-        ]
-        for worker in workers:
-            clock.process(worker.work())
-        buffers = {queue: intake.buffer for queue, intake in intakes.items()}
+        fifo = WeightFifo(self.clock, topology.weight_fifo.tiles)
+        self.path = WeightPath(self.clock, path, topology, fifo)
+        for worker in self._workers(host, fifo):
+            self.clock.process(worker.work())
+        buffers = {queue: intake.buffer for queue, intake in self.intakes.items()}
         self.sequencer = Sequencer(
-            clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
+            self.clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
         )
 
     def run(self, section: str, instructions: Sequence[Instruction], holds: Mapping[str, int] = NO_HOLDS) -> range:
@@ -108,9 +99,24 @@ class Chip:
         for unit in (*self.units, *self.links):
             unit.close(end)
 
+    def _workers(self, host: HostMemory, fifo: WeightFifo) -> list[Worker]:
+        clock, topology, intakes, memories = self.clock, self.topology, self.intakes, self.memories
+        return [
+            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
+            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
+            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories),
+            self.path,
+            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, memories),
+            VectorUnit(clock, topology, intakes[Queue.VECTOR], memories),
+        ]
+
     def _unit(self, name: str) -> Unit:
         track = f"chip.{name}"
         return Unit(self.clock, track, self._recorder(track))
+
+    def _logged(self, name: str) -> LoggedUnit:
+        track = f"chip.{name}"
+        return LoggedUnit(self.clock, track, self._recorder(track))
 
     def _recorder(self, track: str) -> Recorder | None:
         return self.recorder if self.recorder is not None and self.recorder.wants(track) else None

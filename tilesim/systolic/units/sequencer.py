@@ -9,10 +9,12 @@ import simpy
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
+from tilesim.sim.recorder import Source
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.systolic.isa.instructions import Halt, Instruction, Nop, Queue
+from tilesim.systolic.isa.instructions import Halt, Instruction, Nop, Queue, Sync
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.intake import WORDS
+from tilesim.systolic.units.logged import LoggedUnit
 from tilesim.systolic.units.retirement import Retirement
 
 Work = Generator[simpy.Event, Any, None]
@@ -32,7 +34,7 @@ class Sequencer:
     def __init__(
         self,
         clock: Clock,
-        unit: Unit,
+        unit: LoggedUnit,
         link: Unit,
         topology: Topology,
         queues: Mapping[Queue, Fifo[Instruction]],
@@ -48,10 +50,12 @@ class Sequencer:
         self._queues = queues
         self._retirement = retirement
         self._length_bytes = length_bytes
+        self._dispatched: dict[Queue, list[str]] = {}
+        """For each instruction of a queue it or, if it is a sync, the last one before it that is none."""
 
     def run(self, instructions: Sequence[Instruction], halted: simpy.Event) -> Work:
         """Issue ``instructions`` up to the first halt; ``halted`` happens when everything is over."""
-        self.halted = False
+        self.halted, self._dispatched = False, {}
         start, come = self._clock.cycle, 0
         for op in instructions:
             come = self._receive(op, start, come)
@@ -83,8 +87,15 @@ class Sequencer:
         room = self._queues[queue].room()
         if not room.triggered:
             yield from self.unit.wait(room, Reason.FIFO, lambda: f"a place in the queue of {WORDS[queue]}")
+            self.unit.released(self._finished(queue))
+        before = self._dispatched.setdefault(queue, [""])
+        before.append(before[-1] if isinstance(op, Sync) else op.label)
         self._retirement.dispatched()
         self._queues[queue].put(op)
+
+    def _finished(self, queue: Queue) -> Source:
+        """What a unit was done with when it took the instruction whose place in its full queue is free now."""
+        return Source(f"chip.{queue}", self._dispatched[queue][-self._queues[queue].depth - 1])
 
     def _halt(self) -> Work:
         drained = self._retirement.drained()
