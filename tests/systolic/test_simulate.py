@@ -78,6 +78,16 @@ def test_what_is_recorded_can_be_bounded() -> None:
     assert run.trace.start_cycle.min() >= 5 + run.trace.start
 
 
+def test_tracks_to_record_must_be_those_of_the_chip() -> None:
+    program, x = dense(topology(), some((4, 8)), 1), some((1, 4))
+    with pytest.raises(InputError) as found:
+        simulate(program, [x], trace=Recording(tracks=("chip.host.*", "chip.vectors", "ring?")))
+    what = "tracks to trace: each must be a unit or link of handmade, or a pattern of such, not"
+    first, second = found.value.faults
+    assert first == f"{what} 'chip.vectors'; did you mean 'chip.vector'?"
+    assert second.startswith(f"{what} 'ring?' (one of chip.sequencer, ")
+
+
 def test_loading_is_counted_by_itself() -> None:
     run = simulate(dense(topology(), some((4, 4)), 1), [some((1, 4))])
     assert run.statistics["load_cycles"] == 2 + 16 // 4 + 48 // 4

@@ -56,7 +56,7 @@ def simulate(
     Raises:
         ProgramError: an instruction that the chip could not run.
         ArrayError: inputs that do not fit.
-        InputError: other rules, or labels that the program does not have.
+        InputError: other rules, labels that the program does not have, or tracks to trace that no unit or link matches.
         HangError: the run can't go on.
         AccessError: an address outside of its memory.
     """
@@ -82,6 +82,8 @@ def _run(
     recorder = Recorder(None if trace is True else trace) if trace else None
     watch = TensorWatch(program, memories.buffer)
     chip = Chip(program.topology, memories, host_memory, recorder, watch.retired if keep_tensors else _forget)
+    if isinstance(trace, Recording):
+        _must_match_tracks(trace, chip)
     on_start(_look(program, chip))
     load_cycles, cycles = _sections(program, chip, host_memory, not_before)
     outputs = [
@@ -95,6 +97,13 @@ def _run(
         tensors=watch.tensors(outputs) if keep_tensors else {},
         trace=recorded,
     )
+
+
+def _must_match_tracks(trace: Recording, chip: Chip) -> None:
+    tracks = [unit.track for unit in (*chip.units, *chip.links)]
+    what = f"a unit or link of {chip.topology.name}, or a pattern of such"
+    if found := trace.unmatched(tracks):
+        raise InputError(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in found)
 
 
 def memories_of(program: Program, samples: int) -> Memories:
