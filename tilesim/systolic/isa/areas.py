@@ -156,11 +156,10 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     (ky, kx), (my, mx) = (divmod(tap, window.kernel[1]) for tap in taps)
     if ky != my:
         kx, mx = 0, window.kernel[1] - 1
-    y, end_y = _reached(window, 0, (top, bottom), (ky, my))
-    x, end_x = _reached(window, 1, (left, right), (kx, mx))
-    if x > end_x or (image == last and y > end_y):
+    x, end_x = _columns(window, (left, right), (kx, mx))
+    (image, y), (last, end_y) = _first_row(window, image, top, ky), _last_row(window, last, bottom, my)
+    if x > end_x or (image, y) > (last, end_y) or y >= window.height or end_y < 0:
         return None
-    y, end_y = min(y, window.height - 1), max(end_y, 0)
     begin = window.address + image * window.image_bytes + y * window.row_bytes + x * window.pixel_bytes
     end = window.address + last * window.image_bytes + end_y * window.row_bytes + end_x * window.pixel_bytes
     period, width = window.pixel_bytes, (channels[1] - channels[0]) * size
@@ -169,11 +168,33 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     return Area(*area, period, width) if steady else Area(*area)
 
 
-def _reached(window: Window, axis: int, places: tuple[int, int], taps: tuple[int, int]) -> tuple[int, int]:
-    """The first and the last coordinate inside the map that places and taps from here to there have."""
-    stride, dilation, padding = window.strides[axis], window.dilations[axis], window.padding[axis]
-    low, high = (place * stride - padding + tap * dilation for place, tap in zip(places, taps, strict=True))
-    return max(low, 0), min(high, (window.height, window.width)[axis] - 1)
+def _place(window: Window, axis: int, place: int, tap: int) -> int:
+    """The coordinate that a tap of a window has, in the map or beside it."""
+    return place * window.strides[axis] - window.padding[axis] + tap * window.dilations[axis]
+
+
+def _columns(window: Window, places: tuple[int, int], taps: tuple[int, int]) -> tuple[int, int]:
+    """The first and the last column inside the map that places and taps from here to there have."""
+    low, high = (_place(window, 1, place, tap) for place, tap in zip(places, taps, strict=True))
+    return max(low, 0), min(high, window.width - 1)
+
+
+def _first_row(window: Window, image: int, top: int, tap: int) -> tuple[int, int]:
+    """The image and the row that windows from row ``top`` of an image on reach first: of the next image, if of this
+    one they have nothing but padding below it.
+    """
+    y = _place(window, 0, top, tap)
+    return (image, max(y, 0)) if y < window.height else (image + 1, max(_place(window, 0, 0, tap), 0))
+
+
+def _last_row(window: Window, image: int, bottom: int, tap: int) -> tuple[int, int]:
+    """The image and the row that windows up to row ``bottom`` of an image reach last: of the image before, if of this
+    one they have nothing but padding above it.
+    """
+    y = _place(window, 0, bottom, tap)
+    if y < 0:
+        image, y = image - 1, _place(window, 0, window.output_height - 1, tap)
+    return image, min(y, window.height - 1)
 
 
 def nest_area(nest: Nest) -> Area:
