@@ -13,7 +13,6 @@ from tests.systolic.compiled import chip, exact, golden, inputs_of
 from tilesim.batching import Plan, graph_of, plan
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
-from tilesim.network.operators import MaxPool, Padding
 from tilesim.systolic.compile import compile_network, room_bytes
 from tilesim.systolic.isa.instructions import ReadWeights, WriteHostMemory
 from tilesim.systolic.isa.program import Program
@@ -105,25 +104,6 @@ def test_a_plan_for_which_there_is_no_room_is_refused() -> None:
     network, steps = mixed()
     with pytest.raises(CapacityError, match=r"bytes of the unified buffer at once, 1272 of them for parameters"):
         compile_network(network, chip("systolic-32", {"unified_buffer.size_bytes": steps.peak_bytes // 2}), plan=steps)
-
-
-def test_steps_in_a_row_that_do_not_fit_together_fetch_their_weights_apart() -> None:
-    weave = Weave()
-    filtered = weave.convolution(weave.input(6, 6, 4), 4)
-    pooled = weave.add(MaxPool((2, 2), (2, 2), Padding(), (-128, 127)), filtered, zero_point=0)
-    network = weave.network(weave.fully_connected(pooled, 3))
-    steps = plan(graph_of(network), 72, 8, "lcm")
-    together, apart = (
-        exact(network, chip("systolic-4", {"unified_buffer.size_bytes": size, "accumulators.entries": 1024}), steps)
-        for size in (1 << 16, 84 + steps.peak_bytes)
-    )
-    loads = [
-        simulate(each, inputs_of(network, 8)).statistics["batching"]["weight_set_loads"] for each in (together, apart)
-    ]
-    assert apart.batching is not None
-    assert [step.count for step in apart.batching.steps] == [2, 2, 2, 2, 8]
-    assert loads == [2, 5]
-    assert [fetched(program) for program in (together, apart)] == [9 + 9, 4 * 9 + 9]
 
 
 def test_a_tight_buffer_reads_inputs_no_earlier_than_they_are_needed() -> None:

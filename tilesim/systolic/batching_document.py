@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from tilesim.systolic.isa.instructions import Instruction, Queue, ReadWeights, Sync
-from tilesim.systolic.isa.program import Batching, Program
+from tilesim.systolic.isa.instructions import Instruction, Queue, Sync
+from tilesim.systolic.isa.program import Program
 from tilesim.systolic.units.chip import Chip
 
 
@@ -17,34 +16,24 @@ def document(program: Program, chip: Chip, start: int, requests: Sequence[Mappin
 
     A step is what stands in the program behind the last instruction of the step before, up to its own last one. It
     begins when the matrix or the vector unit begins the first instruction of its layer, and ends when the last one has
-    retired. ``weight_set_loads`` counts steps of layers with weights, those in a row of a layer of a single tile, which
-    stays, once.
+    retired. ``weight_set_loads`` counts steps of layers with weights, those of one layer in a row
+    once.
     """
     batching = program.batching
     if batching is None:
         return None
+    weighted = [step.layer for step in batching.steps if batching.batches[step.layer]]
     return {
         "schedule": batching.schedule,
         "weight_reuse": batching.weight_reuse,
         "batches": list(batching.batches),
         "steps": _steps(program, chip, start),
-        "weight_set_loads": sum(1 for _ in groupby(_weight_sets(program, batching))),
+        "weight_set_loads": sum(1 for _ in groupby(weighted)),
         "weight_bytes": chip.weight_memory.bytes,
         "peak_buffer_bytes": max((step.buffer_bytes for step in batching.steps), default=0),
         "latency_first_cycles": requests[0]["latency_cycles"],
         "latency_last_cycles": requests[-1]["latency_cycles"],
     }
-
-
-def _weight_sets(program: Program, batching: Batching) -> Iterator[tuple[int, int]]:
-    """For each step with weights something that differs from the step before if they have to come again."""
-    tiles: defaultdict[int, set[int]] = defaultdict(set)
-    for op in program.run:
-        if isinstance(op, ReadWeights):
-            tiles[op.layer] |= {op.address, op.address + op.tiles - 1}
-    for number, step in enumerate(batching.steps):
-        if batching.batches[step.layer]:
-            yield step.layer, number if len(tiles[step.layer]) > 1 else 0
 
 
 def _computes(op: Instruction, layer: int) -> bool:

@@ -38,7 +38,6 @@ def compile_network(
 
     Layers with weights run on the array, all others in the vector unit; tensors lie whole in the unified buffer, and
     parameters beside them all the time. Weights are in weight memory as tiles in the order in which they are fetched.
-    Steps of one layer in a row share its tiles, if the buffer holds what all of them make.
 
     Args:
         network: what to compute.
@@ -55,14 +54,8 @@ def compile_network(
     products, weights = _products(network, tasks, topology, storage)
     inferences = plan.inferences if plan else 1
     steps = [(step.layer, step.count) for step in plan.steps] if plan else _one_by_one(tasks)
-    staying = {layer for layer, product in products.items() if product.tiles == 1}
-    room = storage.size_bytes, topology.unified_buffer.size_bytes
-    try:
-        order = turns(tasks, steps, inferences, staying)
-        where = place(front, order, *room)
-    except CapacityError:  # steps apart keep less at once, and fetch their weights again
-        order = turns(tasks, steps, inferences, products)
-        where = place(front, order, *room)
+    order = turns(tasks, steps, inferences, {layer for layer, product in products.items() if product.tiles == 1})
+    where = place(front, order, storage.size_bytes, topology.unified_buffer.size_bytes)
     stream = Stream(front, topology, order, where, products, storage)
     stream.write()
     used = storage.size_bytes + max(where.bytes_in_use, default=0)
