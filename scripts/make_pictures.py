@@ -16,7 +16,7 @@ SHOWN = ("tilesim run", "tilesim report", "tilesim compare")
 """How the commands begin, in a block below a heading of README.md, that pictures come from."""
 ONE_RUN, SCHEDULES = "**See where the cycles went.**", "with real data"
 """What these blocks stand below."""
-SIZE = {"width": 1100, "height": 860}
+SIZE = {"width": 1100, "height": 1000}
 MARGIN = 12
 """Pixels around the timeline."""
 

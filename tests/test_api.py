@@ -13,6 +13,7 @@ from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
 
 TOO_SMALL = {
+    ("systolic-4", "batching"): "weights must fit the weight memory of systolic-4",
     ("pocket-2x1", "batching"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "digits"): "must fit in the instruction memory",
     ("pocket-2x1", "example-conv"): "must fit the (narrow|wide) memory of pocket-2x1",

@@ -21,7 +21,7 @@ from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
 from tilesim.shipped import shipped
 from tilesim.sim.recorder import Recording
-from tilesim.systolic.compile import room_bytes
+from tilesim.systolic.compile import room_for
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partition_policy import CHOICES, SPATIAL, PartitionPolicy
@@ -179,8 +179,17 @@ def plan_batches(
     if not isinstance(topology, SystolicTopology):
         raise InputError(f"{topology.name}: must be a systolic machine to run batches, such as tpu-v1")
     value = topology.weight_tile_cycles if weight_reuse is None else Fraction(weight_reuse)
-    room = room_bytes(network, topology)
-    return plan(graph_of(network), value, inferences, schedule, power_of_two, capacity_bytes=room, fit=fit)
+    room = room_for(network, topology)
+    return plan(
+        graph_of(network),
+        value,
+        inferences,
+        schedule,
+        power_of_two,
+        capacity_bytes=room.capacity_bytes,
+        fit=fit,
+        at_once=room.at_once,
+    )
 
 
 def _machine(topology: Topology) -> Machine:

@@ -75,3 +75,12 @@ def test_faults_are_all_named() -> None:
         "the weight reuse value must be above 0, not 0",
         "inferences must be at least 1, not 0",
     )
+
+
+def test_steps_that_run_as_one_are_in_the_buffer_together() -> None:
+    nodes = (GraphNode("big", (~0,), 100, 28900, 1), GraphNode("last", (0,), 1, 1, 1))
+    graph = Graph("falling", (1,), nodes)
+    apart, together = (plan(graph, 4, 4, "lcm", at_once=layers) for layers in ((), (0,)))
+    assert (apart.batches, apart.steps) == (together.batches, together.steps)
+    assert apart.buffer_bytes == (101, 201, 301, 401, 404)
+    assert together.buffer_bytes == (404, 404, 404, 404, 404)

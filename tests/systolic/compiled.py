@@ -15,6 +15,7 @@ from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.shipped import shipped
 from tilesim.systolic.compile import compile_network
+from tilesim.systolic.isa.orders import races
 from tilesim.systolic.isa.program import Program
 from tilesim.systolic.simulate import simulate
 from tilesim.systolic.topology import Topology
@@ -73,6 +74,7 @@ def exact(network: Network, topology: Topology, plan: Plan | None = None, order:
     ``order``, in queues side by side as that seed has it.
     """
     program = compile_network(network, topology, plan=plan)
+    assert not races(program)
     xs = inputs_of(network, program.inferences, samples)
     expected = golden(network, xs)
     sent = at_chip(network, expected)

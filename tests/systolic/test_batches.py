@@ -13,7 +13,7 @@ from tests.systolic.compiled import chip, exact, golden, inputs_of
 from tilesim.batching import Plan, graph_of, plan
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
-from tilesim.systolic.compile import compile_network, room_bytes
+from tilesim.systolic.compile import compile_network, room_for
 from tilesim.systolic.isa.instructions import ReadWeights, WriteHostMemory
 from tilesim.systolic.isa.program import Program
 from tilesim.systolic.simulate import simulate
@@ -25,10 +25,10 @@ def mixed() -> tuple[Network, Plan]:
     return network, plan(graph_of(network), 100, 13, "demand")
 
 
-@pytest.mark.parametrize("name", ["systolic-4", "systolic-32", "tpu-v1"])
+@pytest.mark.parametrize("name", ["systolic-32", "systolic-128", "tpu-v1"])
 def test_a_plan_runs_on_every_chip_as_exactly_as_one_inference(name: str) -> None:
     network, steps = mixed()
-    program = exact(network, chip(name), steps, order=name != "systolic-4")
+    program = exact(network, chip(name), steps, order=1)
     assert [host.inference for host in program.outputs] == list(range(13))
     assert {tensor.inference for tensor in program.tensors} == set(range(13))
 
@@ -102,7 +102,7 @@ def test_outputs_leave_while_the_next_batch_runs() -> None:
 
 def test_a_plan_for_which_there_is_no_room_is_refused() -> None:
     network, steps = mixed()
-    with pytest.raises(CapacityError, match=r"bytes of the unified buffer at once, 1272 of them for parameters"):
+    with pytest.raises(CapacityError, match=r"must fit the unified buffer: with parameters, 1,272 bytes, they take"):
         compile_network(network, chip("systolic-32", {"unified_buffer.size_bytes": steps.peak_bytes // 2}), plan=steps)
 
 
@@ -120,4 +120,11 @@ def test_a_tight_buffer_reads_inputs_no_earlier_than_they_are_needed() -> None:
 def test_what_parameters_leave_is_room_for_a_plan() -> None:
     network, topology = tilesim.load_network("digits"), chip("systolic-4")
     [_, parameters] = compile_network(network, topology).data
-    assert room_bytes(network, topology) == 64 * 1024 - parameters.data.size
+    assert room_for(network, topology).capacity_bytes == 64 * 1024 - parameters.data.size
+
+
+def test_it_says_what_memories_hold() -> None:
+    said: list[str] = []
+    program = compile_network(perceptron(64, 1), chip("systolic-32"), said.append)
+    assert program.data[0].data.size == 4096
+    assert said == ["net on systolic-32: 4096 bytes of weights, 896 of the unified buffer"]

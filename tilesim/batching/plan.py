@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 from math import lcm
 
 from tilesim.batching.flow import moments
@@ -53,6 +54,7 @@ def plan(
     capacity_bytes: int | None = None,
     fit: bool = False,
     group: int | None = None,
+    at_once: Collection[int] = (),
 ) -> Plan:
     """The steps in which a network's layers run a number of inferences.
 
@@ -66,6 +68,8 @@ def plan(
         capacity_bytes: what the buffer holds, if it has an end.
         fit: make batches (of ``lcm`` the groups) smaller until the buffer holds what waits in it.
         group: of ``lcm`` the inferences that a layer runs before the next, instead of the least common multiple.
+        at_once: layers of which the machine runs steps in a row as one, so that all of their operands and results are
+            in the buffer together: those that would have to fetch their weights again for each step.
 
     Raises:
         InputError: a network without weights, a schedule that there is not, or numbers below 1.
@@ -73,7 +77,8 @@ def plan(
     """
     _check(graph, value, inferences, schedule)
     batches = tuple(each.batch for each in layer_batches(graph.layers, value, power_of_two))
-    wanted = _Wanted(graph, Fraction(value), inferences, schedule, batches, group or min(lcm(*batches), inferences))
+    size = group or min(lcm(*batches), inferences)
+    wanted = _Wanted(graph, Fraction(value), inferences, schedule, batches, size, frozenset(at_once))
     made = wanted.plan()
     if capacity_bytes is None or made.peak_bytes <= capacity_bytes:
         return made
@@ -93,6 +98,7 @@ class _Wanted:
     schedule: Schedule
     batches: tuple[int, ...]
     group: int
+    at_once: frozenset[int]
 
     def plan(self) -> Plan:
         batches = (1,) * len(self.batches) if self.schedule == "none" else self.batches
@@ -103,11 +109,24 @@ class _Wanted:
             if group
             else on_demand(self.graph, by_node, self.inferences)
         )
-        buffer_bytes = tuple(moment.buffer_bytes for moment in moments(self.graph, steps))
+        buffer_bytes = tuple(self._buffer_bytes(steps))
         loaded = [self.graph.nodes[layer].weight_bytes for layer in runs(steps)]
         return Plan(
             self.schedule, self.value, self.inferences, batches, group, steps, buffer_bytes, len(loaded), sum(loaded)
         )
+
+    def _buffer_bytes(self, steps: Sequence[Step]) -> Iterator[int]:
+        """What lies in the buffer during each step, those that run as one taken together."""
+        together = [
+            [*run] for _, run in groupby(enumerate(steps), lambda each: (each[1].layer, self._apart(each[0], each[1])))
+        ]
+        wholes = [replace(run[0][1], count=sum(step.count for _, step in run)) for run in together]
+        for run, moment in zip(together, moments(self.graph, wholes), strict=True):
+            yield from (moment.buffer_bytes for _ in run)
+
+    def _apart(self, number: int, step: Step) -> int:
+        """What keeps steps in a row apart."""
+        return 0 if step.layer in self.at_once else number
 
     def limited(self, most: int) -> Plan:
         """With groups, or where there are none batches, of at most so many inferences."""

@@ -20,7 +20,7 @@ from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines import SystolicTopology as Topology
 from tilesim.network.graph import Network
-from tilesim.systolic.compile import room_bytes
+from tilesim.systolic.compile import Room, room_for
 from tilesim.tiled.isa.scanner import unknown
 
 MOST_INFERENCES = 4096
@@ -68,7 +68,7 @@ def batch(
     """
     with progress(f"reading {model}"):
         network, chip, value = _read(model, one_chip(topology), overrides(set_), weight_reuse, schedule)
-        graph, room = graph_of(network), room_bytes(network, chip)
+        graph, room = graph_of(network), room_for(network, chip)
         used = value or chip.weight_tile_cycles
         largest = max((batch_size(used, layer.reuse, power_of_two) for layer in graph.layers), default=1)
         count = inputs or min(largest, MOST_INFERENCES)
@@ -78,10 +78,10 @@ def batch(
         "topology": chip.name,
         "inferences": count,
         "power_of_two": power_of_two,
-        "room_bytes": room,
+        "room_bytes": room.capacity_bytes,
         "weight_reuse": _reuse(chip, value),
         "layers": layers_document(graph, used),
-        "schedules": [plan_document(graph, each, room) for each in plans],
+        "schedules": [plan_document(graph, each, room.capacity_bytes) for each in plans],
     }
     if json_:
         typer.echo(json.dumps(document, indent=2, allow_nan=False))
@@ -93,7 +93,7 @@ def batch(
 
 
 def _plans(
-    graph: Graph, room: int, value: Fraction, count: int, schedule: str, power_of_two: bool, fit: bool
+    graph: Graph, room: Room, value: Fraction, count: int, schedule: str, power_of_two: bool, fit: bool
 ) -> list[Plan]:
     """Those that are asked for; one alone must fit, several are compared.
 
@@ -102,10 +102,11 @@ def _plans(
         CapacityError: the unified buffer is too small.
     """
     wanted: Sequence[Schedule] = [each for each in SCHEDULES if schedule in {each, ALL}]
-    capacity_bytes = room if fit or schedule != ALL else None
+    most = room.capacity_bytes if fit or schedule != ALL else None
     try:
         return [
-            plan(graph, value, count, each, power_of_two, capacity_bytes=capacity_bytes, fit=fit) for each in wanted
+            plan(graph, value, count, each, power_of_two, capacity_bytes=most, fit=fit, at_once=room.at_once)
+            for each in wanted
         ]
     except CapacityError as error:
         raise advised(error, fit or schedule == "none") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,15 +77,25 @@ def compile_network(
     )
 
 
-def room_bytes(network: Network, topology: Topology) -> int:
-    """What a network's parameters leave of the unified buffer for its maps: the capacity that a plan has to respect.
+class Room(NamedTuple):
+    """What a plan has to respect: ``capacity_bytes`` of the unified buffer, which parameters leave for maps; and which
+    layers run steps in a row ``at_once``, as their weights are too many to stay in the array.
+    """
+
+    capacity_bytes: int
+    at_once: frozenset[int]
+
+
+def room_for(network: Network, topology: Topology) -> Room:
+    """The room that a network has for batches.
 
     Raises:
         CapacityError: a network that has layers that this machine can't run, or too many weights.
     """
     storage = Storage()
-    _products(network, tasks_of(outline(network), topology), topology, storage)
-    return max(0, topology.unified_buffer.size_bytes - storage.size_bytes)
+    products, _ = _products(network, tasks_of(outline(network), topology), topology, storage)
+    at_once = frozenset(layer for layer, product in products.items() if product.tiles > 1)
+    return Room(max(0, topology.unified_buffer.size_bytes - storage.size_bytes), at_once)
 
 
 def _products(
@@ -115,7 +126,8 @@ def _check_weights(network: Network, layouts: Mapping[int, Layout], topology: To
     needed, there = sum(layout.size_bytes for layout in layouts.values()), topology.weight_memory.size_bytes
     if needed > there:
         raise CapacityError(
-            f"{network.name}: takes {needed} bytes of weight memory in tiles of the array; it has {there}"
+            f"{network.name}: weights must fit the weight memory of {topology.name}: as tiles of its array they take "
+            f"{needed:,} bytes, and there are {there:,}"
         )
 
 

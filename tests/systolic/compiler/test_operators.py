@@ -305,9 +305,10 @@ def test_outputs_must_be_computed() -> None:
 
 
 TOO_MUCH = {
-    "unified_buffer": "takes 639 bytes of the unified buffer at once, 72 of them for parameters, while node "
-    "Convolution0 runs; it has 100",
-    "weight_memory": "takes 224 bytes of weight memory in tiles of the array; it has 100",
+    "unified_buffer": "tensors must fit the unified buffer: with parameters, 72 bytes, they take 639 bytes at once, "
+    "while node Convolution0 runs, and there are 100",
+    "weight_memory": "weights must fit the weight memory of systolic-4: as tiles of its array they take 224 bytes, and "
+    "there are 100",
 }
 
 

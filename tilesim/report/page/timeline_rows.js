@@ -1,6 +1,6 @@
 // The rows of the picture, a group's sum above its tracks; and the window of cycles that it shows.
 
-const UNFOLDED = 46; // rows that are shown at first, if there are more
+const UNFOLDED = 54; // rows that are shown at first, if there are more
 const NARROWEST = 16; // cycles
 
 class Row {

@@ -61,10 +61,11 @@ def _addresses(plan: Outline, groups: Sequence[Sequence[Image]], found: Sequence
 def _lack(plan: Outline, turns: Sequence[Turn], needs: _Needs, start: int, capacity: int) -> str:
     used = [start + int(each) for each in in_use(needs.alone(0))]
     most = max(range(len(used)), key=used.__getitem__)
+    node = turns[most].task.node.title
     apart = ", but what is free does not lie together" if used[most] <= capacity else ""
     return (
-        f"{plan.network.name}: takes {used[most]} bytes of the unified buffer at once, {start} of them for parameters, "
-        f"while node {turns[most].task.node.title} runs; it has {capacity}{apart}"
+        f"{plan.network.name}: tensors must fit the unified buffer: with parameters, {start:,} bytes, they take "
+        f"{used[most]:,} bytes at once, while node {node} runs, and there are {capacity:,}{apart}"
     )
 
 
@@ -80,7 +81,8 @@ class _Needs:
         for number, turn in enumerate(turns):
             for image in self._images(turn):
                 self.first.setdefault(image, number)
-                self.last[image] = number
+                unread = image[0] not in plan.readers  # but by those who look at it when its turn is over
+                self.last[image] = number + unread
 
     def _images(self, turn: Turn) -> Iterator[Image]:
         for tensor in (*turn.task.stored, turn.task.output):

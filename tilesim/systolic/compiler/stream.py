@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from tilesim.network.graph import Tensor
 from tilesim.systolic.compiler.accumulators import Accumulators
+from tilesim.systolic.compiler.hoisting import hoisted
 from tilesim.systolic.compiler.host_tensors import axes_of
 from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.matrix import Multiply
@@ -44,8 +45,9 @@ class Stream:
     arrived: dict[Image, str] = field(default_factory=dict)
 
     def write(self) -> None:
-        """Turn by turn. Inputs of the next one come meanwhile, if there is room. Outputs leave at the end, or, as many
-        would fill the queue and hold all others, in the course of the next turn.
+        """Turn by turn; what runs in the vector unit alone begins while the turn before still runs. Inputs of the next
+        one come meanwhile, if there is room. Outputs leave at the end, or, as many would fill the queue and hold all
+        others, in the course of the next turn.
         """
         accumulators = Accumulators(self.topology.accumulators.entries)
         ahead = self.placement.ahead
@@ -56,16 +58,26 @@ class Stream:
         for number, turn in enumerate(self.turns):
             ops = lower(self._job(turn, accumulators))
             labelled = [_labelled(op, f"{names[number]}.{k}", turn.task.layer) for k, op in enumerate(ops)]
-            self.ends.append(f"{names[number]}.{len(labelled) - 1}")
-            if ahead:
-                self.found += mixed(mixed(labelled, self._arrivals(number + 1)), leaving)
+            coming = self._arrivals(number + ahead)
+            if not ahead:
+                self.found += coming
+                coming = []
+            if turn.task.weighted:
+                self.found += mixed(mixed(labelled, coming), leaving)
             else:
-                self.found += [*self._arrivals(number), *labelled]
+                floor = max(self._end_of(number - 2), self._end_of(number - 3))  # turns may end in another order
+                self.found[floor:] = [*hoisted(self.found[floor:], labelled), *coming, *leaving]
+            self.ends.append(f"{names[number]}.{len(labelled) - 1}")
             leaving = self._departures(turn)
             if not ahead or len(leaving) <= self.topology.sequencer.queue_depth // 2:
                 self.found += leaving
                 leaving = []
         self.found += leaving
+
+    def _end_of(self, turn: int) -> int:
+        """Behind the last instruction of a turn: what runs in the next but one may write over what it made."""
+        label = self.ends[turn] if turn >= 0 else ""
+        return next((k for k in range(len(self.found), 0, -1) if _label(self.found[k - 1]) == label), 0)
 
     def _job(self, turn: Turn, accumulators: Accumulators) -> Job:
         task = turn.task
@@ -144,6 +156,10 @@ def _names(turns: Sequence[Turn]) -> list[str]:
         found.append(f"{turn.task.node.kind}{layer}{step}")
         seen[layer] += 1
     return found
+
+
+def _label(item: Instruction | Multiply) -> str:
+    return item.op.label if isinstance(item, Multiply) else item.label
 
 
 def _labelled(item: Instruction | Multiply, label: str, layer: int) -> Instruction | Multiply:

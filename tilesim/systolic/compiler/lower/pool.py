@@ -15,30 +15,42 @@ from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size
 from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.lower.elementwise import LEAST_CYCLES, MOST_PIECES
+from tilesim.systolic.compiler.weight_tiles import cuts
 from tilesim.systolic.isa.instructions import Instruction, Pool, Pooling, Window
 
 PoolOperator: TypeAlias = MaxPool | AveragePool | Mean
 
 
 def lower_pool(job: Job, op: PoolOperator) -> Iterator[Instruction]:
-    """One instruction for all images that lie equally far apart."""
+    """Some rows at a time of each image; maps of one pixel go together where they lie equally far apart."""
     shape, size = job.input.shape, job.input.dtype.itemsize
-    window = window_of(op, shape, size)
-    stride = shape[-1] * size
+    window, stride = window_of(op, shape, size), shape[-1] * size
     made = window.output_height * window.output_width
-    for images in together(job.sources[0], job.targets, pitches={1: made * stride} if made > 1 else {}):
-        yield Pool(
-            window=replace(
-                window,
-                address=job.sources[0][images.first],
-                images=images.count,
-                image_bytes=images.pitches[0] or window.image_bytes,
-            ),
-            pool=pooling_of(op, shape),
-            element=job.element,
-            address=job.targets[images.first],
-            stride_bytes=stride if made > 1 else images.pitches[1] or stride,
-        )
+    for images in together(job.sources[0], job.targets, pitches={1: 0} if made > 1 else {}):
+        for row, rows in cuts(window.output_height, _rows(job, window)):
+            top = window.padding[0] - row * window.strides[0]
+            yield Pool(
+                window=replace(
+                    window,
+                    address=job.sources[0][images.first],
+                    images=images.count,
+                    image_bytes=images.pitches[0] or window.image_bytes,
+                    output_height=rows,
+                    padding=(top, window.padding[1]),
+                ),
+                pool=pooling_of(op, shape),
+                element=job.element,
+                address=job.targets[images.first] + row * window.output_width * stride,
+                stride_bytes=images.pitches[1] or stride,
+            )
+
+
+def _rows(job: Job, window: Window) -> int:
+    """Output rows of a part that is worth an instruction."""
+    taps = window.kernel[0] * window.kernel[1]
+    cycles = window.output_width * taps * -(-window.channels // job.topology.vector_unit.lanes)
+    return max(-(-LEAST_CYCLES // cycles), -(-window.output_height // MOST_PIECES))
 
 
 def window_of(op: PoolOperator, shape: Sequence[int], element_bytes: int = 1) -> Window:
