@@ -73,14 +73,19 @@ def load(path: Path, schema: type[Model], overrides: Mapping[str, object] | None
 def peek(path: Path, key: str, choices: tuple[str, ...]) -> str:
     """Which of ``choices`` the file's ``key`` names: what to read the rest as.
 
-    A file that names none of them gets the closest: `load` then reports that along with all else that is wrong.
+    A name that is close to one of them counts as that, none as the first: `load` then reports it along with all else
+    that is wrong.
 
     Raises:
-        ConfigError: The file is not YAML.
+        ConfigError: The file is not YAML, or names something else.
     """
     data = _Reading(path).file()
-    named = str(data.get(key)) if isinstance(data, dict) else ""
-    return (*get_close_matches(named, choices, n=1), choices[0])[0]
+    if not isinstance(data, dict) or key not in data:
+        return choices[0]
+    close = get_close_matches(str(data[key]), choices, n=1)
+    if not close:
+        raise ConfigError(f"{path}: {key} must be {' or '.join(map(repr, choices))}, not {_shown(data[key])}")
+    return close[0]
 
 
 def _number(value: object) -> object:

@@ -14,9 +14,11 @@ import pytest
 
 from tests.report.batched import batched
 from tests.report.saved import made_up, random_trace
+from tests.systolic.handmade import dense, some, topology
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.sections import report
+from tilesim.systolic.simulate import simulate
 
 TRACKS = ("chip.infeed", "chip.tile0.tensor")
 ACCOUNT = {"track": "chip.infeed", "busy_cycles": 1, "stall_cycles": {"flag": 2}, "idle_cycles": 3}
@@ -139,6 +141,25 @@ def test_strange_batches_never_end_in_a_traceback(tmp_path: Path) -> None:
         except InputError as error:
             refused += list(error.faults)
     assert f"{tmp_path / 'run.json'}: batching.steps[0].first must be greater than or equal to 0, not -1" in refused
+
+
+def test_a_strange_array_never_ends_in_a_traceback(tmp_path: Path) -> None:
+    refused: list[str] = []
+    simulate(dense(topology(), some((9, 6)), 5), [some((5, 9))]).save(tmp_path)
+    whole = load_run(tmp_path).statistics
+    keys = [("chip", *key) for key in places({"array": whole["chip"]["array"]})]
+    keys += [("layers", 0, *key) for key in places({"matrix": whole["layers"][0]["matrix"]})]
+    for (*above, name), strange in product(keys, (None, -1, 0, "x", [1], {}, {"x": 1})):
+        document = deepcopy(whole)
+        reduce(lambda part, step: part[step], above, document)[name] = strange
+        (tmp_path / "run.json").write_text(json.dumps(document), encoding="utf-8")
+        try:
+            report(load_run(tmp_path))
+        except InputError as error:
+            refused += list(error.faults)
+    file = tmp_path / "run.json"
+    assert f"{file}: chip.array.rows must be greater than 0, not 0" in refused
+    assert f'{file}: layers[0].matrix.inputs must be a valid integer, not "x"' in refused
 
 
 def test_what_is_missing_or_strange_never_ends_in_a_traceback(digits_run: SavedRun, tmp_path: Path) -> None:

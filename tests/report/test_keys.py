@@ -46,7 +46,7 @@ def test_differences_name_both_values() -> None:
 def test_choices_are_listed() -> None:
     meanings = {key.key: key.meaning for key in keys(tilesim.load_topology("edge-1x1"))}
     ends = {
-        "machine": "; only tiled so far",
+        "machine": "that this is: tiled",
         "ring.queue": ": split or shared",
         "ring.no_consumer": ": stall or circulate",
         "mesh.destination": ": narrow or wide",

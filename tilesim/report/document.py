@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -72,6 +72,13 @@ class _Energy(_LayerEnergy):
     outside_layers: _LayerEnergy
 
 
+class _Matrix(_Part):
+    vectors: Count
+    inputs: Count
+    outputs: Count
+    groups: Count
+
+
 class _Layer(_Part):
     network: str
     name: str
@@ -86,6 +93,7 @@ class _Layer(_Part):
     bound_by: str | None
     breakdown: dict[str, Count]
     bytes: dict[str, _Bytes]
+    matrix: _Matrix | None = None
 
 
 class _Request(_Part):
@@ -114,6 +122,16 @@ class _Batching(_Part):
     latency_last_cycles: Count
 
 
+class _Array(_Part):
+    rows: Annotated[int, Field(gt=0)]
+    columns: Annotated[int, Field(gt=0)]
+    weights: Literal["columns", "rows"]
+
+
+class _Chip(_Part):
+    array: _Array | None = None
+
+
 class _Statistics(_Part):
     network: str
     topology: str
@@ -133,7 +151,7 @@ class _Statistics(_Part):
     energy: _Energy | None = None
     batching: _Batching | None = None
     breakdown: dict[str, Count]
-    chip: dict[str, Any]
+    chip: _Chip
     units: list[_Account]
     links: list[_Link]
     layers: list[_Layer]

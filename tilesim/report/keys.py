@@ -53,6 +53,4 @@ def _meaning(chip: BaseModel, field: FieldInfo) -> str:
     """In words, with what there is to choose from."""
     words = field.description or (type(chip).__doc__ or "").partition("\n")[0].rstrip(".")
     choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
-    if len(choices) == 1:
-        return f"{words}; only {choices[0]} so far"
     return f"{words}: {' or '.join(choices)}" if choices else words

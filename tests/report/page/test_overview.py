@@ -16,6 +16,11 @@ def test_figures_are_those_of_the_run() -> None:
     assert found["MACs in use"][1].startswith("1,000 useful ones")
 
 
+def test_of_several_inferences_the_latency_is_the_first_ones() -> None:
+    [_, latency, *_] = overview(made_up(None, latency_us=2.0, inferences=8, clock_hz=700_000_000)).data
+    assert latency == {"name": "latency", "value": "2.0 us", "meaning": "the first of 8 inferences at 700 MHz"}
+
+
 def test_the_largest_cost_is_in_words() -> None:
     units = [{"track": "chip.tile0.mac_array", "busy_cycles": 25, "stall_cycles": {"port": 75}, "idle_cycles": 0}]
     run = made_up(None, cycles=100, units=units, breakdown={"macs": 25, "port": 75})

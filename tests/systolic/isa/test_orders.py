@@ -209,6 +209,25 @@ def test_windows_touch_their_area(data: st.DataObject) -> None:
         assert 100 <= area.first < area.end <= last
 
 
+@pytest.mark.parametrize(
+    ("vectors", "tap", "touched"),
+    [
+        ((0, 64), 0, (0, 64)),  # the last 16 have nothing but padding above the third image
+        ((0, 64), 2, (0, 128)),
+        ((16, 8), 0, (0, 16)),
+        ((8, 24), 4, (80, 96)),  # the first 16 have padding below the first image
+        ((8, 16), 4, None),
+        ((24, 16), 0, None),
+    ],
+)
+def test_images_of_which_windows_have_nothing_but_padding_are_left_out(
+    vectors: tuple[int, int], tap: int, touched: tuple[int, int] | None
+) -> None:
+    window = Window(0, 3, 48, 3, 8, 16, 2, 2, 3, 8, kernel=(5, 1), padding=(2, 0))
+    area = window_area(window, 1, vectors, (2 * tap, 2))
+    assert (area and (area.first, area.end)) == touched
+
+
 def brute(whole: Program) -> bool:
     """Whether any two instructions, each compared with each, lack an order that they need."""
     replay = Replay(whole.run, whole.topology)

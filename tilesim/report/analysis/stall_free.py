@@ -69,7 +69,7 @@ def stall_free_cycles(vectors: int, inputs: int, outputs: int, rows: int, column
 
 def rows(statistics: Statistics) -> list[Row]:
     """A row for each dense layer that ran on a systolic array; none for other machines."""
-    return list(_rows(statistics)) if "array" in statistics["chip"] else []
+    return list(_rows(statistics)) if statistics["chip"].get("array") else []
 
 
 def _rows(statistics: Statistics) -> Iterator[Row]:

@@ -31,6 +31,6 @@ tilesim.section("compare", async (root, data) => {
 
   if (data.differing.length) table("differing", "What was set otherwise", data.differing, null);
   table("moved", "What it moved, and what it cost", data.moved, "number");
-  root.append(element("p", { class: "muted definition" }, "Bytes on a bus are counted on each link that carries them. Streamed parameters come from data memory during the run; ",
+  root.append(element("p", { class: "muted definition" }, "Bytes on a bus are counted on each link that carries them. Streamed parameters come from data memory or weight memory during the run; ",
     "loading brings the others, once, before. Of energies, those are listed that are 1 % of a run or more."));
 });

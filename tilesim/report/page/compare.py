@@ -13,7 +13,12 @@ from tilesim.report.page.build import Section, page
 from tilesim.units import format_bytes
 
 COMPUTING = "computing"
-BUSES = {"host": "link to the host", "instruction_bus": "instruction bus"}
+BUSES = {
+    "host": "link to the host",
+    "instruction_bus": "instruction bus",
+    "instructions": "link of instructions",
+    "weight_memory": "link of weight memory",
+}
 """Those whose names in the statistics are not yet words."""
 LEAST_SHARE = 0.01
 """Of a run's energy, for an action to be listed."""

@@ -25,10 +25,11 @@ def overview(run: SavedRun) -> Section:
 def figures(run: SavedRun) -> list[Figure]:
     """Cycles, time, rate, use of the MACs, and the largest cost."""
     run_ = run.statistics
+    whose = "one inference" if run_["inferences"] == 1 else f"the first of {run_['inferences']:,} inferences"
     found = [
         Figure("cycles", f"{run_['cycles']:,}", "from the first activation in to the last output out"),
-        Figure("latency", f"{run_['latency_us']:,.1f} us", f"one inference at {run_['clock_hz'] / 1e6:,g} MHz"),
-        Figure("loading", f"{run_['load_cycles']:,}", "cycles that bring the parameters to the tiles, once, before"),
+        Figure("latency", f"{run_['latency_us']:,.1f} us", f"{whose} at {run_['clock_hz'] / 1e6:,g} MHz"),
+        Figure("loading", f"{run_['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"),
         Figure(
             "MACs in use",
             f"{run_['mac_utilisation']:.1%}",

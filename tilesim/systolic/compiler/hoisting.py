@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilesim.systolic.compiler.accesses import Accesses, Range, accesses
 from tilesim.systolic.compiler.lower.matrix import Multiply
-from tilesim.systolic.isa.instructions import Instruction
+from tilesim.systolic.isa.instructions import Instruction, ReadHostMemory
 
 Item = Instruction | Multiply
 
@@ -26,7 +26,14 @@ def hoisted(stream: Sequence[Item], ops: Sequence[Item]) -> list[Item]:
 
 
 def _touched(item: Item) -> Accesses:
-    return accesses(item.op if isinstance(item, Multiply) else item)
+    """Bytes that arrive count with those of their tensor before them, so that nothing takes its place before all of it
+    was there, needed or not.
+    """
+    op = item.op if isinstance(item, Multiply) else item
+    found = accesses(op)
+    if not isinstance(op, ReadHostMemory):
+        return found
+    return found._replace(writes=tuple(each._replace(first=each.first - op.offset) for each in found.writes))
 
 
 def _conflict(first: Accesses, second: Accesses) -> bool:

@@ -156,9 +156,9 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     (ky, kx), (my, mx) = (divmod(tap, window.kernel[1]) for tap in taps)
     if ky != my:
         kx, mx = 0, window.kernel[1] - 1
-    (image, y), (last, end_y) = _rows(window, ((image, top), (last, bottom)), (ky, my))
     x, end_x = _columns(window, (left, right), (kx, mx))
-    if x > end_x or (image, y) > (last, end_y):
+    (image, y), (last, end_y) = _first_row(window, image, top, ky), _last_row(window, last, bottom, my)
+    if x > end_x or (image, y) > (last, end_y) or y >= window.height or end_y < 0:
         return None
     begin = window.address + image * window.image_bytes + y * window.row_bytes + x * window.pixel_bytes
     end = window.address + last * window.image_bytes + end_y * window.row_bytes + end_x * window.pixel_bytes
@@ -168,29 +168,33 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     return Area(*area, period, width) if steady else Area(*area)
 
 
-def _rows(
-    window: Window, places: tuple[tuple[int, int], tuple[int, int]], taps: tuple[int, int]
-) -> tuple[tuple[int, int], tuple[int, int]]:
-    """The first and the last image and row inside of it that places and taps from here to there have; the first is
-    behind the last if there is none.
-    """
-    (image, top), (last, bottom) = places
-    low, high = (tap * window.dilations[0] - window.padding[0] for tap in taps)
-    stride, end = window.strides[0], window.height - 1
-    y, end_y = top * stride + low, bottom * stride + high
-    if y > end:
-        image, y = image + 1, low
-    if end_y < 0:
-        last, end_y = last - 1, (window.output_height - 1) * stride + high
-    nothing = y > end or end_y < 0
-    return (image, max(y, 0)), (-1, 0) if nothing else (last, min(end_y, end))
+def _place(window: Window, axis: int, place: int, tap: int) -> int:
+    """The coordinate that a tap of a window has, in the map or beside it."""
+    return place * window.strides[axis] - window.padding[axis] + tap * window.dilations[axis]
 
 
 def _columns(window: Window, places: tuple[int, int], taps: tuple[int, int]) -> tuple[int, int]:
-    """The first and the last column inside of the map that places and taps from here to there have."""
-    stride, dilation, padding = window.strides[1], window.dilations[1], window.padding[1]
-    low, high = (place * stride - padding + tap * dilation for place, tap in zip(places, taps, strict=True))
+    """The first and the last column inside the map that places and taps from here to there have."""
+    low, high = (_place(window, 1, place, tap) for place, tap in zip(places, taps, strict=True))
     return max(low, 0), min(high, window.width - 1)
+
+
+def _first_row(window: Window, image: int, top: int, tap: int) -> tuple[int, int]:
+    """The image and the row that windows from row ``top`` of an image on reach first: of the next image, if of this
+    one they have nothing but padding below it.
+    """
+    y = _place(window, 0, top, tap)
+    return (image, max(y, 0)) if y < window.height else (image + 1, max(_place(window, 0, 0, tap), 0))
+
+
+def _last_row(window: Window, image: int, bottom: int, tap: int) -> tuple[int, int]:
+    """The image and the row that windows up to row ``bottom`` of an image reach last: of the image before, if of this
+    one they have nothing but padding above it.
+    """
+    y = _place(window, 0, bottom, tap)
+    if y < 0:
+        image, y = image - 1, _place(window, 0, window.output_height - 1, tap)
+    return image, min(y, window.height - 1)
 
 
 def nest_area(nest: Nest) -> Area:
