@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.networks import Weave
 from tests.systolic.compiled import chip, exact
 from tests.systolic.compiler.test_emitter import OPS, conflict, copy, multiply, write
 from tests.systolic.compiler.test_operators import POOLED, around
+from tilesim.network.operators import MaxPool, Padding
 from tilesim.systolic.compiler.hoisting import hoisted
 from tilesim.systolic.isa.instructions import Instruction, Pool
 
@@ -47,3 +49,14 @@ def test_a_pool_begins_while_the_array_still_makes_its_map() -> None:
     last = max(place for place, op in enumerate(labels) if op.label.startswith("convolution0"))
     assert len(pools) > 1
     assert pools[0] < last < pools[-1]
+
+
+def test_the_place_of_an_input_is_taken_when_all_of_it_was_there() -> None:
+    """Its last row is needed by nobody, but is a part of the tensor all the same."""
+    weave = Weave()
+    x = weave.input(4, 1, 2)
+    first = weave.add(MaxPool((1, 1), (2, 1), Padding(), (-128, 127)), x, zero_point=-7)
+    weave.convolution(first, 1, 1)
+    last = weave.add(MaxPool((1, 1), (1, 1), Padding(), (-128, 127)), first, zero_point=-7)
+    small = {"array.rows": 1, "array.columns": 2, "weight_memory.size_bytes": 1 << 24}
+    exact(weave.network(last), chip("systolic-4", {**small, "unified_buffer.size_bytes": 3000}), order=1)
