@@ -13,7 +13,7 @@ import tilesim
 from tilesim.tiled import stepped
 
 ROOT = Path(__file__).parents[3]
-CHIPS = sorted(path.stem for path in (ROOT / "topologies").glob("*.yaml"))
+CHIPS = [name for name in tilesim.list_topologies() if tilesim.load_topology(name).machine == "tiled"]
 
 
 def accounts(statistics: dict[str, Any]) -> dict[str, dict[str, int]]:
