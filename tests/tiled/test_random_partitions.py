@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.tiled.test_random_networks import Family, chips, ran_exactly, workloads
 
-EXAMPLES = 60
+EXAMPLES = 40
 KERNELS = ((1, 1), (3, 3), (2, 3), (5, 1))
 FILTERS = st.sampled_from([8, 12, 16, 24, 62, 64, 96, 128, 200]) | st.integers(1, 200)
 SIZES: dict[str, Any] = {"kernels": KERNELS, "heights": (1, 8), "widths": (1, 8), "filters": FILTERS}
