@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import tilesim
 from tilesim.machines import MACHINES
+from tilesim.systolic.isa.instructions import Sync
 
 
 def test_a_topology_picks_its_machine() -> None:
@@ -48,6 +50,17 @@ def test_a_systolic_machine_refuses_what_is_about_tiles() -> None:
         "systolic-4: --partition is about tiles; a systolic machine has one array",
         "systolic-4: --no-cache and priorities are about tiles; a systolic machine keeps parameters in weight memory",
     )
+
+
+def test_a_systolic_program_whose_syncs_order_too_little_is_refused() -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("systolic-4"))
+    syncs = [k for k, op in enumerate(program.run) if isinstance(op, Sync) and op.count > 1]
+    image = np.zeros((1, 4, 4, 4), np.int8)
+    for k in syncs:
+        run = (*program.run[:k], replace(program.run[k], count=1), *program.run[k + 1 :])  # type: ignore[call-arg]
+        with pytest.raises(tilesim.ProgramError, match="nothing orders"):
+            tilesim.simulate(replace(program, run=run), image)  # type: ignore[arg-type]
+    assert len(syncs) > 5
 
 
 def test_tiles_refuse_batches() -> None:

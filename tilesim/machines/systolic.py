@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim.batching import graph_of, is_of
-from tilesim.errors import InputError
+from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import Machine, Options, Say
 from tilesim.network.graph import Network
 from tilesim.run import Look, Run
@@ -45,6 +45,21 @@ def _meaningless(networks: Sequence[Network], options: Options) -> Iterator[str]
             yield f"batches must be a plan for {network.name}, not for another network"
 
 
+def _simulate(
+    program: SystolicProgram,
+    inputs: Sequence[NDArray[Any]],
+    keep_tensors: bool,
+    trace: bool | Recording,
+    rules: str,
+    not_before: Mapping[str, int] | None,
+    on_start: Callable[[Look], None],
+) -> Run:
+    """A run of a program in which syncs order whatever meets in a memory."""
+    if found := program.once(_faults):
+        raise ProgramError(found)
+    return simulate(program, inputs, keep_tensors, trace, rules, not_before, on_start)
+
+
 def _simulate_requests(
     programs: Sequence[SystolicProgram],
     order: Sequence[int],
@@ -61,7 +76,7 @@ def _simulate_requests(
             f"{program.name}: the program is for {program.inferences} inferences of one network, not for {len(order)}"
         )
     arrays = [array for each in inputs for array in each]
-    return simulate(program, arrays, False, trace, rules, not_before, on_start)
+    return _simulate(program, arrays, False, trace, rules, not_before, on_start)
 
 
 def _is_own(path: Path) -> bool:
@@ -69,14 +84,14 @@ def _is_own(path: Path) -> bool:
 
 
 def _faults(program: SystolicProgram) -> list[str]:
-    return faults(program) or races(program)
+    return program.once(faults) or races(program)
 
 
 SYSTOLIC = Machine(
     SystolicTopology,
     SystolicProgram,
     _compile,
-    simulate,
+    _simulate,
     _simulate_requests,
     storage.save,
     storage.load,
