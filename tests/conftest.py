@@ -15,6 +15,18 @@ settings.load_profile("tilesim")
 ROOT = Path(__file__).resolve().parent.parent
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--soak", action="store_true", help="run the large counts instead: tests marked soak, and no others")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The ordinary suite leaves out what is marked soak; ``--soak`` runs nothing else."""
+    soak = config.getoption("--soak")
+    left_out = [item for item in items if bool(item.get_closest_marker("soak")) != soak]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if bool(item.get_closest_marker("soak")) == soak]
+
+
 @pytest.fixture(scope="session")
 def models() -> Path:
     """The folder of real models, which are test data and no part of the project."""
