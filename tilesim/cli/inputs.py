@@ -10,6 +10,7 @@ import numpy as np
 from tilesim.errors import ArrayError
 from tilesim.files import Array, read_npy, read_npz
 from tilesim.machines import HostTensor
+from tilesim.tiled.isa.check_host import HOST_DTYPES
 
 SEED = 0
 
@@ -49,6 +50,6 @@ def _random(tensor: HostTensor, rng: np.random.Generator) -> Array:
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
-    limits = np.iinfo(np.int8 if tensor.element == "i8" else np.uint8)
+    limits = np.iinfo(HOST_DTYPES.get(tensor.element, tensor.element))
     low, high = (tensor.scale * (limit - tensor.zero_point) for limit in (int(limits.min), int(limits.max)))
     return rng.uniform(low, high, tensor.shape).astype(dtype)
