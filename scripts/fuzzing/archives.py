@@ -112,7 +112,7 @@ def array(content: bytes) -> NDArray[Any] | None:
     """The array in a member; None if there is none."""
     try:
         return np.asarray(np.lib.format.read_array(io.BytesIO(content), allow_pickle=False))
-    except (ValueError, SyntaxError, EOFError, TypeError):
+    except Exception:  # noqa: BLE001  (NumPy's parser raises what it likes)
         return None
 
 

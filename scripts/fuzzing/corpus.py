@@ -20,16 +20,18 @@ PROGRAMS = (
 )
 RUNS = (("pocket", "pocket-2x1", True), ("digits", "edge-1x2", True), ("pocket", "pocket-2x1", False),
         ("pocket", "systolic-4", True), ("digits", "edge-1x2", False))  # fmt: skip
+BATCH = 4
+"""Inferences of a run with batches."""
 
 
 def corpus(folder: Path, others: Path | None) -> Corpus:
     """Files by kind; ``folder`` is one to work in, ``others`` one of models."""
     lite, open_ = [models.lite_layers(), models.lite_functions()], [models.open_layers(), models.open_pairs()]
-    lite += [path.read_bytes() for path in sorted(others.glob("*/model.tflite")) if others] if others else []
+    lite += _small_models(others) if others else []
     open_ += [(shipped("workloads") / "digits.onnx").read_bytes()]
     programs = [_program(folder / str(k), *names) for k, names in enumerate(PROGRAMS)]
     return {
-        "tflite": tuple({"m.tflite": data} for data in lite if len(data) <= MOST_MODEL_BYTES),
+        "tflite": tuple({"m.tflite": data} for data in lite),
         "onnx": tuple({"m.onnx": data} for data in open_),
         "workload": _shipped("workloads", "m.yaml"),
         "topology": _shipped("topologies", "t.yaml"),
@@ -37,7 +39,7 @@ def corpus(folder: Path, others: Path | None) -> Corpus:
         "tasm": (*_dual_masters(), *({n: c for n, c in each.items() if n != "p.tbin"} for each in programs)),
         "tbin": tuple({"p.tbin": each["p.tbin"]} for each in programs if "p.tbin" in each),
         "npz": tuple({"i.npz": _inputs(name)} for name in ("pocket", "digits", "example-conv")),
-        "run": tuple(_run(folder / f"run{k}", *each) for k, each in enumerate(RUNS)),
+        "run": (*(_run(folder / f"run{k}", *each) for k, each in enumerate(RUNS)), _batches(folder / "batches")),
     }
 
 
@@ -48,6 +50,20 @@ def models_folder() -> Path | None:
     """Where other people's models are, if anywhere."""
     found = Path(os.environ.get("TILESIM_MODELS") or Path(__file__).resolve().parents[3] / "shared" / "models")
     return found if found.is_dir() else None
+
+
+def _small_models(folder: Path) -> list[bytes]:
+    """Other people's that tilesim can read."""
+    found = [path for path in sorted(folder.glob("*/model.tflite")) if path.stat().st_size <= MOST_MODEL_BYTES]
+    return [path.read_bytes() for path in found if _is_read(path)]
+
+
+def _is_read(path: Path) -> bool:
+    try:
+        tilesim.load_network(path)
+    except tilesim.TilesimError:
+        return False
+    return True
 
 
 def _shipped(what: str, name: str) -> tuple[Files, ...]:
@@ -84,5 +100,15 @@ def _run(folder: Path, network: str, chip: str, trace: bool) -> Files:
     program = tilesim.compile(found, tilesim.load_topology(chip))
     shape = [found.tensors[index] for index in found.inputs]
     run = tilesim.simulate(program, [np.zeros(each.model_shape, each.dtype) for each in shape], trace=trace)
+    run.save(folder)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _batches(folder: Path) -> Files:
+    """What a run of several inferences in batches saves."""
+    network, chip = tilesim.load_network("pocket"), tilesim.load_topology("systolic-4")
+    program = tilesim.compile(network, chip, batches=tilesim.plan_batches(network, chip, BATCH, fit=True))
+    arrays = [np.zeros(each.shape, each.dtype) for each in program.inputs]
+    run = tilesim.simulate_requests([program], [arrays[k::BATCH] for k in range(BATCH)], [0] * BATCH, trace=True)
     run.save(folder)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}

@@ -118,4 +118,4 @@ def _is_json(text: bytes) -> bool:
 
 def _last_line(text: bytes) -> str:
     lines = text.decode("utf-8", "backslashreplace").strip().splitlines()
-    return ascii(lines[-1])[1:201] if lines else ""
+    return ascii(lines[-1])[1:-1][:200] if lines else ""
