@@ -52,7 +52,7 @@ def faults(tilesim: Any, *words: object, status: int = 2) -> list[str]:
         (("dgits", *CHIP), "dgits: there is no such workload; did you mean digits?"),
         (("none.onnx", *CHIP), "none.onnx: there is no such file"),
         (("./none.tflite", *CHIP), "none.tflite: there is no such file"),
-        (("none.tasm",), "none.tasm: the file cannot be read: No such file or directory"),
+        (("none.tasm",), "none.tasm: cannot be read: No such file or directory"),
         (("model.pb", *CHIP), "model.pb: must end in one of .tflite, .onnx, .yaml, .yml, not '.pb'"),
         (("digits",), "--topology must name the chip that the model is to run on; `tilesim topologies` lists them"),
         (("digits", "--topology", "egde-2x4"), "egde-2x4: there is no such topology; did you mean edge-2x4?"),
@@ -141,6 +141,20 @@ def test_inputs_that_are_no_arrays(tilesim: Any, name: str, junk: bytes) -> None
     Path(name).write_bytes(junk)
     (fault,) = faults(tilesim, *DIGITS, "--inputs", name)
     assert fault.startswith(f"{name}: must ")
+
+
+def test_what_an_archive_with_junk_before_it_holds_is_said(tilesim: Any) -> None:
+    np.savez("in.npz", x=np.zeros(1), y=np.zeros(1))
+    Path("in.npz").write_bytes(b"junk" + Path("in.npz").read_bytes())
+    assert faults(tilesim, *DIGITS, "--inputs", "in.npz") == ["in.npz: must hold an array in0; it holds x, y"]
+
+
+@pytest.mark.parametrize("machine", ["tiled", "systolic"])
+def test_of_endless_faults_a_hundred_are_told(tilesim: Any, machine: str) -> None:
+    Path("p.tasm").write_text(f".tasm 1\n.chip machine={machine} name=chip\n" + "nonsense 1 2 3\n" * 5000)
+    found = faults(tilesim, "run", "p.tasm")
+    assert len(found) == 101
+    assert found[-1] == "and 901 more faults"  # reading ends after a thousand, and says so
 
 
 def test_a_model_too_large_for_the_chip(tilesim: Any) -> None:

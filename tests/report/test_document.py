@@ -86,7 +86,7 @@ def test_statistics_must_be_statistics(tmp_path: Path, text: str, fault: str) ->
 def test_statistics_must_be_text(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(b"\xff\xfe")
     (found,) = faults(tmp_path)
-    assert found.startswith("RUN/run.json: must be JSON: 'utf-8' codec can't decode")
+    assert found.startswith("RUN/run.json:1:1: the text must be UTF-8, not ")
 
 
 def test_all_faults_of_statistics_are_said_at_once(saved: Saved) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
@@ -25,6 +25,9 @@ from tilesim.cli.trace import trace
 from tilesim.cli.verify import verify
 from tilesim.cli.workloads import workloads
 from tilesim.errors import InputError, TilesimError
+
+MOST_SHOWN = 100
+"""Faults that are told; of more, only how many there are."""
 
 
 class Commands(TyperGroup):
@@ -106,7 +109,9 @@ def _version() -> str:
         return "(run from its source, not installed)"
 
 
-def _failed(faults: Iterable[str], exit_status: int) -> typer.Exit:
-    for fault in faults:
+def _failed(faults: Sequence[str], exit_status: int) -> typer.Exit:
+    for fault in faults[:MOST_SHOWN]:
         typer.echo(f"error: {fault}", err=True)
+    if len(faults) > MOST_SHOWN:
+        typer.echo(f"error: and {len(faults) - MOST_SHOWN} more faults", err=True)
     return typer.Exit(exit_status)

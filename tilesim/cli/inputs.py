@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tilesim.errors import ArrayError
-from tilesim.files import Array, read_npy, read_npz
+from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines import HostTensor
 from tilesim.tiled.isa.check_host import HOST_DTYPES
 
@@ -33,8 +33,7 @@ def load_inputs(path: Path, count: int) -> list[Array]:
     arrays = read_npz(path, names)
     missing = [name for name in names if name not in arrays]
     if missing:
-        with np.load(path) as archive:
-            held = ", ".join(archive.files) or "none"
+        held = ", ".join(npz_names(path)) or "none"
         raise ArrayError(f"{path}: must hold an array {name}; it holds {held}" for name in missing)
     return [arrays[name] for name in names]
 

@@ -11,7 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from tilesim.budgets import LARGEST_RUN_BYTES
 from tilesim.errors import InputError
+from tilesim.files import read_text
 from tilesim.run import SCHEMA
 from tilesim.sim.trace import MOST, Trace
 
@@ -174,7 +176,7 @@ def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
 
 def _statistics(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_text(path, LARGEST_RUN_BYTES, InputError))
         faults = [f"{path}: {fault}" for fault in _strange_numbers(document)]
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: must be JSON: {error}") from None

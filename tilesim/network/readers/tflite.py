@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from tilesim.budgets import LARGEST_CONSTANTS_BYTES, LARGEST_MODEL_BYTES
 from tilesim.errors import ModelError
+from tilesim.files import read_bytes
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
 from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, collect, gather, quantisation, raise_all
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, parse
@@ -29,33 +31,52 @@ def read(path: Path) -> Network:
     Raises:
         ModelError: every fault found, each naming the file and the node or tensor.
     """
+    content = read_bytes(path, LARGEST_MODEL_BYTES, ModelError)
     try:
-        graph = parse(path.read_bytes())
-        return _network(path.stem, graph)
+        return _network(path.stem, parse(content))
     except ModelError as error:
         raise_all(str(path), error.faults)
         raise
 
 
+OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"))
+"""Inputs that may be absent, -1: operators and positions."""
+
+
 def _network(name: str, graph: FileGraph) -> Network:
+    _must_be_bearable(graph)
     faults = _end_faults(graph)
     scope = Scope(_tensors(graph, faults), len(graph.tensors))
     ready = _given(graph)
+    made = set(graph.inputs)
     for op in graph.operators:
         wrong = _wiring_faults(op, ready, len(graph.tensors))
         if not wrong and scope.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
             gather(wrong, [op], partial(_add, scope))
         faults += [f"node {op.index} ({op.kind}): {fault}" for fault in wrong]
-        ready.update(op.outputs)
-    faults += [f"output {i}: must be made by a node" for i in graph.outputs if i not in ready]
+        made.update(op.outputs)
+        ready.update(i for i in op.outputs if 0 <= i < len(graph.tensors))
+    faults += [f"output {i}: must be an input, or made by a node" for i in graph.outputs if i not in made]
     if faults:
         raise ModelError(faults)
     return scope.network(name, graph.inputs, graph.outputs)
 
 
+def _must_be_bearable(graph: FileGraph) -> None:
+    """Refuse constants that are larger in all than a network's: each operator may read the same one again."""
+    read = [*graph.outputs, *(i for op in graph.operators for i in op.inputs)]
+    constants = {index: tensor.data.size for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
+    if (size_bytes := sum(constants.get(i, 0) for i in read)) > LARGEST_CONSTANTS_BYTES:
+        raise ModelError(
+            f"its operators must read at most {LARGEST_CONSTANTS_BYTES} bytes of constants, not {size_bytes}"
+        )
+
+
 def _given(graph: FileGraph) -> set[int]:
     """Inputs and constants: the tensors that are ready before any node has run."""
-    return {index for index, tensor in enumerate(graph.tensors) if tensor.data is not None}.union(graph.inputs)
+    everything = range(len(graph.tensors))
+    constants = {index for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
+    return constants.union(i for i in graph.inputs if i in everything)
 
 
 def _end_faults(graph: FileGraph) -> list[str]:
@@ -76,7 +97,7 @@ def _wiring_faults(op: FileOperator, ready: set[int], count: int) -> list[str]:
     faults += [
         f"must read a tensor that is ready, not {i}"
         for position, i in enumerate(op.inputs)
-        if i not in ready and not (i == -1 and position >= 2)
+        if i not in ready and not (i == -1 and (op.kind, position) in OPTIONAL)
     ]
     fresh = {i for i in op.outputs if 0 <= i < count} - ready
     if not op.outputs or len(fresh) != len(op.outputs):

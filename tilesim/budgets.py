@@ -1,0 +1,45 @@
+"""How large a file from outside may be, and how much of it: more is refused before anything is built of it.
+
+The budgets leave room for VGG19, a network of 143 million parameters (144 MB as .tflite), and are some ten times what
+the largest files that tilesim has written need. Reading anything within them takes less than 1 GB of memory.
+"""
+
+from __future__ import annotations
+
+KIB, MIB = 1 << 10, 1 << 20
+
+# ---- files
+
+LARGEST_MODEL_BYTES = 256 * MIB
+"""A .tflite or .onnx file, or a binary program."""
+LARGEST_ARRAYS_BYTES = 512 * MIB
+"""All arrays that are read from one .npz or .npy file, as they are in memory."""
+MOST_ARRAYS = 1 << 16
+"""Arrays in an .npz file."""
+LARGEST_TEXT_BYTES = 16 * MIB
+"""The text of a program."""
+MOST_LINES = 150_000
+"""Lines of a program's text."""
+LONGEST_LINE = 64 * KIB
+"""Characters in one of them."""
+LARGEST_RUN_BYTES = 16 * MIB
+"""A run.json."""
+LARGEST_YAML_BYTES = 512 * KIB
+"""A YAML file; and the characters of all its values, aliases counted as what they stand for."""
+
+# ---- what files hold
+
+LARGEST_CONSTANTS_BYTES = 256 * MIB
+"""The constants of a network, counted as often as operators read them, since many may share one."""
+MOST_OPERATORS = 1 << 14
+MOST_TENSORS = 1 << 16
+MOST_MODEL_NUMBERS = 1 << 23
+"""Shapes, indices, scales and zero points of a model; vectors that are shared count as often as they are named."""
+LARGEST_NAMES_BYTES = 16 * MIB
+"""All names in a model, likewise."""
+MOST_YAML_VALUES = 50_000
+MOST_YAML_LEVELS = 50
+LONGEST_NUMBER = 400
+"""Digits; Python converts at most 4300."""
+MOST_FAULTS = 1_000
+"""Faults in a program's text after which reading ends."""
