@@ -82,7 +82,7 @@ def _packed(rng: Random, members: Members) -> bytes:
         return data + rng.choice((b"junk", data, bytes(30)))
     if choice < 0.2:
         return _lying(rng, data)
-    return bomb() if choice < 0.203 else data
+    return bomb() if choice < 0.21 else data
 
 
 def _lying(rng: Random, data: bytes) -> bytes:

@@ -121,7 +121,7 @@ def file_maker(kind: str, usual: str, damaged: Damaged, templates: tuple[str, ..
 
 def _lite(rng: Random, data: bytes, others: list[bytes]) -> bytes:
     choice = rng.random()
-    if choice < 0.004:
+    if choice < 0.015:
         return models.crowd(rng.choice((1000, 20_000, 60_000)))
     return flatbuffer.damaged(rng, data) if choice < 0.75 else bytewise(rng, data, others)
 
