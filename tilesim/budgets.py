@@ -33,8 +33,14 @@ LARGEST_CONSTANTS_BYTES = 256 * MIB
 """The constants of a network, counted as often as operators read them, since many may share one."""
 MOST_OPERATORS = 1 << 14
 MOST_TENSORS = 1 << 16
+MOST_CHANNELS = 1 << 20
+"""Outputs of an operator that has weights."""
+MOST_MODEL_FIELDS = 1 << 19
+"""Fields of all messages in an .onnx file."""
 MOST_MODEL_NUMBERS = 1 << 23
-"""Shapes, indices, scales and zero points of a model; vectors that are shared count as often as they are named."""
+"""Shapes, indices, scales and zero points of a .tflite file, shared vectors counted as often as they are named; or the
+numbers of an .onnx file that are not raw bytes.
+"""
 LARGEST_NAMES_BYTES = 16 * MIB
 """All names in a model, likewise."""
 MOST_YAML_VALUES = 50_000

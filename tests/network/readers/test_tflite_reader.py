@@ -84,7 +84,7 @@ MIB = 1 << 20
         (Shared(tensors=16_000, name="n" * MIB), "a name must have at most 4096 bytes"),
         (
             Shared(300, shape=(1, MIB), data=bytes(MIB), reads=range(299), inputs=[299], outputs=[299]),
-            "its operators must read at most 268435456 bytes of constants, not 313524224",
+            "its operators must read at most 256 MiB of constants, not 299 MiB",
         ),
         (
             Shared(3, operators=0, data=b"data", inputs=[2], outputs=[1]),

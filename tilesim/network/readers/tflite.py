@@ -13,11 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from tilesim.budgets import LARGEST_CONSTANTS_BYTES, LARGEST_MODEL_BYTES
+from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
-from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, collect, gather, quantisation, raise_all
+from tilesim.network.readers.scope import (
+    MAX_ELEMENTS,
+    Scope,
+    collect,
+    gather,
+    must_be_bearable,
+    quantisation,
+    raise_all,
+)
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, parse
 from tilesim.network.readers.tflite_operators import BUILDERS
 
@@ -44,7 +52,7 @@ OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FUL
 
 
 def _network(name: str, graph: FileGraph) -> Network:
-    _must_be_bearable(graph)
+    _check_size(graph)
     faults = _end_faults(graph)
     scope = Scope(_tensors(graph, faults), len(graph.tensors))
     ready = _given(graph)
@@ -62,14 +70,10 @@ def _network(name: str, graph: FileGraph) -> Network:
     return scope.network(name, graph.inputs, graph.outputs)
 
 
-def _must_be_bearable(graph: FileGraph) -> None:
-    """Refuse constants that are larger in all than a network's: each operator may read the same one again."""
+def _check_size(graph: FileGraph) -> None:
     read = [*graph.outputs, *(i for op in graph.operators for i in op.inputs)]
-    constants = {index: tensor.data.size for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
-    if (size_bytes := sum(constants.get(i, 0) for i in read)) > LARGEST_CONSTANTS_BYTES:
-        raise ModelError(
-            f"its operators must read at most {LARGEST_CONSTANTS_BYTES} bytes of constants, not {size_bytes}"
-        )
+    sizes = {index: tensor.data.size for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
+    must_be_bearable(sum(sizes.get(i, 0) for i in read))
 
 
 def _given(graph: FileGraph) -> set[int]:
