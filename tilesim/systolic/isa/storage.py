@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, ProgramError
-from tilesim.files import all_or_nothing, read_npz, write_npz
+from tilesim.files import read_npz, write_npz
+from tilesim.saving import all_or_nothing
 from tilesim.systolic.isa.program import Program
 from tilesim.systolic.isa.scanner import Fault, Scanner, shown, written_name
 from tilesim.systolic.isa.text import read_text, write_text

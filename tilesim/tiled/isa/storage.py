@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, ProgramError
-from tilesim.files import all_or_nothing, read_npz, write_npz
+from tilesim.files import read_npz, write_npz
+from tilesim.saving import all_or_nothing
 from tilesim.tiled.isa.binary import decode, encode
 from tilesim.tiled.isa.grammar import NAME
 from tilesim.tiled.isa.program import Program
