@@ -10,15 +10,7 @@ import pytest
 
 from tilesim.budgets import LONGEST_LINE, MOST_ARRAYS, MOST_LINES
 from tilesim.errors import ArrayError, ModelError, ProgramError
-from tilesim.files import (
-    all_or_nothing,
-    npz_names,
-    read_bytes,
-    read_npy,
-    read_npz,
-    read_program_text,
-    write_npz,
-)
+from tilesim.files import npz_names, read_bytes, read_npy, read_npz, read_program_text, write_npz
 
 ARRAYS = {"a": np.arange(6, dtype=np.int8).reshape(2, 3), "file": np.float32(2.5), "name": np.array(["x", "yy"])}
 
@@ -152,45 +144,3 @@ def test_a_program_has_lines_that_a_person_could_read(tmp_path: Path) -> None:
     path.write_text("\n" * (MOST_LINES + 1))
     with pytest.raises(ProgramError, match=f"p.tasm: must have at most {MOST_LINES} lines, not {MOST_LINES + 1}"):
         read_program_text(path)
-
-
-def write(folder: Path, *names: str) -> None:
-    for name in names:
-        (folder / name).write_text(name)
-
-
-def test_files_replace_those_of_their_names(tmp_path: Path) -> None:
-    write(tmp_path, "kept", "stale")
-    (tmp_path / "old").touch()
-    with all_or_nothing(tmp_path, replaced=("old", "stale", "absent")) as made:
-        write(made, "old", "new")
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"kept": "kept", "old": "old", "new": "new"}
-
-
-def write_and_fail(folder: Path, error: type[BaseException]) -> None:
-    with all_or_nothing(folder, replaced=("kept",)) as made:
-        write(made, "half")
-        raise error
-
-
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
-def test_after_an_error_all_is_as_before(tmp_path: Path, error: type[BaseException]) -> None:
-    write(tmp_path, "kept")
-    for folder in (tmp_path, tmp_path / "new" / "deep"):
-        with pytest.raises(error):
-            write_and_fail(folder, error)
-    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
-
-
-def test_a_folder_in_the_way_leaves_everything_as_it_was(tmp_path: Path) -> None:
-    (tmp_path / "b").mkdir()
-    (tmp_path / "a").write_text("old")
-    with pytest.raises(IsADirectoryError, match="b is a folder"):
-        write_two(tmp_path)
-    assert (tmp_path / "a").read_text() == "old"
-
-
-def write_two(folder: Path) -> None:
-    with all_or_nothing(folder) as made:
-        for name in ("a", "b"):
-            (made / name).write_text("new")

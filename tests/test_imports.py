@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
 
 # Lowest first. A module may import its own group and those before it.
 ORDER = (
-    {"errors", "units", "budgets", "files", "findings", "arithmetic", "shipped", "compiled"},
+    {"errors", "units", "budgets", "files", "saving", "printable", "findings", "arithmetic", "shipped", "compiled"},
     {"config", "sim"},
     {"network", "run", "energy"},
     {"batching"},

@@ -1,8 +1,7 @@
-"""Files that appear whole or not at all, and arrays in them: never a pickle, and damage is said in words."""
+"""Arrays in files: never a pickle, and damage is said in words."""
 
 from __future__ import annotations
 
-import errno
 import io
 import lzma
 import os
@@ -16,7 +15,6 @@ from contextlib import contextmanager
 from functools import partial
 from math import prod
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 import numpy as np
@@ -37,36 +35,6 @@ _DAMAGE = (
     *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 """What zipfile and NumPy raise for a file that is not what it says."""
-
-
-@contextmanager
-def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Path]:
-    """A folder to write files in that all move to ``folder`` in the end, replacing those of their names.
-
-    Files named in ``replaced`` go even if there is no new one. If something goes wrong, ``folder`` stays as it was, or
-    is not made.
-
-    Raises:
-        OSError: the folder cannot be made or written.
-    """
-    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder, prefix=".saving-") as inside:
-            yield Path(inside)
-            written = {path.name for path in Path(inside).iterdir()}
-            for name in sorted({*written, *replaced}):
-                if (folder / name).is_dir():
-                    raise IsADirectoryError(errno.EISDIR, f"{name} is a folder")
-            for name in written:
-                Path(inside, name).replace(folder / name)
-            for name in set(replaced) - written:
-                (folder / name).unlink(missing_ok=True)
-    except BaseException:
-        for parent in made:
-            if parent.exists() and not any(parent.iterdir()):
-                parent.rmdir()
-        raise
 
 
 def write_npz(path: Path, arrays: Mapping[str, Array], compressed: bool = False) -> None:

@@ -15,6 +15,7 @@ from tilesim.budgets import LARGEST_RUN_BYTES
 from tilesim.errors import InputError
 from tilesim.files import read_text
 from tilesim.run import SCHEMA
+from tilesim.saving import undisturbed
 from tilesim.sim.trace import MOST, Trace
 
 TRACE_FILE = "trace.npz"
@@ -168,10 +169,11 @@ def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
     if not (folder / RUN_FILE).is_file():
         reason = f"has no {RUN_FILE}" if folder.is_dir() else "is no folder"
         raise InputError(f"{folder}: {reason}; give one that `tilesim run MODEL --out DIR` has written")
-    statistics = _statistics(folder / RUN_FILE)
-    path = folder / TRACE_FILE
-    with_trace = with_trace and path.exists()
-    return SavedRun(folder, statistics, _trace(path, statistics) if with_trace else None)
+    with undisturbed(folder):
+        statistics = _statistics(folder / RUN_FILE)
+        path = folder / TRACE_FILE
+        with_trace = with_trace and path.exists()
+        return SavedRun(folder, statistics, _trace(path, statistics) if with_trace else None)
 
 
 def _statistics(path: Path) -> dict[str, Any]:

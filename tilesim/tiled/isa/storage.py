@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ArrayError, ProgramError
-from tilesim.files import all_or_nothing, read_bytes, read_npz, read_program_text, write_npz
+from tilesim.files import read_bytes, read_npz, read_program_text, write_npz
+from tilesim.saving import all_or_nothing
 from tilesim.tiled.isa.binary import decode, encode
 from tilesim.tiled.isa.grammar import NAME
 from tilesim.tiled.isa.program import Program
