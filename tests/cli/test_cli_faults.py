@@ -157,6 +157,14 @@ def test_of_endless_faults_a_hundred_are_told(tilesim: Any, machine: str) -> Non
     assert found[-1] == "and 901 more faults"  # reading ends after a thousand, and says so
 
 
+def test_of_an_endless_fault_both_ends_are_told(tilesim: Any) -> None:
+    Path("t.yaml").write_text(f"{'k' * 100_000}: 1\nname: chip\n")
+    [fault] = faults(tilesim, "topologies", "t.yaml")
+    assert fault.startswith("t.yaml:1:1: unknown key 'kkkk")
+    assert 1900 < len(fault) < 2100
+    assert "kkk...k" in fault
+
+
 def test_a_model_too_large_for_the_chip(tilesim: Any) -> None:
     (fault,) = faults(tilesim, *DIGITS, "--set", "narrow_memory.size_bytes=1 KiB")
     assert fault.startswith("digits: tensor stem.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: ")

@@ -28,9 +28,9 @@ CHECK = Case("tasm", {}, ("check", "p.tasm", "--json"), frozenset({"out"}))
 MISBEHAVIOUR = """
 import dataclasses, json, os, signal, sys, tempfile, time, pathlib
 import tilesim.cli
-from scripts.fuzzing import process, trial
+from scripts.fuzzing import judge, process, trial
 from scripts.fuzzing.case import Case
-process.MOST_SECONDS = 1
+judge.MOST_BYTES = 400 << 20
 
 def unruly():
     what = sys.argv[1]
@@ -39,7 +39,7 @@ def unruly():
     if what == "signal": os.kill(os.getpid(), signal.SIGSEGV)
     if what == "loops":
         while True: pass
-    if what == "eats": print(len(b"x" * (1200 << 20)))
+    if what == "eats": print(len(b"x" * (500 << 20)))
     if what == "leaves": pathlib.Path("leftover").touch(); sys.exit("error: left")
     if what == "saves": pathlib.Path("out").mkdir(); pathlib.Path("out/.saving-x").touch()
     if what == "forgets": pathlib.Path(tempfile.gettempdir(), "x").touch()
@@ -48,6 +48,7 @@ def unruly():
 tilesim.cli.main = unruly
 words = ("nothing", "raises", "signal", "loops", "eats", "leaves", "saves", "forgets", "alters")
 for k, word in enumerate(words):
+    process.MOST_SECONDS = 1 if word == "loops" else 20
     done = trial.tried(Case("words", {"m": b"model"}, (word,), frozenset({"out"})), k)
     print(json.dumps([word, done.faults]))
 """

@@ -27,6 +27,8 @@ from tilesim.errors import InputError, TilesimError
 
 MOST_SHOWN = 100
 """Faults that are told; of more, only how many there are."""
+LONGEST_SHOWN = 2000
+"""Characters of a fault; of a longer one, which holds somebody's endless name, both ends are told."""
 
 
 class Commands(TyperGroup):
@@ -110,5 +112,10 @@ def _version() -> str:
 def _failed(faults: Sequence[str], exit_status: int, report: Iterable[str] = ()) -> typer.Exit:
     """Say what is wrong, and what else there is to say of it."""
     more = [f"error: and {len(faults) - MOST_SHOWN} more faults"] if len(faults) > MOST_SHOWN else []
-    tell(*(f"error: {fault}" for fault in faults[:MOST_SHOWN]), *more, *report, error=True)
+    tell(*(f"error: {_cut(fault)}" for fault in faults[:MOST_SHOWN]), *more, *report, error=True)
     return typer.Exit(exit_status)
+
+
+def _cut(fault: str) -> str:
+    half = LONGEST_SHOWN // 2
+    return fault if len(fault) <= LONGEST_SHOWN else f"{fault[:half]}...{fault[-half:]}"
