@@ -16,7 +16,7 @@ ORDER = (
     {"batching"},
     {"tiled", "systolic", "rotating"},
     {"machines"},
-    {"api", "tilesim"},  # `tilesim` itself only re-exports
+    {"api", "public", "tilesim"},  # `tilesim` itself only re-exports
     {"report", "sweep"},
     {"cli", "__main__"},
 )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
+from pathlib import Path
 from typing import TextIO
 
 import typer
@@ -13,10 +15,16 @@ from tilesim.printable import printable, printable_lines
 
 
 def tell(*lines: str, error: bool = False) -> None:
-    """Print each of ``lines``, on standard output or on standard error, so that no name in it can steer a terminal or
-    make a line of its own.
+    """Print each of ``lines`` on standard output, so that no name in it can steer a terminal or make a line of its own.
+
+    An ``error`` goes to standard error; if that takes none, the exit status is to say it alone.
     """
-    typer.echo("\n".join(map(printable, lines)), err=error)
+    try:
+        typer.echo("\n".join(map(printable, lines)), err=error)
+    except OSError:
+        if not error:
+            raise
+        sys.stderr = _nobody()
 
 
 def tell_json(document: object) -> None:
@@ -37,11 +45,17 @@ class Guarded(io.TextIOWrapper):
 
 
 def guard() -> None:
-    """Have names hold anything, whatever the terminal can show, and obey none of them."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # and not closed
+    """Have names hold anything, whatever the terminal can show, and obey none of them; what nobody reads is lost."""
+    sys.stdout, sys.stderr = sys.stdout or _nobody(), sys.stderr or _nobody()
+    if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
     if isinstance(sys.stderr, io.TextIOWrapper):
         sys.stderr = Guarded(sys.stderr)
+
+
+def _nobody() -> TextIO:
+    """What takes the place of a stream that is closed."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def styled_error() -> TextIO:

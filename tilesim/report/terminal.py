@@ -30,11 +30,11 @@ def show(*parts: RenderableType) -> None:
 
 def print_on(console: Console, *parts: RenderableType) -> None:
     """Print on ``console`` without spaces at the ends of lines; no text in them steers a terminal."""
-    options = console.options.update(width=max(console.width, NARROWEST))
-    for line in console.render_lines(Group(*parts), options, pad=False):
+    console.width = max(console.width, NARROWEST)
+    for line in console.render_lines(Group(*parts), pad=False):
         text = Text.assemble(*((printable(segment.text), segment.style or "") for segment in line))
         text.rstrip()
-        console.print(text, soft_wrap=True, width=options.max_width)
+        console.print(text, soft_wrap=True)
 
 
 def summary(statistics: Statistics, changes: Mapping[str, object] | None = None, samples: int = 1) -> Group:
