@@ -58,7 +58,7 @@ def _be_the_child(words: Sequence[str], folder: Path, shell: bool, out: IO[bytes
     try:
         _settle(folder, out, err)
         if shell:
-            command = shlex.join([sys.executable, "-m", "tilesim", *words])
+            command = f"exec {shlex.join([sys.executable, '-m', 'tilesim', *words])}"
             os.execve("/bin/sh", ["sh", "-c", command], _environment(folder))  # noqa: S606  (the shell is the point)
         os.environ.update(_environment(folder))
         status = _called(words)
