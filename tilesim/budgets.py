@@ -49,3 +49,16 @@ LONGEST_NUMBER = 400
 """Digits; Python converts at most 4300."""
 MOST_FAULTS = 1_000
 """Faults in a program's text after which reading ends."""
+
+# ---- a YAML workload, whose sample is computed while it is read
+
+MOST_SAMPLE_ELEMENTS = 1 << 24
+"""Of one map, its border included."""
+MOST_SAMPLE_WINDOWS = 1 << 26
+"""Elements of a map as often as windows hold them."""
+MOST_SAMPLE_WEIGHTS = 1 << 27
+"""Of one layer."""
+MOST_SAMPLE_TOTAL = 1 << 28
+"""Elements of all maps."""
+MOST_SAMPLE_MACS = 1 << 35
+"""Of all layers."""
