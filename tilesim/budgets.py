@@ -47,6 +47,8 @@ MOST_YAML_VALUES = 50_000
 MOST_YAML_LEVELS = 50
 LONGEST_NUMBER = 400
 """Digits; Python converts at most 4300."""
+MOST_PROGRAM_VALUES = 1 << 19
+"""Entries of all lists in a binary program."""
 MOST_FAULTS = 1_000
 """Faults in a program's text after which reading ends."""
 
