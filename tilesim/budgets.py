@@ -47,5 +47,20 @@ MOST_YAML_VALUES = 50_000
 MOST_YAML_LEVELS = 50
 LONGEST_NUMBER = 400
 """Digits; Python converts at most 4300."""
+MOST_PROGRAM_VALUES = 1 << 19
+"""Entries of all lists in a binary program."""
 MOST_FAULTS = 1_000
 """Faults in a program's text after which reading ends."""
+
+# ---- a YAML workload, whose sample is computed while it is read
+
+MOST_SAMPLE_ELEMENTS = 1 << 24
+"""Of one map, its border included."""
+MOST_SAMPLE_WINDOWS = 1 << 26
+"""Elements of a map as often as windows hold them."""
+MOST_SAMPLE_WEIGHTS = 1 << 27
+"""Of one layer."""
+MOST_SAMPLE_TOTAL = 1 << 28
+"""Elements of all maps."""
+MOST_SAMPLE_MACS = 1 << 35
+"""Of all layers."""

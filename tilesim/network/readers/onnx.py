@@ -50,7 +50,9 @@ def read(path: Path) -> Network:
     content = read_bytes(path, LARGEST_MODEL_BYTES, ModelError)
     try:
         with np.errstate(over="ignore"):  # ratios of scales that leave float32 are refused
-            return _network(path.stem, _model(content))
+            model = _model(content)
+            del content  # or else all weights would be there three times
+            return _network(path.stem, model)
     except ModelError as error:
         raise_all(str(path), error.faults)
         raise
