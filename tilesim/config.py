@@ -32,6 +32,9 @@ Bytes = Annotated[int, BeforeValidator(parse_bytes)]
 Hertz = Annotated[int, BeforeValidator(parse_hertz)]
 """A field in hertz that YAML may write as an int or as ``500 MHz``."""
 
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character, as an escape in YAML or a word that is not UTF-8 makes it: JSON has no word for that."""
+
 
 class Section(BaseModel):
     """A group of keys: an unknown key is a fault, and values never change."""
@@ -162,7 +165,7 @@ class _Reading:
             self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits")
             return
         words = dotted.split(".")
-        if "" in words:
+        if "" in words or _HALF.search(dotted):
             self._fault(place, "the key must be words with a dot between them, such as grid.rows")
             return
         try:
@@ -221,7 +224,8 @@ class _Reading:
         for name, child in node.value:
             place = override or self._at(name.start_mark)
             self.characters += len(name.value)
-            if not isinstance(name, yaml.ScalarNode) or name.tag == "tag:yaml.org,2002:merge":
+            plain = isinstance(name, yaml.ScalarNode) and name.tag != "tag:yaml.org,2002:merge"
+            if not plain or _HALF.search(name.value):
                 self._fault(place, f"a key of {_dotted(key)} must be a plain word")
             elif (first := self.keys.setdefault((*key, name.value), place)) is not place:
                 self._fault(place, f"{_dotted((*key, name.value))} is given twice, first at {first}")
@@ -232,7 +236,9 @@ class _Reading:
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         self.characters += len(node.value)
         if kind in {"str", "timestamp"}:
-            return node.value
+            if half := _HALF.search(node.value):
+                self._fault(place, f"text must be of whole characters, not of halves such as {half[0]!r}")
+            return "" if half else node.value
         if len(node.value) > LONGEST_NUMBER:
             self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits, not {len(node.value)}")
             return None
