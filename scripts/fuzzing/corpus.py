@@ -25,7 +25,7 @@ BATCH = 4
 
 
 def corpus(folder: Path, others: Path | None) -> Corpus:
-    """Files by kind; ``folder`` is one to work in, ``others`` one of models."""
+    """Files by kind; ``folder`` is one to work in, ``others`` one of models. Inputs have their network's name."""
     lite, open_ = [models.lite_layers(), models.lite_functions()], [models.open_layers(), models.open_pairs()]
     lite += _small_models(others) if others else []
     open_ += [(shipped("workloads") / "digits.onnx").read_bytes()]
@@ -38,7 +38,7 @@ def corpus(folder: Path, others: Path | None) -> Corpus:
         "energy": ({"e.yaml": (Path(tilesim.__file__).parent / "energy.yaml").read_bytes()}, {"e.yaml": ENERGY}),
         "tasm": (*_dual_masters(), *({n: c for n, c in each.items() if n != "p.tbin"} for each in programs)),
         "tbin": tuple({"p.tbin": each["p.tbin"]} for each in programs if "p.tbin" in each),
-        "npz": tuple({"i.npz": _inputs(name)} for name in ("pocket", "digits", "example-conv")),
+        "npz": ({name: _inputs(name) for name in ("pocket", "digits", "example-conv")},),
         "run": (*(_run(folder / f"run{k}", *each) for k, each in enumerate(RUNS)), _batches(folder / "batches")),
     }
 

@@ -119,6 +119,16 @@ def file_maker(kind: str, usual: str, damaged: Damaged, templates: tuple[str, ..
     return make
 
 
+def _inputs(rng: Random, corpus: Corpus) -> Case:
+    """Arrays for a network, mostly the one that gets them."""
+    name = _named(rng, ".npz", "i.npz")
+    words = _command(rng, OF_INPUTS, name)
+    seeds = {network: content for network, content in corpus["npz"][0].items() if content is not None}
+    network = words[1] if rng.random() < 0.9 else rng.choice(list(seeds))
+    content = archives.damaged(rng, seeds[network], list(seeds.values()))
+    return Case("npz", {name: content}, words, _made(words, name))
+
+
 def _lite(rng: Random, data: bytes, others: list[bytes]) -> bytes:
     choice = rng.random()
     if choice < 0.015:
@@ -164,7 +174,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
         "energy": file_maker("energy", "e.yaml", documents.yaml_damaged, OF_ENERGIES),
         "tasm": _program_text,
         "tbin": file_maker("tbin", "p.tbin", assembly.binary_damaged, OF_PROGRAMS),
-        "npz": file_maker("npz", "i.npz", archives.damaged, OF_INPUTS),
+        "npz": _inputs,
         "run": _run_folder,
         "words": words_case,
     }
