@@ -14,6 +14,10 @@ LARGEST_MODEL_BYTES = 256 * MIB
 """A .tflite or .onnx file, or a binary program."""
 LARGEST_ARRAYS_BYTES = 512 * MIB
 """All arrays that are read from one .npz or .npy file, as they are in memory."""
+LARGEST_TRACE_BYTES = 256 * MIB
+"""The columns of a trace: some seven million spans."""
+MOST_TRACE_NAMES = 1 << 18
+"""Tracks, kinds, instructions or layers."""
 MOST_ARRAYS = 1 << 16
 """Arrays in an .npz file."""
 LARGEST_TEXT_BYTES = 16 * MIB
@@ -24,6 +28,8 @@ LONGEST_LINE = 64 * KIB
 """Characters in one of them."""
 LARGEST_RUN_BYTES = 16 * MIB
 """A run.json."""
+MOST_RUN_VALUES = 1 << 19
+"""Values in it, lists and objects too."""
 LARGEST_YAML_BYTES = 512 * KIB
 """A YAML file; and the characters of all its values, aliases counted as what they stand for."""
 

@@ -103,7 +103,9 @@ def read_program_text(path: Path) -> str:
     return text
 
 
-def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Array]:
+def read_npz(
+    path: Path, names: Collection[str] | None = None, most_bytes: int = LARGEST_ARRAYS_BYTES
+) -> dict[str, Array]:
     """The arrays of an .npz file by name; given ``names``, only those of them that are there.
 
     Raises:
@@ -111,7 +113,7 @@ def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Arra
     """
     with _archive(path) as archive:
         members = {name: info for name, info in _members(archive).items() if names is None or name in names}
-        _must_fit(path, sum(info.file_size for info in members.values()))
+        _must_fit(path, sum(info.file_size for info in members.values()), most_bytes)
         return _read_members(path, archive, members)
 
 
@@ -166,10 +168,10 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     return {info.filename.removesuffix(_MEMBER): info for info in archive.infolist()}
 
 
-def _must_fit(path: Path, size_bytes: int) -> None:
-    if size_bytes > LARGEST_ARRAYS_BYTES:
-        most = format_bytes(LARGEST_ARRAYS_BYTES)
-        raise ArrayError(f"{path}: its arrays must have at most {most}, not {format_bytes(size_bytes)}")
+def _must_fit(path: Path, size_bytes: int, most_bytes: int = LARGEST_ARRAYS_BYTES) -> None:
+    if size_bytes > most_bytes:
+        sizes = f"at most {format_bytes(most_bytes)}, not {format_bytes(size_bytes)}"
+        raise ArrayError(f"{path}: its arrays must have {sizes}")
 
 
 def _read_members(path: Path, archive: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo]) -> dict[str, Array]:
