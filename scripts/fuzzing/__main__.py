@@ -7,6 +7,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from scripts.fuzzing.corpus import corpus, models_folder
@@ -18,7 +19,7 @@ SHOWN_WORDS = 300
 
 
 def main(words: Sequence[str]) -> int:
-    """Try the inputs, print the table; 1 if one of them failed."""
+    """Try the inputs, print the table; 1 if one of them failed or was not tried."""
     options = parsed(words)
     numbers = range(options.count) if options.only is None else range(options.only, options.only + 1)
     plan = Plan(
@@ -28,16 +29,17 @@ def main(words: Sequence[str]) -> int:
     found: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="fuzz-corpus-") as folder:
         seeds = corpus(Path(folder), models_folder() if options.models else None)
-    for outcome in outcomes(plan, seeds, options.processes):
-        found.append(outcome)
-        if outcome.faults:
-            print(said(outcome, options), flush=True)
-        if len(found) % 1000 == 0:
-            print(f"{len(found):,} of {len(numbers):,}", file=sys.stderr, flush=True)
+    with suppress(KeyboardInterrupt):  # what was found until then is shown
+        for outcome in outcomes(plan, seeds, options.processes):
+            found.append(outcome)
+            if outcome.faults:
+                print(said(outcome, options), flush=True)
+            if len(found) % 1000 == 0:
+                print(f"{len(found):,} of {len(numbers):,}", file=sys.stderr, flush=True)
     print(table(found), end="")
     if len(found) < len(numbers):
         print(f"only {len(found):,} of {len(numbers):,} inputs were tried")
-    return int(any(outcome.faults for outcome in found))
+    return int(len(found) < len(numbers) or any(outcome.faults for outcome in found))
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
@@ -60,7 +62,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
         help="of what kinds: %(choices)s",
     )
     add("--processes", type=int, default=2, metavar="N", help="workers at a time (%(default)s)")
-    add("--minutes", type=float, default=1e6, metavar="M", help="stop after so many")
+    add("--minutes", type=float, default=1e6, metavar="M", help="stop after so many, with status 1")
     add("--shell-every", type=int, default=33, metavar="N", help="which of them a shell starts (%(default)s; 0: none)")
     add("--only", type=int, metavar="NUMBER", help="only this input, as the others would have it")
     add("--keep", type=Path, metavar="DIR", help="keep the inputs that fail there")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from functools import lru_cache
 from random import Random
 
 from scripts.fuzzing import nasty
@@ -26,6 +27,7 @@ class Layout:
     vectors: set[int] = field(default_factory=set)
 
 
+@lru_cache(maxsize=64)
 def layout(data: bytes) -> Layout:
     """What a walk from the root finds."""
     found = Layout()

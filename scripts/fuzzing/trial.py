@@ -120,6 +120,8 @@ def _work(plan: Plan, numbers: range, corpus: Corpus, end: float, out: IO[str]) 
             shell = plan.shell_every > 0 and number % plan.shell_every == 0
             outcome = tried(made.through_the_shell() if shell else made, number, plan.keep)
             print(json.dumps(asdict(outcome)), file=out, flush=True)
+    except KeyboardInterrupt:
+        pass
     except BaseException:  # noqa: BLE001  (it must not get into what this process was forked from)
         traceback.print_exc()
     finally:
