@@ -14,6 +14,8 @@ LARGEST_MODEL_BYTES = 256 * MIB
 """A .tflite or .onnx file, or a binary program."""
 LARGEST_ARRAYS_BYTES = 512 * MIB
 """All arrays that are read from one .npz or .npy file, as they are in memory."""
+LARGEST_INPUTS_BYTES = 128 * MIB
+"""The inputs of a run."""
 LARGEST_TRACE_BYTES = 256 * MIB
 """The columns of a trace: some seven million spans."""
 MOST_TRACE_NAMES = 1 << 18

@@ -127,7 +127,7 @@ def npz_names(path: Path) -> list[str]:
         return list(_members(archive))
 
 
-def read_npy(path: Path) -> Array:
+def read_npy(path: Path, most_bytes: int = LARGEST_ARRAYS_BYTES) -> Array:
     """The array of an .npy file.
 
     Raises:
@@ -135,7 +135,7 @@ def read_npy(path: Path) -> Array:
     """
     try:
         size_bytes = path.stat().st_size
-        _must_fit(path, size_bytes)
+        _must_fit(path, size_bytes, most_bytes)
         return _parsed(lambda: path.open("rb"), size_bytes)
     except _DAMAGE as error:
         raise ArrayError(f"{path}: must be an .npy file: {_reason(error)}") from None

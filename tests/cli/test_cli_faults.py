@@ -143,6 +143,23 @@ def test_inputs_that_are_no_arrays(tilesim: Any, name: str, junk: bytes) -> None
     assert fault.startswith(f"{name}: must ")
 
 
+@pytest.mark.parametrize("name", ["in.npz", "in.npy"])
+def test_inputs_of_many_gigabytes_are_not_read(tilesim: Any, name: str) -> None:
+    with Path(name).open("wb") as file:
+        file.truncate(1 << 40)
+    (fault,) = faults(tilesim, *DIGITS, "--inputs", name)
+    assert fault.startswith(f"{name}: its arrays must have at most ")
+
+
+def test_more_samples_than_this_computer_has_memory_for(tilesim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("tilesim.sim.memory.mmap", full)
+    (fault,) = faults(tilesim, *DIGITS)
+    assert fault.startswith("this computer has not enough memory: a chip's memory of ")
+
+
 def test_what_an_archive_with_junk_before_it_holds_is_said(tilesim: Any) -> None:
     np.savez("in.npz", x=np.zeros(1), y=np.zeros(1))
     Path("in.npz").write_bytes(b"junk" + Path("in.npz").read_bytes())

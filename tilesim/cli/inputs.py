@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.errors import ArrayError
 from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines import HostTensor
@@ -26,11 +27,11 @@ def load_inputs(path: Path, count: int) -> list[Array]:
     if path.suffix == ".npy":
         if count != 1:
             raise ArrayError(f"{path}: a model of {count} inputs must get an .npz file, not an .npy file")
-        return [read_npy(path)]
+        return [read_npy(path, LARGEST_INPUTS_BYTES)]
     if path.suffix != ".npz":
         raise ArrayError(f"{path}: must end in .npz or .npy, not in {path.suffix or 'nothing'}")
     names = [f"in{k}" for k in range(count)]
-    arrays = read_npz(path, names)
+    arrays = read_npz(path, names, LARGEST_INPUTS_BYTES)
     missing = [name for name in names if name not in arrays]
     if missing:
         held = ", ".join(npz_names(path)) or "none"
