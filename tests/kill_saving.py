@@ -2,8 +2,8 @@
 
 Usage: kill_saving.py KILLS FOLDER [--all|--crowd]. Prints, as JSON, how many processes were killed at ``steps`` of
 saving and at ``random`` moments of it, how many folders then held the ``old`` run, the ``new`` one or were ``mixed``,
-and in how many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a process dies a
-step later; with --all, either is killed at every step, also while it is saved into a new folder; with --crowd, several
+and in how many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a process dies two
+steps later; with --all, either is killed at every step, also while it is saved into a new folder; with --crowd, several
 processes save into one folder at once, and what is read there is counted instead. It forks, so it is a process of its
 own.
 """
@@ -94,15 +94,14 @@ def die_at(step: int) -> None:
     sys.addaudithook(count)
 
 
-def at_every_step(deaths: Deaths, first: int) -> None:
-    """Processes die, each a step later than the last, until two live; they save the runs in turn, ``first`` one."""
-    deaths.save(1 - first)
+def at_steps(deaths: Deaths, new: int, apart: int) -> None:
+    """Processes die, each so many steps later than the last, until two live; they save the runs in turn."""
+    deaths.save(1 - new)
     step, lives = 1, 0
     while lives < 2:
-        new = (first + step + 1) % 2
         lives = 0 if died(deaths, step, new) else lives + 1
         deaths.look(1 - new, new)
-        step += 1
+        step, new = step + apart, 1 - new
 
 
 def at_every_first_step(deaths: Deaths) -> None:
@@ -206,9 +205,9 @@ def in_a_crowd(kills: int, folder: Path) -> Counter[str]:
 
 def main(kills: int, folder: Path, every: bool) -> None:
     deaths = Deaths(folder)
-    at_every_step(deaths, 0)
+    at_steps(deaths, 0, 1 if every else 2)
     if every:
-        at_every_step(deaths, 1)
+        at_steps(deaths, 1, 1)
         at_every_first_step(deaths)
     at_random(deaths, kills)
     print(json.dumps({"mixed": 0, **deaths.count}))
