@@ -2,10 +2,10 @@
 
 Usage: kill_saving.py KILLS FOLDER [--all|--crowd]. Prints, as JSON, how many processes were killed at ``steps`` of
 saving and at ``random`` moments of it, how many folders then held the ``old`` run, the ``new`` one or were ``mixed``,
-and in how many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a process dies two
-steps later; with --all, either is killed at every step, also while it is saved into a new folder; with --crowd, several
-processes save into one folder at once, and what is read there is counted instead. It forks, so it is a process of its
-own.
+and in how many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a process dies
+two steps later; with --all, either is killed at every step, also while it is saved into a new folder; with --crowd,
+several processes save into one folder at once, and what is read there is counted instead. It forks, so it is a process
+of its own.
 """
 
 from __future__ import annotations
