@@ -1,10 +1,11 @@
 """Kills processes that save runs, at every step and at random moments, and looks at what they leave.
 
-Usage: kill_saving.py KILLS FOLDER [--all]. Prints, as JSON, how many processes were killed at ``steps`` of saving and
-at ``random`` moments of it, how many folders then held the ``old`` run, the ``new`` one or were ``mixed``, and in how
-many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a process dies a step later;
-with --all, either is killed at every step, also while it is saved into a new folder. It forks, so it is a process of
-its own.
+Usage: kill_saving.py KILLS FOLDER [--all|--crowd]. Prints, as JSON, how many processes were killed at ``steps`` of
+saving and at ``random`` moments of it, how many folders then held the ``old`` run, the ``new`` one or were ``mixed``,
+and in how many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a process dies
+two steps later; with --all, either is killed at every step, also while it is saved into a new folder; with --crowd,
+several processes save into one folder at once, and what is read there is counted instead. It forks, so it is a process
+of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tilesim.cli.run import _save
 from tilesim.machines import Program
 from tilesim.report.document import load_run
 from tilesim.run import FOLDER_FILES, Run
+from tilesim.saving import all_or_nothing, undisturbed
 
 Saved = dict[str, bytes]
 STEPS = ("os.", "open", "shutil.")
@@ -92,15 +94,14 @@ def die_at(step: int) -> None:
     sys.addaudithook(count)
 
 
-def at_every_step(deaths: Deaths, first: int) -> None:
-    """Processes die, each a step later than the last, until two live; they save the runs in turn, ``first`` one."""
-    deaths.save(1 - first)
+def at_steps(deaths: Deaths, new: int, apart: int) -> None:
+    """Processes die, each so many steps later than the last, until two live; they save the runs in turn."""
+    deaths.save(1 - new)
     step, lives = 1, 0
     while lives < 2:
-        new = (first + step + 1) % 2
         lives = 0 if died(deaths, step, new) else lives + 1
         deaths.look(1 - new, new)
-        step += 1
+        step, new = step + apart, 1 - new
 
 
 def at_every_first_step(deaths: Deaths) -> None:
@@ -149,15 +150,71 @@ def at_random(deaths: Deaths, kills: int) -> None:
         deaths.look(k % 2, 1 - k % 2, loaded=True)
 
 
+class Crowd:
+    """Processes that save into one folder at once, and one that reads there."""
+
+    names = tuple("abcde")
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "crowd"
+        self.rng = np.random.default_rng(0)
+        self.save("first", len(self.names))
+
+    def save(self, text: str, files: int) -> None:
+        with all_or_nothing(self.folder, self.names) as made:
+            for name in self.names[:files]:
+                (made / name).write_text(f"{text} of {files}")
+
+    def whole(self) -> bool:
+        with undisturbed(self.folder):
+            found = [path.read_text() for path in map(self.folder.joinpath, self.names) if path.exists()]
+        return len({*found}) == 1 and found[0].endswith(f" of {len(found)}")
+
+    def writer(self) -> int:
+        child = os.fork()
+        while not child:
+            for files in (5, 4, 3):
+                self.save(str(os.getpid()), files)
+        return child
+
+    def kill_one(self, writers: list[int]) -> None:
+        """One of ``writers`` dies at a random moment, and another takes its place."""
+        time.sleep(self.rng.uniform(0, 0.03))
+        child = writers.pop(self.rng.integers(len(writers)))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitpid(child, 0)[1] == signal.SIGKILL
+        writers.append(self.writer())
+
+
+def in_a_crowd(kills: int, folder: Path) -> Counter[str]:
+    """What a reader found while ``kills`` processes died, and what was left when the last had saved."""
+    crowd, count = Crowd(folder), Counter(random=kills)
+    writers = [crowd.writer() for _ in range(3)]
+    for _ in range(kills):
+        for _ in range(20):
+            count["reads"] += 1
+            count["mixed"] += not crowd.whole()
+        crowd.kill_one(writers)
+    for child in writers:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    crowd.save("last", 4)
+    count["left"] += {path.name for path in crowd.folder.iterdir() if not path.is_symlink()} != {*"abcd"}
+    return count
+
+
 def main(kills: int, folder: Path, every: bool) -> None:
     deaths = Deaths(folder)
-    at_every_step(deaths, 0)
+    at_steps(deaths, 0, 1 if every else 2)
     if every:
-        at_every_step(deaths, 1)
+        at_steps(deaths, 1, 1)
         at_every_first_step(deaths)
     at_random(deaths, kills)
     print(json.dumps({"mixed": 0, **deaths.count}))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]), "--all" in sys.argv)
+    if "--crowd" in sys.argv:
+        print(json.dumps({"mixed": 0, **in_a_crowd(int(sys.argv[1]), Path(sys.argv[2]))}))
+    else:
+        main(int(sys.argv[1]), Path(sys.argv[2]), "--all" in sys.argv)
