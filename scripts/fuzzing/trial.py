@@ -81,18 +81,18 @@ def outcomes(plan: Plan, corpus: Corpus, processes: int) -> Iterator[Outcome]:
     end = time.monotonic() + plan.seconds
     pipes = [_worker(plan, plan.numbers[k::processes], corpus, end) for k in range(processes)]
     yield from _received(pipes)
+    for _ in pipes:
+        os.wait()
 
 
 def _load() -> None:
-    """Import what any command may need, once."""
-    import matplotlib.pyplot as plt  # noqa: F401
+    """Import what most commands need, once."""
     import onnx  # noqa: F401
     import rich.table  # noqa: F401
     import tflite  # noqa: F401
 
     import tilesim.cli
     import tilesim.report.chrome_file
-    import tilesim.report.figures.save
     import tilesim.report.perfetto_file
     import tilesim.report.sections
     import tilesim.tiled.verify  # noqa: F401
