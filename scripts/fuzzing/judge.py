@@ -18,7 +18,8 @@ STATUSES = range(4)
 MOST_ERROR_LINES = 200
 MOST_ERROR_BYTES = 200_000
 NOISE = re.compile(rb"Traceback|Warning:|Exception ignored|Error in sys\.|^[A-Za-z.]+Error:", re.MULTILINE)
-OUT_OF_MEMORY = b"has not enough memory"
+OUT_OF_MEMORY = re.compile(rb"has not enough memory: (?!a chip's memory)")
+"""A chip's own memory takes addresses alone, as long as nobody writes there."""
 USAGE = ("Usage: ", "Try '", "Error: ")
 UNWANTED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's categories of what steers a terminal or a reader's eye, and of halves of characters."""
@@ -66,7 +67,7 @@ def _limits(ended: Ended) -> Iterator[str]:
         yield f"took {ended.seconds:.0f} s of the processor"
     if ended.resident_bytes > MOST_BYTES:
         yield f"took {ended.resident_bytes >> 20} MiB"
-    if OUT_OF_MEMORY in ended.stderr:
+    if OUT_OF_MEMORY.search(ended.stderr):
         yield f"asked for more memory than the fuzzer gives: {_last_line(ended.stderr)}"
 
 
