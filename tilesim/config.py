@@ -20,7 +20,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from tilesim.budgets import LARGEST_YAML_BYTES, LONGEST_NUMBER, MOST_YAML_LEVELS, MOST_YAML_VALUES
+from tilesim.budgets import LARGEST_YAML_BYTES, LONGEST_NUMBER, LONGEST_TEXT, MOST_YAML_LEVELS, MOST_YAML_VALUES
 from tilesim.errors import ConfigError
 from tilesim.files import read_text
 from tilesim.units import format_bytes, parse_bytes, parse_hertz
@@ -77,9 +77,12 @@ def peek(path: Path, key: str, choices: tuple[str, ...]) -> str:
     Raises:
         ConfigError: The file is not YAML, or names something else.
     """
-    data = _Reading(path).file()
+    reading = _Reading(path)
+    data = reading.file()
     if not isinstance(data, dict) or key not in data:
         return choices[0]
+    if data[key] is None and reading.faults:
+        raise ConfigError(f"{place}: {sentence}" for place, sentence in reading.faults)
     close = get_close_matches(str(data[key]), choices, n=1)
     if not close:
         raise ConfigError(f"{path}: {key} must be {' or '.join(map(repr, choices))}, not {_shown(data[key])}")
@@ -110,8 +113,8 @@ def _composed(text: str) -> yaml.Node | None:
     """The text's tree of nodes. Raises a YAMLError or a RecursionError where there is none."""
     try:
         return yaml.compose(text, Loader=_Loader)
-    except (ValueError, OverflowError) as error:  # PyYAML takes any number for that of a character or a version
-        raise yaml.YAMLError(str(error)) from None
+    except (ValueError, OverflowError):  # PyYAML takes any number for one of these
+        raise yaml.YAMLError("there is no character, or no version, of such a number") from None
 
 
 class _Place(NamedTuple):
@@ -223,6 +226,8 @@ class _Reading:
             self.characters += len(name.value)
             if not isinstance(name, yaml.ScalarNode) or name.tag == "tag:yaml.org,2002:merge":
                 self._fault(place, f"a key of {_dotted(key)} must be a plain word")
+            elif len(name.value) > LONGEST_TEXT:
+                self._fault(place, f"a key must have at most {LONGEST_TEXT} characters, not {len(name.value)}")
             elif (first := self.keys.setdefault((*key, name.value), place)) is not place:
                 self._fault(place, f"{_dotted((*key, name.value))} is given twice, first at {first}")
             else:
@@ -232,6 +237,8 @@ class _Reading:
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
         self.characters += len(node.value)
         if kind in {"str", "timestamp"}:
+            if len(node.value) > LONGEST_TEXT:
+                self._fault(place, f"a text must have at most {LONGEST_TEXT} characters, not {len(node.value)}")
             return node.value
         if len(node.value) > LONGEST_NUMBER:
             self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits, not {len(node.value)}")
