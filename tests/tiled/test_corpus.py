@@ -15,9 +15,10 @@ from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
 from tilesim.tiled.verify import COLLIDED, ENDED, differences, event_account, stepped_account
 
-NUMBERS, CHUNKS = 5400, 4
+NUMBERS, CHUNKS, IN_SUITE = 5400, 8, 2
 LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 100
-"""Programs, and those of them in which a kind of unit waits for something: each chunk must have its share."""
+"""Programs, and those of them in which a kind of unit waits for something: each chunk must have its share. The ordinary
+suite runs the first chunks, one of them with compiled loops."""
 FEW = 80
 LEAST_IN_BURSTS = 0.8
 """Share of the programs in which no rows circulate that run on the ring in bursts, without going down to packets."""
@@ -75,7 +76,9 @@ def test_a_few_random_programs_agree() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(CHUNKS))
+@pytest.mark.parametrize(
+    "chunk", [pytest.param(chunk, marks=pytest.mark.soak if chunk >= IN_SUITE else ()) for chunk in range(CHUNKS)]
+)
 def test_thousands_of_random_programs_agree(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chunk has its share of the programs and of every wait that there can be; every other one is run by compiled
     loops, if there are any.
