@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.config import load, peek
-from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
+from tilesim.errors import ArrayError, ConfigError, InputError, ModelError, ProgramError
 from tilesim.machines import MACHINES, Machine, Options, Program, SystolicTopology, Topology
 from tilesim.network.graph import Network
+from tilesim.network.obstacles import Support, is_no_model, obstacles_of, of_chip
 from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
 from tilesim.shipped import shipped
@@ -146,6 +147,33 @@ def compile_networks(
         _must_be(network, Network, "load_network")
     _must_be(topology, Topology, "load_topology")
     return _machine(topology).compile(networks, topology, Options(_policy(partition), policy, batches), say)
+
+
+def support(model: Path | str, topology: Topology | None = None, say: Callable[[str], None] = _silent) -> Support:
+    """Everything that stands between a model and a run, at once: on ``topology``, if one is given.
+
+    Args:
+        model: a .tflite, .onnx or .yaml file, or a shipped workload's name.
+        topology: the chip; without, the model is only read.
+        say: is told what is being tried.
+
+    Raises:
+        InputError: no such file or chip, or one that is no model.
+        TypeError: something else than a topology.
+    """
+    try:
+        network = load_network(model)
+    except ModelError as error:
+        if is_no_model(error):
+            raise
+        return Support(None, None, obstacles_of(error))
+    if topology is None:
+        return Support(network, None, ())
+    try:
+        compile(network, topology, say=say)
+    except InputError as error:
+        return Support(network, False, (of_chip(topology.name, error.faults),))
+    return Support(network, True, ())
 
 
 def plan_batches(

@@ -28,6 +28,7 @@ from tilesim.network.readers.onnx_graph import (
     Operand,
     Pending,
     Reals,
+    Value,
     array_of,
     attribute,
     target,
@@ -65,7 +66,7 @@ def _load(path: Path) -> onnx.ModelProto:
         unknown: list[str] = []
         for k, node in enumerate(nodes):
             if not _supported(node):
-                collect(unknown, _where(k, node), _unsupported(node), node.op_type, _title(node))
+                collect(unknown, _where(k, node), _unsupported(node), node.op_type, _name(node))
         what = f"must be a valid ONNX model: {' '.join(str(error).split())}"
         raise ModelError(unknown or Fault(what, "file")) from error
     return model
@@ -84,9 +85,9 @@ def _where(position: int, node: onnx.NodeProto) -> str:
     return f"node {position} ({node.op_type}{f' {titled(node.name)}' if node.name else ''})"
 
 
-def _title(node: onnx.NodeProto) -> str:
-    """What to call a node: as itself, or as its output."""
-    return titled(node.name or next(iter(node.output), ""))
+def _name(node: onnx.NodeProto) -> str:
+    """What a node is called: as itself, or as its output."""
+    return node.name or next(iter(node.output), "")
 
 
 def _network(name: str, model: onnx.ModelProto) -> Network:
@@ -103,7 +104,7 @@ def _network(name: str, model: onnx.ModelProto) -> Network:
             if _stands_in(graph, node, shapes):
                 continue
         except ModelError as error:
-            collect(faults, _where(position, node), error, node.op_type, _title(node))
+            collect(faults, _where(position, node), error, node.op_type, _name(node))
         graph.spoiled.update(node.output)
     results = [value.name for value in model.graph.output if value.name not in graph.spoiled]
     outputs = gather(faults, results, partial(_output, graph))
@@ -184,10 +185,14 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
 def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Operand:
     value = graph.value(node.input[position])
     if not isinstance(value, Operand):
-        found = "float32" if isinstance(value, Reals | Pending) else ""
         sentence = f"{titled(node.input[position])} must come from a DequantizeLinear"
-        raise ModelError(Fault(sentence, "type" if found else "form", found))
+        raise ModelError(Fault(sentence, "form" if isinstance(value, Integers) else "type", _type_of(value)))
     return value
+
+
+def _type_of(value: Value) -> str:
+    """The type of numbers that are not those of an operand."""
+    return value.array.dtype.name if isinstance(value, Constant) else "" if isinstance(value, Integers) else "float32"
 
 
 def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:

@@ -140,10 +140,10 @@ class Graph:
         model_shape = tuple(d.dim_value if d.dim_value > 0 or axis else 1 for axis, d in enumerate(kind.shape.dim))
         if min(model_shape, default=0) < 1 or prod(model_shape) > MAX_ELEMENTS:
             sentence = f"input {titled(value.name)}: must have a fixed shape, not {list(model_shape)}"
-            raise ModelError(Fault(sentence, "shape", name=titled(value.name)))
+            raise ModelError(Fault(sentence, "shape", name=value.name))
         if dtype not in {*ACTIVATION_DTYPES, np.dtype(np.float32)}:
             sentence = f"input {titled(value.name)}: must be float32, int8 or uint8, not {dtype}"
-            raise ModelError(Fault(sentence, "type", dtype.name, name=titled(value.name)))
+            raise ModelError(Fault(sentence, "type", dtype.name, name=value.name))
         index = self._tensor(value.name, dtype, _canonical(model_shape), None)
         self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
         self.inputs.append(index)

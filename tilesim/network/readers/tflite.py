@@ -56,7 +56,7 @@ def _network(name: str, graph: FileGraph) -> Network:
         wrong = _wiring_faults(op, ready, graph.tensors)
         if not wrong and scope.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
             gather(wrong, [op], partial(_add, scope))
-        collect(faults, f"node {op.index} ({op.kind})", ModelError(wrong), op.kind, _title(graph, op))
+        collect(faults, f"node {op.index} ({op.kind})", ModelError(wrong), op.kind, _name(graph, op))
         ready.update(op.outputs)
     faults += [f"output {i}: must be made by a node" for i in graph.outputs if i not in ready]
     if faults:
@@ -64,10 +64,10 @@ def _network(name: str, graph: FileGraph) -> Network:
     return scope.network(name, graph.inputs, graph.outputs)
 
 
-def _title(graph: FileGraph, op: FileOperator) -> str:
-    """What to call a node: as its first output."""
+def _name(graph: FileGraph, op: FileOperator) -> str:
+    """What a node is called: as its first output."""
     named = (graph.tensors[i] for i in op.outputs[:1] if 0 <= i < len(graph.tensors))
-    return next((tensor.title for tensor in named if tensor is not None), "")
+    return next((tensor.name for tensor in named if tensor is not None), "")
 
 
 def _constants(graph: FileGraph) -> set[int]:
@@ -117,7 +117,7 @@ def _tensors(graph: FileGraph, faults: list[str]) -> dict[int, Tensor]:
         try:
             tensors[index] = _tensor(index, source)
         except ModelError as error:
-            collect(faults, f"tensor {index} ({source.title})", error, name=source.title)
+            collect(faults, f"tensor {index} ({source.title})", error, name=source.name)
     return tensors
 
 

@@ -183,7 +183,7 @@ def _tensor(model: Any, graph: Any, index: int) -> FileTensor:
     title, shape = f"tensor {index} ({titled(name)})", _indices(tensor.ShapeAsNumpy())
     if len(shape) > MAX_AXES or min(shape, default=1) < 1:
         sentence = f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}"
-        raise ModelError(Fault(sentence, "shape", name=titled(name)))
+        raise ModelError(Fault(sentence, "shape", name=name))
     if tensor.Sparsity() is not None:
         raise ModelError(f"{title}: sparse tensors are not supported")
     details = tensor.Quantization()
