@@ -23,7 +23,8 @@ class Plan:
     ``batches`` are those of the graph's layers; ``group`` the inferences that go through a layer before the next one
     runs, 0 if as many as are asked for; ``buffer_bytes`` what lies in the buffer during each step; ``loads`` how often
     a layer's weights are fetched, which steps in a row of one layer share where they can, and ``weight_bytes`` their
-    sum. ``fitted`` says what was made smaller so that the buffer holds it.
+    sum. ``fitted`` says what was made smaller so that the buffer holds it; ``predicted``, if the schedule was chosen,
+    the cycles of those that it was chosen from.
     """
 
     schedule: Schedule
@@ -36,6 +37,7 @@ class Plan:
     loads: int
     weight_bytes: int
     fitted: str = ""
+    predicted: tuple[tuple[Schedule, int], ...] = ()
 
     @property
     def peak_bytes(self) -> int:

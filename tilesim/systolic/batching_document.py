@@ -15,13 +15,15 @@ def document(program: Program, chip: Chip, start: int, requests: Sequence[Mappin
 
     A step is what stands in the program behind the last instruction of the step before, up to its own last one. It
     begins when the matrix or the vector unit begins the first instruction of its layer, and ends when the last one has
-    retired. ``weight_set_loads`` counts the steps that begin with a tile that was not in the array.
+    retired. ``weight_set_loads`` counts the steps that begin with a tile that was not in the array. If the schedule was
+    chosen, ``predicted_cycles`` are those of all that it was chosen from.
     """
     batching = program.batching
     if batching is None:
         return None
     return {
         "schedule": batching.schedule,
+        "predicted_cycles": {each.schedule: each.cycles for each in batching.predicted} or None,
         "weight_reuse": batching.weight_reuse,
         "batches": list(batching.batches),
         "steps": _steps(program, chip, start),

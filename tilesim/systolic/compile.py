@@ -25,7 +25,7 @@ from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.stream import Stream
 from tilesim.systolic.compiler.tasks import Task, tasks_of
 from tilesim.systolic.isa.instructions import Halt, Instruction, ReadHostMemory
-from tilesim.systolic.isa.program import Batching, DataSegment, Layer, Program, Step
+from tilesim.systolic.isa.program import Batching, DataSegment, Layer, Prediction, Program, Step
 from tilesim.systolic.topology import Topology
 
 
@@ -182,4 +182,5 @@ def _batching(
             last = steps[-1]
             most = max(last.buffer_bytes, used + constant_bytes)
             steps[-1] = Step(last.layer, last.first, last.count, end, most)
-    return Batching(plan.schedule, float(plan.weight_reuse), tuple(batches), tuple(steps))
+    predicted = tuple(Prediction(*each) for each in plan.predicted)
+    return Batching(plan.schedule, float(plan.weight_reuse), tuple(batches), tuple(steps), predicted)
