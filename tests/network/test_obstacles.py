@@ -60,6 +60,22 @@ def test_everything_at_once(tmp_path: Path) -> None:
     assert "built-in operators alone" in only(found, "custom operator Detect").remedy
 
 
+def test_behind_too_many_subgraphs_the_first_is_looked_at(tmp_path: Path) -> None:
+    tensors = [TfliteTensor("x", [1, 4]), TfliteTensor("y", [1, 4])]
+    path = write(tmp_path / "m.tflite", tensors, [TfliteNode("IF", [0], [1])], [0], [1], subgraphs=3)
+    found = tilesim.support(path)
+    assert brief(found) == [("operator", "IF", 1), ("form", "model", 1)]
+    assert only(found, "model").sentences == ("must have 1 subgraph, not 3",)
+
+
+def test_onnx_that_its_own_checker_refuses_is_a_model_still(tmp_path: Path) -> None:
+    model = ModelBuilder()
+    model.node("Relu", ["nowhere"], "y")
+    found = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
+    assert brief(found) == [("form", "model", 1)]
+    assert "must be a valid ONNX model" in found.obstacles[0].sentences[0]
+
+
 def test_a_hybrid_model_is_told_from_a_float_one(tmp_path: Path) -> None:
     weights = TfliteTensor("w", [3, 4], data=np.ones((3, 4), np.int8))
     reals = TfliteTensor("r", [3, 4], np.float32, data=np.ones((3, 4), np.float32))

@@ -44,7 +44,7 @@ def test_the_predicted_best_is_the_simulated_best(name: str, topology: str, infe
     assert cycles[best.schedule] == min(cycles.values())
 
 
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(
     st.integers(1, 40),
     st.integers(1, 40),

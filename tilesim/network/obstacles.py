@@ -21,7 +21,7 @@ REMEDIES: Mapping[str, str] = {
     "dynamic": f"quantise activations beforehand, too, with samples of them ({GUIDE})",
     "type": f"int8 or uint8 is what chips compute with: {INTEGERS}",
     "shape": f"give every axis but the first a fixed size when the model is exported ({GUIDE})",
-    "form": "export the operator in the form that the sentence asks for",
+    "form": "export it in the form that the sentence asks for",
     "chip": "another chip, or another memory by `--set`; `tilesim topologies NAME` lists all keys",
 }
 TYPES: Mapping[str, str] = {

@@ -46,8 +46,9 @@ def write(
     nodes: Sequence[TfliteNode],
     inputs: Sequence[int],
     outputs: Sequence[int],
+    subgraphs: int = 1,
 ) -> Path:
-    """Write a model of one subgraph."""
+    """Write a model, whose subgraphs are all the same."""
     b = flatbuffers.Builder(1024)
     buffers = [b""] + [b"" if tensor.data is None else tensor.data.tobytes() for tensor in tensors]
     datas = [b.CreateByteVector(data) if data else 0 for data in buffers]
@@ -58,7 +59,7 @@ def write(
     ends = {"Inputs": _indices(b, inputs), "Outputs": _indices(b, outputs)}
     lists = {"Tensors": _vector(b, tensor_tables), "Operators": _vector(b, node_tables)}
     graph = _table(b, "SubGraph", **lists, **ends)
-    parts = {"OperatorCodes": codes, "Subgraphs": [graph], "Buffers": buffer_tables}
+    parts = {"OperatorCodes": codes, "Subgraphs": [graph] * subgraphs, "Buffers": buffer_tables}
     vectors = {name: _vector(b, tables) for name, tables in parts.items()}
     b.Finish(_table(b, "Model", Version=3, **vectors), b"TFL3")
     path.write_bytes(bytes(b.Output()))

@@ -68,7 +68,7 @@ def _load(path: Path) -> onnx.ModelProto:
             if not _supported(node):
                 collect(unknown, _where(k, node), _unsupported(node), node.op_type, _name(node))
         what = f"must be a valid ONNX model: {' '.join(str(error).split())}"
-        raise ModelError(unknown or Fault(what, "file")) from error
+        raise ModelError(unknown or Fault(what, "form" if nodes else "file")) from error
     return model
 
 

@@ -117,12 +117,12 @@ def parse(data: bytes) -> FileGraph:
 
 
 def _graph(model: Any) -> FileGraph:
-    if model.SubgraphsLength() != 1:
-        raise ModelError(f"must have 1 subgraph, not {model.SubgraphsLength()}")
+    faults = [] if model.SubgraphsLength() == 1 else [f"must have 1 subgraph, not {model.SubgraphsLength()}"]
+    if not model.SubgraphsLength():
+        raise ModelError(faults)
     graph = model.Subgraphs(0)
     _items(model.BuffersLength(), "buffers")
     codes = [_operator_name(model.OperatorCodes(i)) for i in _items(model.OperatorCodesLength(), "operator codes")]
-    faults: list[str] = []
     tensors = gather_each(faults, _items(graph.TensorsLength(), "tensors"), partial(_tensor, model, graph))
     damage: list[str] = []
     operators = gather(damage, _items(graph.OperatorsLength(), "operators"), partial(_operator, graph, codes))
