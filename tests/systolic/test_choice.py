@@ -31,15 +31,35 @@ from tilesim.systolic.simulate import simulate, timed
     ],
 )
 def test_the_predicted_best_is_the_simulated_best(name: str, topology: str, inferences: int) -> None:
+    compare(name, topology, inferences)
+
+
+CHIPS = ("systolic-4", "systolic-32", "systolic-128", "tpu-v1")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("inferences", [2, 7, 20])
+@pytest.mark.parametrize("topology", CHIPS)
+@pytest.mark.parametrize("name", tilesim.list_workloads())
+def test_on_every_workload_and_chip(name: str, topology: str, inferences: int) -> None:
+    if (name, topology) == ("batching", "systolic-4"):  # too many weights
+        with pytest.raises(CapacityError):
+            compare(name, topology, inferences)
+    else:
+        compare(name, topology, inferences)
+
+
+def compare(name: str, topology: str, inferences: int) -> None:
+    """What is predicted of each schedule that fits is what it takes, and the best of them is chosen."""
     network, machine = tilesim.load_network(name), tilesim.load_topology(topology)
+    best = tilesim.plan_batches(network, machine, inferences, "fastest")
     cycles = {}
-    for schedule in SCHEDULES:
+    for schedule, _ in best.predicted:
         steps = tilesim.plan_batches(network, machine, inferences, schedule)
         program = tilesim.compile(network, machine, batches=steps)
         cycles[schedule] = tilesim.simulate(
             program, as_model(network, network.inputs, inputs_of(network, inferences))
         ).cycles
-    best = tilesim.plan_batches(network, machine, inferences, "fastest")
     assert dict(best.predicted) == cycles
     assert cycles[best.schedule] == min(cycles.values())
 
