@@ -6,10 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tilesim.compiled import wanted
+from tilesim.compiled import compiled, wanted
 
 STEPS = "from tilesim.compiled import compiled, wanted; import sys; print(wanted(), 'numba' in sys.modules)"
 IMPORT = "import sys, tilesim; print('numba' in sys.modules)"
@@ -47,8 +48,6 @@ def test_without_a_numba_that_can_be_imported_there_is_none(tmp_path: Path) -> N
 def test_without_a_cache_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     import numba
 
-    from tilesim.compiled import compiled
-
     njit = numba.njit
 
     def nowhere(*found: object, **options: object) -> object:
@@ -58,6 +57,36 @@ def test_without_a_cache_it_is_compiled_all_the_same(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(numba, "njit", nowhere)
     assert compiled(_twice)(21) == 42
+
+
+@pytest.mark.skipif(not wanted(), reason="needs numba")
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_a_damaged_cache_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str) -> None:
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert compiled(_twice)(21) == 42
+    [path] = tmp_path.rglob(f"*{ending}")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert compiled(_twice)(21) == 42
+    [again] = tmp_path.rglob(f"*{ending}")
+    assert len(again.read_bytes()) == len(whole)
+    found: Any = compiled(_twice)
+    assert found(21) == 42
+    assert sum(found.stats.cache_hits.values()) == 1
+
+
+@pytest.mark.skipif(not wanted(), reason="needs numba")
+def test_a_cache_that_takes_nothing_stops_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    found = compiled(_twice)
+    for folder in [*tmp_path.iterdir()]:
+        folder.rmdir()
+        folder.touch()
+    assert found(21) == 42
 
 
 def _twice(number: int) -> int:

@@ -1,3 +1,4 @@
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -7,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from tilesim.config import MOST_LEVELS, Bytes, Hertz, Section, load, peek
+from tilesim.budgets import LARGEST_YAML_BYTES, MOST_YAML_LEVELS, MOST_YAML_VALUES
+from tilesim.config import Bytes, Hertz, Section, load, peek
 from tilesim.errors import ConfigError
 
 
@@ -132,14 +134,28 @@ def test_a_validator_of_the_whole_points_at_the_key_it_names(path: Path) -> None
         ("name: &n [*n]\n", "1:7: name.0 contains itself"),
         ("name: !python/object:os.system a\n", "1:7: the tag"),
         ("name: a\nrows: !!int x\n", "2:7: 'x' is not of the type 'int'"),
-        ("name: a\nrows: 9" + "9" * 5000, "is not of the type 'int'"),
-        ("name: " + "[" * (MOST_LEVELS + 5) + "]" * (MOST_LEVELS + 5), "nest at most"),
+        ("name: a\nrows: 9" + "9" * 5000, "2:7: a number must have at most 400 digits, not 5001"),
+        ("name: a\nrows: 0x" + "f" * 5000, "2:7: a number must have at most 400 digits, not 5002"),
+        ("name: a\nrows: 0b" + "1" * 401, "2:7: a number must have at most 400 digits, not 403"),
+        ("name: a\nrows: 1" + "_0" * 300, "2:7: a number must have at most 400 digits, not 601"),
+        ("name: a\nrows: 1" + ":1" * 200_000, "2:7: a number must have at most 400 digits, not 400001"),
+        ("name: a\nexact: 1" + ":1" * 300 + ".5", "2:8: a number must have at most 400 digits, not 603"),
+        ("name: a\nrows: 0x" + "f" * 398, "2:7: rows must be at most"),
+        ("%YAML 1." + "1" * 5000 + "\n---\nname: a", "not valid YAML: "),
+        ('name: "\\UFFFFFFFF"', "not valid YAML: "),
+        ('name: "\\ud83e\\udd8a"', "1:7: text must be of whole characters, not of halves such as '\\ud83e'"),
+        ('"\\ud83e\\udd8a": a', "1:1: a key of the file must be a plain word"),
+        ('name: "\\ud800"', "1:7: text must be of whole characters"),
+        ("name: " + "[" * (MOST_YAML_LEVELS + 5) + "]" * (MOST_YAML_LEVELS + 5), "nest at most"),
         ("[" * 9000, "nest at most"),
-        ("a: &a [" + "1," * 400 + "]\nb: &b [" + "*a," * 400 + "]", "more than 100000 values"),
+        ("a: &a [" + "1," * 400 + "]\nb: &b [" + "*a," * 400 + "]", "must hold at most 50000 values"),
+        ("name: [" + "1," * MOST_YAML_VALUES + "]", "more than 50000 keys and values"),
+        ("name: &n " + "n" * 1000 + "\nlayers: [" + "*n," * 1000 + "]", "of 512 KiB in all; check its aliases"),
         ("name: \x00", "not valid YAML: unacceptable character"),
         (b"\xff\xfe\xfa", "UTF-8"),
-        (b" " * 5_000_000, "must have at most 4 MiB"),
+        (b" " * (LARGEST_YAML_BYTES + 1), "must have at most 512 KiB"),
     ],
+    ids=map(str, count()),
 )
 def test_odd_files_get_a_sentence(path: Path, text: str | bytes, fault: str) -> None:
     assert fault in "\n".join(faults(path, text))
@@ -149,6 +165,13 @@ def test_odd_files_get_a_sentence(path: Path, text: str | bytes, fault: str) -> 
 def test_unreadable_paths_get_a_sentence(tmp_path: Path, name: str) -> None:
     with pytest.raises(ConfigError, match=r"cannot be read|must be a file"):
         load(tmp_path / name, Chip)
+
+
+def test_a_file_of_many_gigabytes_is_not_read(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ConfigError, match="must have at most 512 KiB, not 1024 GiB"):
+        load(path, Chip)
 
 
 def test_overrides_lie_on_top(path: Path) -> None:
@@ -170,6 +193,19 @@ def test_faults_of_overrides_follow_those_of_the_file(path: Path) -> None:
         "--set exact=[: the value is not valid YAML",
         "--set tile.=1: the key must be words with a dot between them, such as grid.rows",
     ]
+
+
+@pytest.mark.parametrize(
+    "value", ["0x" + "f" * 5000, "9" * 5000, "0b" + "1" * 20_000, "1" + ":1" * 500, 10**5000], ids=map(str, count())
+)
+def test_an_override_is_no_number_without_end(path: Path, value: object) -> None:
+    (fault,) = faults(path, "name: a\n", rows=value)
+    assert "a number must have at most 400 digits" in fault
+
+
+def test_an_entry_beyond_every_number_is_none(path: Path) -> None:
+    (fault,) = faults(path, "name: a\nlayers: []\n", **{f"layers.{'9' * 5000}": "1"})
+    assert "layers is a list of 0, counted from 0, without an entry" in fault
 
 
 def test_an_override_replaces_a_faulty_value(path: Path) -> None:

@@ -10,13 +10,13 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
 
 # Lowest first. A module may import its own group and those before it.
 ORDER = (
-    {"errors", "units", "files", "findings", "arithmetic", "shipped", "compiled"},
+    {"errors", "units", "budgets", "files", "saving", "printable", "findings", "arithmetic", "shipped", "compiled"},
     {"config", "sim"},
     {"network", "run", "energy"},
     {"batching"},
     {"tiled", "systolic", "rotating"},
     {"machines"},
-    {"api", "tilesim"},  # `tilesim` itself only re-exports
+    {"api", "public", "tilesim"},  # `tilesim` itself only re-exports
     {"report", "sweep"},
     {"cli", "__main__"},
 )

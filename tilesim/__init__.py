@@ -1,67 +1,22 @@
-"""tilesim: discrete-event simulation of multi-tile neural-network accelerators that carry the real data."""
+"""tilesim: discrete-event simulation of multi-tile neural-network accelerators that carry the real data.
 
-from tilesim.api import (
-    compile,  # noqa: A004  (always used with its module)
-    compile_networks,
-    list_topologies,
-    list_workloads,
-    load_network,
-    load_program,
-    load_topology,
-    plan_batches,
-    save_program,
-    simulate,
-    simulate_requests,
-    support,
-)
-from tilesim.errors import (
-    AccessError,
-    ArrayError,
-    CapacityError,
-    CollisionError,
-    ConfigError,
-    HangError,
-    InputError,
-    ModelError,
-    ProgramError,
-    RunError,
-    TilesimError,
-)
-from tilesim.machines import MACHINES
-from tilesim.run import Run
-from tilesim.sim.recorder import Recording
-from tilesim.sim.trace import Trace
-from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.partition_policy import PartitionPolicy
+Its names are those of `tilesim.public`, which is imported when the first of them is asked for: the program ``tilesim``
+begins here, and has to be ready for Ctrl-C before anything takes time.
+"""
 
-__all__ = [
-    "MACHINES",
-    "AccessError",
-    "ArrayError",
-    "CachePolicy",
-    "CapacityError",
-    "CollisionError",
-    "ConfigError",
-    "HangError",
-    "InputError",
-    "ModelError",
-    "PartitionPolicy",
-    "ProgramError",
-    "Recording",
-    "Run",
-    "RunError",
-    "TilesimError",
-    "Trace",
-    "compile",
-    "compile_networks",
-    "list_topologies",
-    "list_workloads",
-    "load_network",
-    "load_program",
-    "load_topology",
-    "plan_batches",
-    "save_program",
-    "simulate",
-    "simulate_requests",
-    "support",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tilesim.public import *  # noqa: F403
+
+
+def __getattr__(name: str) -> Any:
+    public = import_module("tilesim.public")
+    if name == "__all__" or name in public.__all__:
+        return getattr(public, name)
+    raise AttributeError(f"module 'tilesim' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *import_module("tilesim.public").__all__]

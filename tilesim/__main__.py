@@ -1,6 +1,37 @@
-"""``python -m tilesim``."""
+"""The program ``tilesim``, also as ``python -m tilesim``."""
 
-from tilesim.cli import main
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+
+INTERRUPTED = 130
+"""The exit status."""
+
+
+def main() -> None:
+    """The program; it ends with the exit status. An interrupt while it starts or ends finds nothing to tidy up."""
+    heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else somebody has it ignored
+    if heeded:
+        signal.signal(signal.SIGINT, _leave)
+    from tilesim.cli import main as run
+
+    if heeded:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    finally:
+        if heeded:
+            signal.signal(signal.SIGINT, _leave)
+
+
+def _leave(_signal: int, _frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
+
 
 if __name__ == "__main__":
     main()

@@ -21,6 +21,7 @@ from tilesim.network.graph import Network
 from tilesim.network.obstacles import Support, is_no_model, obstacles_of, of_chip
 from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
+from tilesim.saving import undisturbed
 from tilesim.shipped import shipped
 from tilesim.sim.recorder import Recording
 from tilesim.systolic.choice import fastest
@@ -79,8 +80,9 @@ def load_program(path: Path | str) -> Program:
     Raises:
         ProgramError: faults in it, all at once.
     """
-    machine = next(each for each in [*MACHINES.values()][::-1] if each.tells(Path(path)))
-    program: Program = machine.load(Path(path))
+    with undisturbed(Path(path).parent):
+        machine = next(each for each in [*MACHINES.values()][::-1] if each.tells(Path(path)))
+        program: Program = machine.load(Path(path))
     if found := program.once(machine.faults):
         raise ProgramError(f"{path}: {fault}" for fault in found)
     return program

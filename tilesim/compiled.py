@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 VARIABLE = "TILESIM_NUMBA"
 
@@ -58,7 +59,33 @@ def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """
     numba: Any = import_module("numba")
     try:
-        found: Callable[P, R] = numba.njit(cache=True)(function)
+        found: Any = numba.njit(cache=True)(function)
     except RuntimeError:  # neither beside the source nor in the user's own cache may anything be written
         found = numba.njit(function)
-    return found
+    else:
+        found._cache = _Cache(found._cache)  # noqa: SLF001  (numba has no other way to mend its cache)
+    return cast(Callable[P, R], found)
+
+
+class _Cache:
+    """Numba's own cache of a function; but files in it that are damaged, or that cannot be written, stop nobody."""
+
+    def __init__(self, kept: Any) -> None:
+        self._kept = kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kept, name)
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """What was compiled for a signature; None, and all is compiled again, if there is nothing whole."""
+        try:
+            return self._kept.load_overload(signature, target)
+        except Exception:  # noqa: BLE001  (a damaged pickle raises whatever it likes)
+            with suppress(OSError):
+                self._kept.flush()
+            return None
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep what was compiled, where that can be."""
+        with suppress(OSError):
+            self._kept.save_overload(signature, result)

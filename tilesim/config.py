@@ -20,7 +20,9 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
+from tilesim.budgets import LARGEST_YAML_BYTES, LONGEST_NUMBER, MOST_YAML_LEVELS, MOST_YAML_VALUES
 from tilesim.errors import ConfigError
+from tilesim.files import read_text
 from tilesim.units import format_bytes, parse_bytes, parse_hertz
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -30,9 +32,8 @@ Bytes = Annotated[int, BeforeValidator(parse_bytes)]
 Hertz = Annotated[int, BeforeValidator(parse_hertz)]
 """A field in hertz that YAML may write as an int or as ``500 MHz``."""
 
-LARGEST_FILE_BYTES = 4 * 1024 * 1024
-MOST_VALUES = 100_000
-MOST_LEVELS = 50
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a character, as an escape in YAML or a word that is not UTF-8 makes it: JSON has no word for that."""
 
 
 class Section(BaseModel):
@@ -96,6 +97,26 @@ def _number(value: object) -> object:
 # ---- reading: YAML nodes and overrides into plain values, and where each came from
 
 
+class _Loader(yaml.SafeLoader):
+    """PyYAML's loader, which stops where there is more than any file needs."""
+
+    nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        self.nodes += 1
+        if self.nodes > MOST_YAML_VALUES:
+            raise yaml.YAMLError(f"more than {MOST_YAML_VALUES} keys and values")
+        return super().compose_node(parent, index)
+
+
+def _composed(text: str) -> yaml.Node | None:
+    """The text's tree of nodes. Raises a YAMLError or a RecursionError where there is none."""
+    try:
+        return yaml.compose(text, Loader=_Loader)
+    except (ValueError, OverflowError) as error:  # PyYAML takes any number for that of a character or a version
+        raise yaml.YAMLError(str(error)) from None
+
+
 class _Place(NamedTuple):
     """Where a value was written; places sort as a file reads, with the overrides last."""
 
@@ -116,13 +137,14 @@ class _Reading:
     faults: list[tuple[_Place, str]] = field(default_factory=list)
     keys: dict[Key, _Place] = field(default_factory=dict)
     values: dict[Key, _Place] = field(default_factory=dict)
+    characters: int = 0
     overrides: int = 0
 
     def file(self) -> object:
         """The file's plain values. Raises a ConfigError when not even the syntax holds."""
-        text = _text(self.path)
+        text = read_text(self.path, LARGEST_YAML_BYTES, ConfigError)
         try:
-            node = yaml.compose(text, Loader=yaml.SafeLoader)
+            node = _composed(text)
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             raise ConfigError(f"{self._at(mark) if mark else self.path}: not valid YAML: {error.problem}") from None
@@ -137,9 +159,13 @@ class _Reading:
     def override(self, data: Any, dotted: str, value: object) -> None:
         """Lay one override over the plain values ``data``."""
         self.overrides += 1
-        place = _Place(self.overrides, 0, 0, f"--set {dotted}={value}")
+        too_long = isinstance(value, int) and value.bit_length() > 4 * LONGEST_NUMBER
+        place = _Place(self.overrides, 0, 0, f"--set {dotted}={'...' if too_long else value}")
+        if too_long:
+            self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits")
+            return
         words = dotted.split(".")
-        if "" in words:
+        if "" in words or _HALF.search(dotted):
             self._fault(place, "the key must be words with a dot between them, such as grid.rows")
             return
         try:
@@ -172,7 +198,7 @@ class _Reading:
         self.keys[key] = self.values[key] = place
         if not isinstance(value, str):
             return value
-        node = yaml.compose(value, Loader=yaml.SafeLoader)
+        node = _composed(value)
         return self._plain(node, key, (), place) if node else ""
 
     def _plain(self, node: yaml.Node, key: Key, above: tuple[yaml.Node, ...], override: _Place | None) -> object:
@@ -181,10 +207,10 @@ class _Reading:
         if node in above:
             self._fault(place, f"{_dotted(key)} contains itself")
             return None
-        if len(above) > MOST_LEVELS:
+        if len(above) > MOST_YAML_LEVELS:
             raise self._too_deep()
-        if len(self.values) > MOST_VALUES:
-            raise ConfigError(f"{self.path}: more than {MOST_VALUES} values; check its aliases")
+        if len(self.values) > MOST_YAML_VALUES or self.characters > LARGEST_YAML_BYTES:
+            raise self._too_much()
         inside = (*above, node)
         if isinstance(node, yaml.MappingNode):
             pairs = self._pairs(node, key, override)
@@ -197,7 +223,9 @@ class _Reading:
         """A mapping's names and children, the first of each name."""
         for name, child in node.value:
             place = override or self._at(name.start_mark)
-            if not isinstance(name, yaml.ScalarNode) or name.tag == "tag:yaml.org,2002:merge":
+            self.characters += len(name.value)
+            plain = isinstance(name, yaml.ScalarNode) and name.tag != "tag:yaml.org,2002:merge"
+            if not plain or _HALF.search(name.value):
                 self._fault(place, f"a key of {_dotted(key)} must be a plain word")
             elif (first := self.keys.setdefault((*key, name.value), place)) is not place:
                 self._fault(place, f"{_dotted((*key, name.value))} is given twice, first at {first}")
@@ -206,8 +234,14 @@ class _Reading:
 
     def _scalar(self, node: yaml.Node, place: _Place) -> object:
         kind = node.tag.removeprefix("tag:yaml.org,2002:")
+        self.characters += len(node.value)
         if kind in {"str", "timestamp"}:
-            return node.value
+            if half := _HALF.search(node.value):
+                self._fault(place, f"text must be of whole characters, not of halves such as {half[0]!r}")
+            return "" if half else node.value
+        if len(node.value) > LONGEST_NUMBER:
+            self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits, not {len(node.value)}")
+            return None
         try:
             if kind in {"int", "float", "bool", "null"}:
                 return yaml.SafeLoader("").construct_object(node)
@@ -220,7 +254,11 @@ class _Reading:
         self.faults.append((place, sentence))
 
     def _too_deep(self) -> ConfigError:
-        return ConfigError(f"{self.path}: must nest at most {MOST_LEVELS} levels deep")
+        return ConfigError(f"{self.path}: must nest at most {MOST_YAML_LEVELS} levels deep")
+
+    def _too_much(self) -> ConfigError:
+        most = f"{MOST_YAML_VALUES} values, of {format_bytes(LARGEST_YAML_BYTES)} in all"
+        return ConfigError(f"{self.path}: must hold at most {most}; check its aliases")
 
     def _at(self, mark: yaml.Mark) -> _Place:
         return _Place(0, mark.line + 1, mark.column + 1, str(self.path))
@@ -232,24 +270,14 @@ def _step(data: object, key: Key, word: str) -> str | int:
         return word
     if not isinstance(data, list):
         raise ValueError(f"{_dotted(key)} is a single value, without a key {word!r}")
-    if not word.isdecimal() or int(word) >= len(data):
+    if _index(word) >= len(data):
         raise ValueError(f"{_dotted(key)} is a list of {len(data)}, counted from 0, without an entry {word!r}")
-    return int(word)
+    return _index(word)
 
 
-def _text(path: Path) -> str:
-    try:
-        if path.exists() and not path.is_file():
-            raise ConfigError(f"{path}: must be a file, not a directory or a device")
-        if (size_bytes := path.stat().st_size) > LARGEST_FILE_BYTES:
-            most = format_bytes(LARGEST_FILE_BYTES)
-            raise ConfigError(f"{path}: must have at most {most}, not {format_bytes(size_bytes)}")
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: must be UTF-8 text; byte {error.start} is not") from None
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{path}: cannot be read: {reason}") from None
+def _index(word: str) -> int:
+    """A word as the number of an entry; one that is none is beyond every list."""
+    return int(word) if word.isdecimal() and len(word) <= len(str(MOST_YAML_VALUES)) else MOST_YAML_VALUES
 
 
 # ---- wording: pydantic's errors as sentences
@@ -319,7 +347,7 @@ def _wrong_tag(context: Mapping[str, Any]) -> str:
 def _validator_place(key: Key, sentence: str, reading: _Reading) -> _Place:
     """Where the key that the sentence opens with was written, else the section."""
     words = sentence.split(" ", 1)[0].split(".")
-    named: Key = (*key, *(int(word) if word.isdecimal() else word for word in words))
+    named: Key = (*key, *(_index(word) if word.isdecimal() else word for word in words))
     while named not in reading.values:
         named = named[:-1]
     return reading.values[named]

@@ -20,6 +20,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tilesim.printable import printable
+
 
 class TilesimError(Exception):
     """Anything that tilesim reports in words instead of a traceback."""
@@ -28,12 +30,12 @@ class TilesimError(Exception):
 
 
 class InputError(TilesimError):
-    """Faulty input; ``faults`` holds every fault found, one sentence each."""
+    """Faulty input; ``faults`` holds every fault found, one sentence each, printable whatever it quotes."""
 
     exit_status = 2
 
     def __init__(self, faults: str | Iterable[str]) -> None:
-        self.faults = (faults,) if isinstance(faults, str) else tuple(faults)
+        self.faults = tuple(map(printable, [faults] if isinstance(faults, str) else faults))
         super().__init__("\n".join(self.faults))
 
 
@@ -58,19 +60,24 @@ class CapacityError(InputError):
 
 
 class RunError(TilesimError):
-    """A run that cannot go on; ``findings`` are what was noticed before, as ``run.json`` would hold it."""
+    """A run that cannot go on: a sentence, or the lines of a report, printable whatever they quote.
+
+    ``findings`` are what was noticed before, as ``run.json`` would hold it.
+    """
 
     exit_status = 3
 
-    def __init__(self, message: str, findings: Iterable[dict[str, Any]] = ()) -> None:
+    def __init__(self, message: str | Iterable[str], findings: Iterable[dict[str, Any]] = ()) -> None:
         self.findings = list(findings)
-        super().__init__(message)
+        super().__init__("\n".join(map(printable, [message] if isinstance(message, str) else message)))
 
 
 class HangError(RunError):
     """Nothing can happen any more and the program is not finished: ``section`` is which one, ``load`` or ``run``."""
 
-    def __init__(self, message: str, findings: Iterable[dict[str, Any]] = (), section: str = "run") -> None:
+    def __init__(
+        self, message: str | Iterable[str], findings: Iterable[dict[str, Any]] = (), section: str = "run"
+    ) -> None:
         self.section = section
         super().__init__(message, findings)
 

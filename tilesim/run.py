@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from numpy.typing import NDArray
 
-from tilesim.files import all_or_nothing, write_npz
+from tilesim.files import write_npz
+from tilesim.saving import all_or_nothing
 from tilesim.sim.trace import Trace
 
 SCHEMA = "tilesim.run/1"
@@ -18,6 +19,9 @@ SCHEMA = "tilesim.run/1"
 
 FILES = ("outputs.npz", "trace.npz", "run.json")
 """What a saved run may consist of."""
+
+FOLDER_FILES = (*FILES, "program.tasm", "program.npz")
+"""What ``tilesim run --out`` may write: the run and its program."""
 
 
 class Progress(NamedTuple):

@@ -14,7 +14,7 @@ from scripts.benchmarks.groups import GROUPS, Group, Settings
 from scripts.benchmarks.measured import document
 from scripts.benchmarks.processes import ROOT, Patience, one_core
 from scripts.benchmarks.table import markdown
-from tilesim.files import all_or_nothing
+from tilesim.saving import all_or_nothing
 
 README = ROOT / "README.md"
 PLACE = re.compile(r"(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)", re.DOTALL)

@@ -32,6 +32,11 @@ def test_json_is_the_list_of_all_statistics(tilesim: Any) -> None:
     assert found[1] == alone
 
 
+def test_machines_of_both_kinds_get_the_same_random_numbers(tilesim: Any) -> None:
+    result = tilesim("run", "digits", "-t", "edge-1x1", "-t", "systolic-32")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
 def test_a_chip_that_is_too_small_does_not_stop_the_others(tilesim: Any) -> None:
     words = ("run", "digits", "-t", "pocket-2x1", "-t", "edge-1x1")
     result = tilesim(*words)

@@ -52,7 +52,7 @@ def faults(tilesim: Any, *words: object, status: int = 2) -> list[str]:
         (("dgits", *CHIP), "dgits: there is no such workload; did you mean digits?"),
         (("none.onnx", *CHIP), "none.onnx: there is no such file"),
         (("./none.tflite", *CHIP), "none.tflite: there is no such file"),
-        (("none.tasm",), "none.tasm: the file cannot be read: No such file or directory"),
+        (("none.tasm",), "none.tasm: cannot be read: No such file or directory"),
         (("model.pb", *CHIP), "model.pb: must end in one of .tflite, .onnx, .yaml, .yml, not '.pb'"),
         (("digits",), "--topology must name the chip that the model is to run on; `tilesim topologies` lists them"),
         (("digits", "--topology", "egde-2x4"), "egde-2x4: there is no such topology; did you mean edge-2x4?"),
@@ -141,6 +141,45 @@ def test_inputs_that_are_no_arrays(tilesim: Any, name: str, junk: bytes) -> None
     Path(name).write_bytes(junk)
     (fault,) = faults(tilesim, *DIGITS, "--inputs", name)
     assert fault.startswith(f"{name}: must ")
+
+
+@pytest.mark.parametrize("name", ["in.npz", "in.npy"])
+def test_inputs_of_many_gigabytes_are_not_read(tilesim: Any, name: str) -> None:
+    with Path(name).open("wb") as file:
+        file.truncate(1 << 40)
+    (fault,) = faults(tilesim, *DIGITS, "--inputs", name)
+    assert fault.startswith(f"{name}: its arrays must have at most ")
+
+
+def test_more_samples_than_this_computer_has_memory_for(tilesim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("tilesim.sim.memory.mmap", full)
+    (fault,) = faults(tilesim, *DIGITS)
+    assert fault.startswith("this computer has not enough memory: a chip's memory of ")
+
+
+def test_what_an_archive_with_junk_before_it_holds_is_said(tilesim: Any) -> None:
+    np.savez("in.npz", x=np.zeros(1), y=np.zeros(1))
+    Path("in.npz").write_bytes(b"junk" + Path("in.npz").read_bytes())
+    assert faults(tilesim, *DIGITS, "--inputs", "in.npz") == ["in.npz: must hold an array in0; it holds x, y"]
+
+
+@pytest.mark.parametrize("machine", ["tiled", "systolic"])
+def test_of_endless_faults_a_hundred_are_told(tilesim: Any, machine: str) -> None:
+    Path("p.tasm").write_text(f".tasm 1\n.chip machine={machine} name=chip\n" + "nonsense 1 2 3\n" * 5000)
+    found = faults(tilesim, "run", "p.tasm")
+    assert len(found) == 101
+    assert found[-1] == "and 901 more faults"  # reading ends after a thousand, and says so
+
+
+def test_of_an_endless_fault_both_ends_are_told(tilesim: Any) -> None:
+    Path("t.yaml").write_text(f"? {'k' * 100_000}\n: 1\nname: chip\n")
+    fault = max(faults(tilesim, "run", "pocket", "-t", "t.yaml"), key=len)
+    assert fault.startswith("t.yaml:1:3: unknown key 'kkkk")
+    assert 1900 < len(fault) < 2100
+    assert "kkk...k" in fault
 
 
 def test_a_model_too_large_for_the_chip(tilesim: Any) -> None:

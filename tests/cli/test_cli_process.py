@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -80,3 +81,41 @@ def test_an_interrupted_run_ends_quietly_and_leaves_nothing(models: Path, tmp_pa
     assert process.stdout.read() == b""
     process.stdout.close()
     assert [path.name for path in tmp_path.iterdir()] == ["in.npy"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such signals")
+@pytest.mark.parametrize("loaded", ["tilesim.errors", "tilesim.config"])
+def test_an_interrupt_while_modules_load_is_no_traceback(loaded: str) -> None:
+    """Python tells on standard error of each module when it is loaded."""
+    command = [sys.executable, "-X", "importtime", "-m", "tilesim", "topologies"]
+    with subprocess.Popen(
+        command,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 -- the tests start no threads that could hold a lock
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.split()[-1] == loaded.encode():
+                process.send_signal(signal.SIGINT)
+                break
+        said = process.stderr.read()
+        assert process.wait() == 130
+        assert b"Traceback" not in said
+        assert process.stdout.read() == b""
+
+
+def test_the_program_begins_where_interrupts_are_awaited() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["scripts"] == {"tilesim": "tilesim.__main__:main"}
+    names = "print(*(name for name in sys.modules if name.startswith('tilesim')))"
+    light = subprocess.run(
+        [sys.executable, "-c", f"import sys, tilesim; {names}; tilesim.Run; from tilesim import *; load_topology"],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert light.stdout.split() == ["tilesim"]

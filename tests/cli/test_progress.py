@@ -49,12 +49,12 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Terminal]:
 
 def test_the_cycle_and_the_layer_are_told(terminal: Callable[[str], Terminal]) -> None:
     far = iter([Progress("load", 1_234, None, ("a", "b"))])
-    shown = terminal("layer 2 of 2, b?[31m")
+    shown = terminal("layer 2 of 2, b\\x1b[31m")
     with progress.simulating("x on y") as follow:
         follow(lambda: next(far, Progress("run", 56_789, 1, ("a", "b\x1b[31m"))))
         assert shown.shown.wait(60)
     assert "simulating x on y: loading, cycle 1,234 " in shown.getvalue()
-    assert "simulating x on y: cycle 56,789, layer 2 of 2, b?[31m" in shown.getvalue()
+    assert "simulating x on y: cycle 56,789, layer 2 of 2, b\\x1b[31m" in shown.getvalue()
 
 
 def test_what_goes_on_now_is_told_instead(terminal: Callable[[str], Terminal]) -> None:

@@ -15,6 +15,7 @@ import pytest
 from tests.report.batched import batched
 from tests.report.saved import made_up, random_trace
 from tests.systolic.handmade import dense, some, topology
+from tilesim.budgets import MOST_RUN_VALUES
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.sections import report
@@ -86,7 +87,17 @@ def test_statistics_must_be_statistics(tmp_path: Path, text: str, fault: str) ->
 def test_statistics_must_be_text(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(b"\xff\xfe")
     (found,) = faults(tmp_path)
-    assert found.startswith("RUN/run.json: must be JSON: 'utf-8' codec can't decode")
+    assert found.startswith("RUN/run.json:1:1: the text must be UTF-8, not ")
+
+
+def test_statistics_are_no_larger_than_those_of_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    for text in ("[" + "{}," * MOST_RUN_VALUES + "0]", '{"layers": [' + "0," * MOST_RUN_VALUES + "0]}"):
+        path.write_text(text)
+        assert faults(tmp_path) == [f"RUN/run.json: must have at most {MOST_RUN_VALUES} values"]
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    assert faults(tmp_path) == ["RUN/run.json: must have at most 16 MiB, not 1024 GiB"]
 
 
 def test_all_faults_of_statistics_are_said_at_once(saved: Saved) -> None:

@@ -28,7 +28,7 @@ from tilesim.report.names import Ending, ending, short_name
         ("stem.out_QuantizeLinear_Output", "stem.out"),
         ("Identity", "Identity"),
         ("", ""),
-        ("\x1b[2Jboo\n", "?[2Jboo?"),
+        ("\x1b[2Jboo\n", "\\x1b[2Jboo\\n"),
     ],
 )
 def test_short_names(name: str, short: str) -> None:

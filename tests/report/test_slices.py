@@ -32,5 +32,5 @@ def test_names() -> None:
     assert slice_name("send", "busy") == "send"
     assert slice_name("send", "stall:port") == "send (stall:port)"
     assert slice_name("", "stall:work") == "stall:work"
-    assert shown("a\nb\x1b\u202e\udc80") == "a?b???"
+    assert shown("a\nb\x1b\u202e\udc80") == "a\\nb\\x1b\\u202e\\udc80"
     assert len(shown(9 * LONGEST * "x")) == LONGEST

@@ -32,3 +32,8 @@ def test_every_track_is_in_one_group() -> None:
 
 def test_paths_in_words() -> None:
     assert [words(name) for name in ("mesh_in_east", "link4", "x")] == ["mesh in east", "link 4", "x"]
+
+
+def test_numbers_of_any_length_have_an_order() -> None:
+    tracks = [f"chip.ring.link{'1' * 5000}", "chip.ring.link2", f"chip.ring.link{chr(0x661) * 5000}"]
+    assert groups(tracks)[0].tracks[0] == 1

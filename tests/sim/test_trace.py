@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilesim.budgets import MOST_TRACE_NAMES
 from tilesim.errors import ArrayError
 from tilesim.files import write_npz
 from tilesim.sim.recorder import Recorder
@@ -65,6 +66,10 @@ def test_an_empty_one_is_too(tmp_path: Path) -> None:
         ({"released_by": np.array([-2, 0, 0])}, ["column released_by must hold numbers from -1 to 2"]),
         ({"layer_of": np.array([0, 0, 1])}, ["column layer_of must hold numbers from -1 to 0"]),
         ({"tracks": np.asarray("x")}, ["column tracks must have one dimension"]),
+        (
+            {"kinds": np.zeros(MOST_TRACE_NAMES + 1, "<U1")},
+            [f"column kinds must have at most {MOST_TRACE_NAMES} names, not {MOST_TRACE_NAMES + 1}"],
+        ),
         ({"cycles": np.array([1, -1, 1])}, [f"column cycles must hold numbers from 0 to {2**48 - 1}"]),
         ({"bytes": np.array([1, 2**48, 1])}, [f"column bytes must hold numbers from 0 to {2**48 - 1}"]),
         ({"start": np.asarray(-1)}, [f"column start must hold numbers from 0 to {2**48 - 1}"]),
@@ -83,4 +88,11 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, changed: dict[str, Any], fa
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ArrayError, match=r"trace\.npz: there is no such file"):
+        Trace.load(tmp_path / "trace.npz")
+
+
+def test_its_columns_are_no_larger_than_a_page_can_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded().save(tmp_path / "trace.npz")
+    monkeypatch.setattr("tilesim.sim.trace.LARGEST_TRACE_BYTES", 1024)
+    with pytest.raises(ArrayError, match=r"trace\.npz: its arrays must have at most 1 KiB, not "):
         Trace.load(tmp_path / "trace.npz")

@@ -32,10 +32,11 @@ def softmax(
     Returns:
         Array of ``x``'s shape and dtype.
     """
-    exponents = -np.float32(input_scale) * np.arange(LEVELS, dtype=np.float32)
-    values, total = _exponentials(x, _exp(exponents.astype(np.float64)))
-    reciprocal = np.float32(1) / (total * np.float32(output_scale))
-    return _clamped(np.rint(values * reciprocal) + output_zero_point, clamp, x)
+    with np.errstate(all="ignore"):  # a program may hold bits that are no real scales
+        exponents = -np.float32(input_scale) * np.arange(LEVELS, dtype=np.float32)
+        values, total = _exponentials(x, _exp(exponents.astype(np.float64)))
+        reciprocal = np.float32(1) / (total * np.float32(output_scale))
+        return _clamped(np.rint(values * reciprocal) + output_zero_point, clamp, x)
 
 
 def softmax_aligned(
@@ -45,12 +46,13 @@ def softmax_aligned(
 
     Arguments and result as for :func:`softmax`.
     """
-    step = float(np.float32(input_scale))
-    headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - HEADROOM) / step
-    distances = headroom - np.arange(LEVELS, dtype=np.float64)
-    values, total = _exponentials(x, _exp(distances * step))
-    steps = np.floor(np.float32(1) / np.float32(output_scale))
-    return _clamped(np.rint(values * steps / total) + output_zero_point, clamp, x)
+    with np.errstate(all="ignore"):
+        step = np.float64(np.float32(input_scale))
+        headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - HEADROOM) / step
+        distances = headroom - np.arange(LEVELS, dtype=np.float64)
+        values, total = _exponentials(x, _exp(distances * step))
+        steps = np.floor(np.float32(1) / np.float32(output_scale))
+        return _clamped(np.rint(values * steps / total) + output_zero_point, clamp, x)
 
 
 def softmax_scaling(input_scale: float, output_scale: float, output_zero_point: int) -> tuple[int, int, int]:
@@ -76,5 +78,5 @@ def _exponentials(x: NDArray[Any], table: NDArray[np.float32]) -> tuple[NDArray[
 
 
 def _clamped(values: NDArray[Any], clamp: tuple[int, int], like: NDArray[Any]) -> NDArray[Any]:
-    clipped: NDArray[Any] = np.clip(values, *clamp).astype(like.dtype)
+    clipped: NDArray[Any] = np.clip(np.nan_to_num(values), *clamp).astype(like.dtype)
     return clipped

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import signal
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
 
@@ -18,6 +16,7 @@ from tilesim.cli.check import check
 from tilesim.cli.comparison import compare_runs
 from tilesim.cli.compile import compile_model
 from tilesim.cli.demo import demo
+from tilesim.cli.output import guard, tell
 from tilesim.cli.report import report
 from tilesim.cli.run import run
 from tilesim.cli.support import support
@@ -26,6 +25,11 @@ from tilesim.cli.trace import trace
 from tilesim.cli.verify import verify
 from tilesim.cli.workloads import workloads
 from tilesim.errors import InputError, TilesimError
+
+MOST_SHOWN = 100
+"""Faults that are told; of more, only how many there are."""
+LONGEST_SHOWN = 2000
+"""Characters of a fault; of a longer one, which holds somebody's endless name, both ends are told."""
 
 
 class Commands(TyperGroup):
@@ -37,7 +41,8 @@ class Commands(TyperGroup):
         except InputError as error:
             raise _failed(error.faults, error.exit_status) from None
         except TilesimError as error:
-            raise _failed([str(error)], error.exit_status) from None
+            first, *others = str(error).split("\n")
+            raise _failed([first], error.exit_status, others) from None
         except KeyboardInterrupt:
             raise typer.Exit(130) from None
         except BrokenPipeError:
@@ -62,7 +67,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"tilesim {_version()}")
+        tell(f"tilesim {_version()}")
         raise typer.Exit
 
 
@@ -95,9 +100,7 @@ def main() -> None:
     """The program ``tilesim``; it ends with the exit status."""
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so that `tilesim ... | head` ends as quietly as other programs
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # and not closed
-            stream.reconfigure(errors="backslashreplace")  # names may hold anything
+    guard()
     app(prog_name="tilesim")
 
 
@@ -108,7 +111,13 @@ def _version() -> str:
         return "(run from its source, not installed)"
 
 
-def _failed(faults: Iterable[str], exit_status: int) -> typer.Exit:
-    for fault in faults:
-        typer.echo(f"error: {fault}", err=True)
+def _failed(faults: Sequence[str], exit_status: int, report: Iterable[str] = ()) -> typer.Exit:
+    """Say what is wrong, and what else there is to say of it."""
+    more = [f"error: and {len(faults) - MOST_SHOWN} more faults"] if len(faults) > MOST_SHOWN else []
+    tell(*(f"error: {_cut(fault)}" for fault in faults[:MOST_SHOWN]), *more, *report, error=True)
     return typer.Exit(exit_status)
+
+
+def _cut(fault: str) -> str:
+    half = LONGEST_SHOWN // 2
+    return fault if len(fault) <= LONGEST_SHOWN else f"{fault[:half]}...{fault[-half:]}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Annotated, Any, TypeVar
@@ -16,6 +15,7 @@ from tilesim.batching.schedules import Schedule
 from tilesim.cli.batches import FitOption, PowerOfTwoOption, WeightReuseOption, advised
 from tilesim.cli.batches import weight_reuse as given_reuse
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines import SystolicTopology as Topology
@@ -84,7 +84,7 @@ def batch(
         "schedules": [plan_document(graph, each, room.capacity_bytes) for each in plans],
     }
     if json_:
-        typer.echo(json.dumps(document, indent=2, allow_nan=False))
+        tell_json(document)
         return
     from tilesim.report.batching import batch_summary
     from tilesim.report.terminal import show

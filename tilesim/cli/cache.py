@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, with_tiles
 from tilesim.cli.compiling import LayerPriorityOption, PriorityOption, read
 from tilesim.cli.models import titles
+from tilesim.cli.output import tell_json
 from tilesim.cli.partition import PartitionOption, partition_policy
 from tilesim.cli.priorities import policy
 from tilesim.cli.progress import progress
@@ -45,7 +45,7 @@ def cache(
         plan = plan_cache(networks, with_tiles(chip, "cache"), how, partition_policy(named, partition), say)
     document = plan.document()
     if json_:
-        typer.echo(json.dumps(document, indent=2, allow_nan=False))
+        tell_json(document)
         return
     from tilesim.report.cache import cache_summary
     from tilesim.report.terminal import show

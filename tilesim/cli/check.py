@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
+from tilesim.cli.output import tell, tell_json
 from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program, ready_program
 from tilesim.cli.progress import progress
@@ -67,12 +67,12 @@ def check(
         together = list(overlaps_between(programs))
     proven = not together and all(proof.proven for proof in proofs)
     if json_:
-        typer.echo(json.dumps(_document(proven, proofs, together), indent=2))
+        tell_json(_document(proven, proofs, together))
     else:
         for model, proof in zip(models, proofs, strict=True):
-            typer.echo("\n".join(_lines(model, proof)))
+            tell(*_lines(model, proof))
         for sentence in together:
-            typer.echo(f"refuted (parameters): {sentence}")
+            tell(f"refuted (parameters): {sentence}")
     if not proven:
         raise typer.Exit(REFUTED)
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import typer
 
 from tilesim import api
 from tilesim.cli.models import Named
+from tilesim.cli.output import tell, tell_json
 from tilesim.cli.partition import partition_policy, unmet
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
@@ -58,7 +57,7 @@ def compare(
     ran = [(attempt.chip.name, attempt.run) for attempt in attempts if attempt.run is not None]
     _must_agree(model, ran)
     if as_json:
-        typer.echo(json.dumps([run.statistics for _, run in ran], indent=2, allow_nan=False))
+        tell_json([run.statistics for _, run in ran])
     else:
         _show(network.name, attempts, changes)
     if faults := dict.fromkeys(fault for attempt in attempts for fault in attempt.faults):
@@ -109,7 +108,7 @@ def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, objec
     show(title, "", scaling_table(rows))
     sentences = [f"{each.chip.name}: {sentence}" for each in attempts for sentence in each.unmet]
     if sentences:
-        typer.echo("\n".join(["", *sentences]))
+        tell("", *sentences)
 
 
 def _arrays(chip: Topology) -> int:

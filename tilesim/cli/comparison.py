@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tilesim.cli.output import tell, tell_json
+from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
-from tilesim.cli.report import must_be_free, write_page
+from tilesim.cli.report import write_page
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
 
@@ -20,17 +21,19 @@ def compare_runs(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN_DIR...", help="Folders that `tilesim run --out` has written, of one network.", readable=False
+            metavar="RUN_DIR...",
+            help="Folders that `tilesim run --out` has written, of one network.",
+            parser=given_path,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help=f"The page; {NAME} if not given.", readable=False),
+        typer.Option("-o", "--out", metavar="FILE", help=f"The page; {NAME} if not given.", parser=given_path),
     ] = None,
     png_dir: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Draw the comparison as PNG and SVG into DIR, too; needs matplotlib.", readable=False
+            metavar="DIR", help="Draw the comparison as PNG and SVG into DIR, too; needs matplotlib.", parser=given_path
         ),
     ] = None,
     json_: Annotated[
@@ -44,7 +47,7 @@ def compare_runs(
     from tilesim.report.comparison import compared, document
 
     path = out or Path(NAME)
-    must_be_free(path, folders)
+    must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
     with progress("reading the runs") as say:
         found = document(compared(_loaded(folders)))
         drawn = _drawn(found, png_dir)
@@ -54,15 +57,15 @@ def compare_runs(
             say(f"writing {path}")
             write_page(path, comparison_page(found))
     if json_:
-        typer.echo(json.dumps(found, indent=2, allow_nan=False))
+        tell_json(found)
         return
     from tilesim.report.comparison_tables import comparison_tables
     from tilesim.report.terminal import show
 
     show(comparison_tables(found), "")
     if drawn:
-        typer.echo(f"{len(drawn)} pictures in {png_dir}")
-    typer.echo(f"written to {path}")
+        tell(f"{len(drawn)} pictures in {png_dir}")
+    tell(f"written to {path}")
 
 
 def _drawn(found: dict[str, Any], folder: Path | None) -> list[Path]:

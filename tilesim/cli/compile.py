@@ -10,7 +10,9 @@ import typer
 from tilesim import api
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
+from tilesim.cli.output import tell
 from tilesim.cli.partition import PartitionOption
+from tilesim.cli.paths import files_of_model, given_path, must_be_free
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
@@ -28,7 +30,7 @@ def compile_model(
         ),
     ],
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the program goes.", readable=False)
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the program goes.", parser=given_path)
     ],
     topology: TopologyOption = None,
     set_: SetOption = None,
@@ -44,12 +46,14 @@ def compile_model(
     """
     if output.suffix not in SUFFIXES:
         raise InputError(f"{output}: the file of a program must end in {' or '.join(SUFFIXES)}")
+    for path in [output, *([] if output.suffix == BINARY else [output.with_suffix(".npz")])]:
+        must_be_free(path, [*files_of_model(model), Path(one_chip(topology))])
     with progress(f"{'reading' if is_program(model) else 'compiling'} {model}") as say:
         caching = Caching(no_cache, priority, layer_priority, partition)
         made = programs_of([model], one_chip(topology), overrides(set_), caching, say)
         [program] = made.programs
         api.save_program(program, output)
-    typer.echo("\n".join([_described(program, output), *made.unmet]))
+    tell(_described(program, output), *made.unmet)
 
 
 def _described(program: Program, path: Path) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import typer
 
 from tilesim import api
+from tilesim.cli.output import tell
 from tilesim.cli.progress import simulating
 from tilesim.files import Array, read_npz
 from tilesim.shipped import shipped
@@ -25,23 +26,23 @@ def demo() -> None:
     with simulating(f"{len(images)} digits") as on_start:
         run = api.simulate(program, [images], on_start=on_start)
     logits = run.outputs[0]
-    typer.echo(f"{NETWORK} on {CHIP}: {len(program.load) + len(program.run)} instructions, {len(images)} images\n")
-    typer.echo(_pictures(images[:, 0], labels, logits))
+    tell(f"{NETWORK} on {CHIP}: {len(program.load) + len(program.run)} instructions, {len(images)} images", "")
+    tell(*_pictures(images[:, 0], labels, logits))
     right, same = int(np.sum(logits.argmax(axis=1) == labels)), int(np.sum(logits == expected))
-    typer.echo(f"\n{right} of {len(labels)} held-out digits are read right ({right / len(labels):.1%}).")
-    typer.echo(f"{same:,} of {expected.size:,} logits equal those of ONNX Runtime bit for bit.\n")
+    tell("", f"{right} of {len(labels)} held-out digits are read right ({right / len(labels):.1%}).")
+    tell(f"{same:,} of {expected.size:,} logits equal those of ONNX Runtime bit for bit.", "")
     show(totals(run.statistics), "", largest(run.statistics))
     if same < expected.size:
         raise typer.Exit(1)
 
 
-def _pictures(images: Array, labels: Array, logits: Array) -> str:
+def _pictures(images: Array, labels: Array, logits: Array) -> list[str]:
     """The first digits, and the first that is misread, side by side with what the network makes of them."""
     answers = logits.argmax(axis=1)
     wrong = np.flatnonzero(answers != labels)
     shown = [*range(SHOWN - 1), int(wrong[0]) if len(wrong) else SHOWN - 1]
     drawn = [[*_picture(images[k]), _caption(int(labels[k]), logits[k])] for k in shown]
-    return "\n".join("   ".join(line).rstrip() for line in zip(*drawn, strict=True))
+    return ["   ".join(line).rstrip() for line in zip(*drawn, strict=True)]
 
 
 def _picture(image: Array) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from tilesim.cli.paths import given_path
 from tilesim.energy import Table, load_table, priced
 from tilesim.run import Run
 
@@ -17,7 +18,7 @@ EnergyOption = Annotated[
         "--energy",
         metavar="FILE.yaml",
         help="Energies of actions that replace those of tilesim's own table, which is in run.json.",
-        readable=False,
+        parser=given_path,
     ),
 ]
 

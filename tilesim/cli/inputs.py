@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.errors import ArrayError
-from tilesim.files import Array, read_npy, read_npz
+from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines import HostTensor
+from tilesim.tiled.isa.check_host import HOST_DTYPES
 
 SEED = 0
 
@@ -25,15 +27,14 @@ def load_inputs(path: Path, count: int) -> list[Array]:
     if path.suffix == ".npy":
         if count != 1:
             raise ArrayError(f"{path}: a model of {count} inputs must get an .npz file, not an .npy file")
-        return [read_npy(path)]
+        return [read_npy(path, LARGEST_INPUTS_BYTES)]
     if path.suffix != ".npz":
         raise ArrayError(f"{path}: must end in .npz or .npy, not in {path.suffix or 'nothing'}")
     names = [f"in{k}" for k in range(count)]
-    arrays = read_npz(path, names)
+    arrays = read_npz(path, names, LARGEST_INPUTS_BYTES)
     missing = [name for name in names if name not in arrays]
     if missing:
-        with np.load(path) as archive:
-            held = ", ".join(archive.files) or "none"
+        held = ", ".join(npz_names(path)) or "none"
         raise ArrayError(f"{path}: must hold an array {name}; it holds {held}" for name in missing)
     return [arrays[name] for name in names]
 
@@ -49,6 +50,6 @@ def _random(tensor: HostTensor, rng: np.random.Generator) -> Array:
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
-    limits = np.iinfo(np.int8 if tensor.element == "i8" else np.uint8)
+    limits = np.iinfo(HOST_DTYPES.get(tensor.element, tensor.element))
     low, high = (tensor.scale * (limit - tensor.zero_point) for limit in (int(limits.min), int(limits.max)))
     return rng.uniform(low, high, tensor.shape).astype(dtype)

@@ -9,7 +9,8 @@ from typing import TypeVar
 from tilesim.cli.models import Named
 from tilesim.errors import InputError
 from tilesim.network.graph import Network
-from tilesim.report.names import printable, short_name
+from tilesim.printable import printable
+from tilesim.report.names import short_name
 from tilesim.tiled.caching.policy import CachePolicy
 
 Found = TypeVar("Found")

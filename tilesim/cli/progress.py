@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import TypeAlias
 
-from tilesim.report.names import printable, short_name
+from tilesim.cli.output import styled_error
+from tilesim.printable import printable
+from tilesim.report.names import short_name
 from tilesim.run import Look
 
 PATIENCE_SECONDS = 1.0
@@ -57,7 +59,7 @@ def _tell(now: list[Words], done: Event) -> None:
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    with Progress(*columns, console=Console(file=styled_error()), transient=True) as shown:
         task = shown.add_task(_said(now[-1]), total=None)
         while not done.wait(REFRESH_SECONDS):
             shown.update(task, description=_said(now[-1]))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tilesim.cli.output import tell
+from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
-from tilesim.files import all_or_nothing
-from tilesim.run import FILES
+from tilesim.saving import all_or_nothing
 
 if TYPE_CHECKING:
     from tilesim.report.document import SavedRun
@@ -20,7 +20,7 @@ NAME = "report.html"
 FIGURES = "figures"
 
 RunOption = Annotated[
-    Path, typer.Argument(metavar="RUN_DIR", help="A folder that `tilesim run --out` has written.", readable=False)
+    Path, typer.Argument(metavar="RUN_DIR", help="A folder that `tilesim run --out` has written.", parser=given_path)
 ]
 
 
@@ -28,14 +28,16 @@ def report(
     folder: RunOption,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="The page; RUN_DIR/report.html if not given.", readable=False),
+        typer.Option(
+            "-o", "--out", metavar="FILE", help="The page; RUN_DIR/report.html if not given.", parser=given_path
+        ),
     ] = None,
     png: Annotated[
         bool,
         typer.Option("--png", help="Draw the pictures as PNG and SVG, too, into RUN_DIR/figures; needs matplotlib."),
     ] = False,
     png_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw them into DIR instead.", readable=False)
+        Path | None, typer.Option(metavar="DIR", help="Draw them into DIR instead.", parser=given_path)
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
@@ -47,7 +49,7 @@ def report(
     from tilesim.report.sections import report as page_of
 
     path = out or folder / NAME
-    must_be_free(path, [folder])
+    must_be_free(path, files_of_run(folder), "of the run itself")
     with progress(f"reading {folder}") as say:
         run = load_run(folder)
         if png or png_dir:
@@ -55,7 +57,7 @@ def report(
             _draw(run, png_dir or folder / FIGURES)
         say(f"writing {path}")
         write_page(path, page_of(run))
-    typer.echo(f"written to {path}")
+    tell(f"written to {path}")
     if open_:
         typer.launch(str(path))
 
@@ -64,19 +66,7 @@ def _draw(run: SavedRun, folder: Path) -> None:
     from tilesim.report.figures.save import save_all
 
     made = save_all(run, folder)
-    typer.echo(f"{len(made)} pictures in {folder}")
-
-
-def must_be_free(path: Path, folders: Iterable[Path]) -> None:
-    """A file to write is no folder, and none that the runs in ``folders`` consist of.
-
-    Raises:
-        InputError: it is.
-    """
-    if path.is_dir():
-        raise InputError(f"{path}: must be a file to write, not a folder")
-    if path.name in FILES and path.parent.resolve() in [folder.resolve() for folder in folders]:
-        raise InputError(f"{path}: must be a new file, not one of the run itself")
+    tell(f"{len(made)} pictures in {folder}")
 
 
 def write_page(path: Path, text: str) -> None:

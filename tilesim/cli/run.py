@@ -15,16 +15,18 @@ from tilesim.cli.compare import compare
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.energy import EnergyOption, table, with_energies
 from tilesim.cli.inferences import InferencesOption, run_batches, run_in_turn
+from tilesim.cli.output import tell, tell_json
 from tilesim.cli.partition import PartitionOption
+from tilesim.cli.paths import files_of_model, files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
 from tilesim.cli.tracing import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.errors import InputError
-from tilesim.files import Array, all_or_nothing
+from tilesim.files import Array
 from tilesim.machines import Program, SystolicProgram
-from tilesim.report.names import printable
 from tilesim.run import FILES, Run
+from tilesim.saving import all_or_nothing
 
 LISTED = 16
 """Outputs that are described."""
@@ -44,13 +46,15 @@ def run(
     inputs: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.npz|.npy", help="Arrays in0, in1, ... of one model; random ones if not given.", readable=False
+            metavar="FILE.npz|.npy",
+            help="Arrays in0, in1, ... of one model; random ones if not given.",
+            parser=given_path,
         ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Where outputs, statistics and program go; nowhere if not given.", readable=False
+            metavar="DIR", help="Where outputs, statistics and program go; nowhere if not given.", parser=given_path
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the statistics as JSON and nothing else.")] = False,
@@ -80,8 +84,8 @@ def run(
     Once or several times; several models in turn; or one model on several chips, to compare them. The exit status is 2
     if the input is wrong, and 3 if the run can't go on.
     """
-    if out is not None and out.exists() and not out.is_dir():
-        raise InputError(f"{out}: must be a folder, or not be there yet")
+    if out is not None:
+        _must_be_free(out, [*models, *(topology or [])], [inputs, energy])
     recording = wanted_trace(trace, trace_window, trace_tracks)
     changes, held, caching = overrides(set_), start_times(hold), Caching(no_cache, priority, layer_priority, partition)
     batches = Batches(inferences, batch_schedule, weight_reuse, power_of_two, fit)
@@ -106,11 +110,19 @@ def run(
     if out is not None:
         _save(program, result, out)
     if json:
-        typer.echo(result.json(), nl=False)
+        tell_json(result.statistics)
     else:
         _show(program, result, changes, made.unmet)
         if out is not None:
-            typer.echo(f"written to {out}")
+            tell(f"written to {out}")
+
+
+def _must_be_free(out: Path, words: Sequence[str], files: Sequence[Path | None]) -> None:
+    """What is written into ``out`` is nothing that is read."""
+    must_be_folder(out)
+    read = [*(path for word in words for path in files_of_model(word)), *(path for path in files if path is not None)]
+    for path in files_of_run(out):
+        must_be_free(path, read)
 
 
 def _refuse_several(models: list[str], inferences: int, given: list[str]) -> None:
@@ -160,14 +172,13 @@ def _show(program: Program, result: Run, changes: dict[str, object], unmet: Sequ
 
     show(summary(result.statistics, changes, samples(program, result)), "")
     if unmet:
-        typer.echo("\n".join([*unmet, ""]))
+        tell(*unmet, "")
     described = [_described(name, array) for name, array in zip(_names(program, result), result.outputs, strict=True)]
-    for line in described[:LISTED]:
-        typer.echo(line)
+    tell(*described[:LISTED])
     if len(described) > LISTED:
-        typer.echo(f"and {len(described) - LISTED:,} more outputs")
+        tell(f"and {len(described) - LISTED:,} more outputs")
     if result.trace is not None:
-        typer.echo(f"trace: {result.trace.start_cycle.size:,} spans, sha256 {result.trace.sha256}")
+        tell(f"trace: {result.trace.start_cycle.size:,} spans, sha256 {result.trace.sha256}")
 
 
 def _names(program: Program, result: Run) -> list[str]:
@@ -176,7 +187,7 @@ def _names(program: Program, result: Run) -> list[str]:
     networks = [request["network"] for request in result.statistics["requests"] for _ in request["outputs"]]
     if len(set(networks)) < 2:
         return names
-    return [f"{name} ({printable(network)})" for name, network in zip(names, networks, strict=True)]
+    return [f"{name} ({network})" for name, network in zip(names, networks, strict=True)]
 
 
 def _described(name: str, array: Array) -> str:

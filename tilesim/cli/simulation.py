@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,7 +48,7 @@ def start_times(words: list[str] | None) -> dict[str, int]:
     if faults := [
         f"--hold {label}{equals}{cycle}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
         for label, equals, cycle in pairs
-        if not label or not (cycle.isascii() and cycle.isdigit())
+        if not label or not re.fullmatch(r"[0-9]{1,18}", cycle)
     ]:
         raise InputError(faults)
     return {label: int(cycle) for label, _, cycle in pairs}

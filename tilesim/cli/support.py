@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -10,6 +9,7 @@ import typer
 
 from tilesim import api
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import ConfigError, InputError
 from tilesim.machines import Topology
@@ -41,7 +41,7 @@ def support(
     found = {model: _looked_at(model, chip) for model in dict.fromkeys(models)}
     document = {"schema": SCHEMA, "topology": chip and chip.name, "models": [*found.values()]}
     if json_:
-        typer.echo(json.dumps(document, indent=2, allow_nan=False))
+        tell_json(document)
     else:
         from tilesim.report.support import support_summary
         from tilesim.report.terminal import show

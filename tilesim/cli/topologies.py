@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tilesim.api import list_topologies, load_topology
+from tilesim.cli.output import tell_json
 from tilesim.machines import SystolicTopology, TiledTopology, Topology
 from tilesim.report.keys import Key, keys, spelt
 from tilesim.report.terminal import frequency
@@ -37,7 +37,7 @@ def topologies(
         each = (
             (_explained(key, chips[0])._asdict() for key in keys(chips[0])) if name else (c.model_dump() for c in chips)
         )
-        typer.echo(json.dumps(list(each), indent=2))
+        tell_json(list(each))
         return
     from tilesim.report.terminal import show
 

@@ -8,11 +8,12 @@ from typing import IO, Annotated, cast
 
 import typer
 
+from tilesim.cli.output import tell
+from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
-from tilesim.cli.report import must_be_free
 from tilesim.errors import InputError
-from tilesim.files import all_or_nothing
 from tilesim.report.document import load_run
+from tilesim.saving import all_or_nothing
 
 FAST = 4
 """How hard a file whose name ends in .gz is compressed."""
@@ -21,10 +22,15 @@ FAST = 4
 def trace(
     run: Annotated[
         Path,
-        typer.Argument(metavar="RUN_DIR", help="What `tilesim run --trace --out RUN_DIR` has written.", readable=False),
+        typer.Argument(
+            metavar="RUN_DIR", help="What `tilesim run --trace --out RUN_DIR` has written.", parser=given_path
+        ),
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="Where to write it.", show_default=False)
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Where to write it.", show_default=False, parser=given_path
+        ),
     ],
     chrome: Annotated[
         bool,
@@ -36,7 +42,7 @@ def trace(
     Perfetto (https://ui.perfetto.dev) shows either format: a track a unit in the tree of the chip, what each did when
     and what let its stalls end, the bytes a cycle of each bus, and the MACs in use. A nanosecond there is a cycle.
     """
-    must_be_free(output, [run])
+    must_be_free(output, files_of_run(run), "of the run itself")
     with progress(f"reading {run}") as say:
         saved = load_run(run)
         if saved.trace is None:
@@ -51,7 +57,7 @@ def trace(
                 write(saved.statistics, saved.trace, file, lambda n: say(f"writing {output}: {n:,} of {spans:,} spans"))
         except OSError as error:
             raise InputError(f"{output}: cannot be written: {error.strerror}") from None
-    typer.echo(f"{output}: {spans:,} spans")
+    tell(f"{output}: {spans:,} spans")
 
 
 def _opened(path: Path) -> IO[bytes]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,10 +11,11 @@ import typer
 from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
 from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.inputs import load_inputs, random_inputs
+from tilesim.cli.output import tell, tell_json
 from tilesim.cli.partition import PartitionOption
+from tilesim.cli.paths import given_path
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import naming
-from tilesim.report.names import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,7 +43,9 @@ def verify(
     inputs: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.npz|.npy", help="Arrays in0, in1, ... of the model; random ones if not given.", readable=False
+            metavar="FILE.npz|.npy",
+            help="Arrays in0, in1, ... of the model; random ones if not given.",
+            parser=given_path,
         ),
     ] = None,
     no_cache: NoCacheOption = False,
@@ -68,7 +70,7 @@ def verify(
         with naming(model, inputs):
             verdict = compare(program, arrays, say)
     if json_:
-        typer.echo(json.dumps(verdict.document(), indent=2))
+        tell_json(verdict.document())
     else:
         _show(verdict)
     if not verdict.agree:
@@ -78,17 +80,17 @@ def verify(
 def _show(verdict: Verdict) -> None:
     from tilesim.report.terminal import show
 
-    where = f"{printable(verdict.program)} on {printable(verdict.topology)}"
+    where = f"{verdict.program} on {verdict.topology}"
     if verdict.agree:
-        typer.echo(f"{where}: both models agree\n{_agreed(verdict)}")
+        tell(f"{where}: both models agree", _agreed(verdict))
         return
-    typer.echo(f"{where}: the models differ")
+    tell(f"{where}: the models differ")
     if verdict.departure is not None:
         first = verdict.departure
-        typer.echo(f"first in cycle {first.cycle:,} of the {first.section} program: {first.track}, {_said(first)}")
+        tell(f"first in cycle {first.cycle:,} of the {first.section} program: {first.track}, {_said(first)}")
     show("", _table(verdict.differences))
     if len(verdict.differences) > LISTED:
-        typer.echo(f"and {len(verdict.differences) - LISTED:,} more")
+        tell(f"and {len(verdict.differences) - LISTED:,} more")
 
 
 def _said(first: Departure) -> str:

@@ -9,8 +9,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.printable import printable
 from tilesim.report.folding import folded, spelt
-from tilesim.report.names import ending, printable, short_name
+from tilesim.report.names import ending, short_name
 from tilesim.report.terminal import frequency
 from tilesim.units import format_bytes
 

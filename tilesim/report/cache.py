@@ -10,7 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilesim.report.names import ending, printable, short_name
+from tilesim.printable import printable
+from tilesim.report.names import ending, short_name
 from tilesim.units import format_bytes
 
 NAME_WIDTH = 26

@@ -9,9 +9,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.printable import printable
 from tilesim.report.costs import cause_words
 from tilesim.report.energy import energy_text
-from tilesim.report.names import Ending, printable, short_name
+from tilesim.report.names import Ending, short_name
 from tilesim.units import format_bytes
 
 MOST_LAYERS = 5

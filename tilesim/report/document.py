@@ -11,8 +11,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
 from tilesim.errors import InputError
+from tilesim.files import read_text
 from tilesim.run import SCHEMA
+from tilesim.saving import undisturbed
 from tilesim.sim.trace import MOST, Trace
 
 TRACE_FILE = "trace.npz"
@@ -166,15 +169,17 @@ def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
     if not (folder / RUN_FILE).is_file():
         reason = f"has no {RUN_FILE}" if folder.is_dir() else "is no folder"
         raise InputError(f"{folder}: {reason}; give one that `tilesim run MODEL --out DIR` has written")
-    statistics = _statistics(folder / RUN_FILE)
-    path = folder / TRACE_FILE
-    with_trace = with_trace and path.exists()
-    return SavedRun(folder, statistics, _trace(path, statistics) if with_trace else None)
+    with undisturbed(folder):
+        statistics = _statistics(folder / RUN_FILE)
+        path = folder / TRACE_FILE
+        with_trace = with_trace and path.exists()
+        return SavedRun(folder, statistics, _trace(path, statistics) if with_trace else None)
 
 
 def _statistics(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_text(path, LARGEST_RUN_BYTES, InputError))
+        _must_be_bearable(path, document)
         faults = [f"{path}: {fault}" for fault in _strange_numbers(document)]
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: must be JSON: {error}") from None
@@ -193,6 +198,18 @@ def _statistics(path: Path) -> dict[str, Any]:
             f"{path}: energy.layers must be those of {len(found.layers)} layers, not of {len(found.energy.layers)}"
         )
     return document
+
+
+def _must_be_bearable(path: Path, document: Any) -> None:
+    """Refuse more values than a run has: each may be a fault, which takes more memory than the value."""
+    parts, count = [document], 1
+    while parts:
+        part = parts.pop()
+        inside = [*part.values()] if isinstance(part, dict) else part if isinstance(part, list) else []
+        count += len(inside)
+        if count > MOST_RUN_VALUES:
+            raise InputError(f"{path}: must have at most {MOST_RUN_VALUES} values")
+        parts += inside
 
 
 def _strange_numbers(part: Any, *steps: int | str) -> Iterator[str]:

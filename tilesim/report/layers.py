@@ -9,8 +9,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.printable import printable
 from tilesim.report.costs import Statistics, cause_words, kind_word
-from tilesim.report.names import Ending, printable, short_name
+from tilesim.report.names import Ending, short_name
 
 NAME_WIDTH = 40
 

@@ -10,6 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
+from tilesim.printable import printable
+
 
 @dataclass(frozen=True)
 class Ending:
@@ -51,8 +53,3 @@ def _shared(a: list[str], b: list[str]) -> int:
 def _words(name: str) -> list[str]:
     words = name.removesuffix("_QuantizeLinear_Output").strip("/").split("/")
     return words[1:] if len(words) > 1 and words[0] == "StatefulPartitionedCall" else words
-
-
-def printable(text: str) -> str:
-    """``text`` without what would steer a terminal."""
-    return "".join(character if character.isprintable() else "?" for character in text)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.printable import printable
 from tilesim.report.costs import Statistics, cause_words, mac_arrays
-from tilesim.report.names import printable
 
 COLUMNS = ("tiles", "cycles", "speed-up", "efficiency", "MACs used")
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.printable import printable
 from tilesim.report.costs import Statistics
-from tilesim.report.names import ending, printable, short_name
+from tilesim.report.names import ending, short_name
 from tilesim.report.rates import spans_of
 from tilesim.sim.trace import Trace
 

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesim.findings import sentence
+from tilesim.printable import printable
 from tilesim.report.costs import Statistics, costs, kind_words, mac_arrays, working
 from tilesim.report.energy import energy_words
 from tilesim.report.inferences import inference_rows, loads_between
 from tilesim.report.layers import layer_table, share
-from tilesim.report.names import printable
 from tilesim.report.partition import partition_words
 from tilesim.units import format_bytes
 
@@ -25,14 +25,14 @@ NARROWEST = 80
 
 def show(*parts: RenderableType) -> None:
     """Print on standard output, as wide as the terminal is, without spaces at the ends of lines."""
-    print_on(Console(highlight=False), *parts)
+    print_on(Console(highlight=False, markup=False, emoji=False), *parts)
 
 
 def print_on(console: Console, *parts: RenderableType) -> None:
-    """Print on ``console`` without spaces at the ends of lines."""
-    options = console.options.update(width=max(console.width, NARROWEST))
-    for line in console.render_lines(Group(*parts), options, pad=False):
-        text = Text.assemble(*((segment.text, segment.style or "") for segment in line))
+    """Print on ``console`` without spaces at the ends of lines; no text in them steers a terminal."""
+    console.width = max(console.width, NARROWEST)
+    for line in console.render_lines(Group(*parts), pad=False):
+        text = Text.assemble(*((printable(segment.text), segment.style or "") for segment in line))
         text.rstrip()
         console.print(text, soft_wrap=True)
 

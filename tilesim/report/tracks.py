@@ -76,4 +76,4 @@ def _rank(title: str) -> int:
 
 def _natural(text: str) -> list[tuple[int, str]]:
     """A key that puts link10 behind link9."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]+)", text)]
+    return [(int(part), "") if k % 2 else (-1, part) for k, part in enumerate(re.split(r"([0-9]{1,18})", text))]

@@ -145,7 +145,11 @@ def joined(parts: Sequence[Bytes]) -> Bytes:
 
 def _zeros(samples: int, size_bytes: int) -> Bytes:
     """Pages straight from the system: they take neither time nor space before they are used, as most never are."""
-    return np.frombuffer(mmap(-1, samples * size_bytes, access=ACCESS_COPY), np.uint8).reshape(samples, size_bytes)
+    try:
+        content = mmap(-1, samples * size_bytes, access=ACCESS_COPY)
+    except OSError:
+        raise MemoryError(f"a chip's memory of {size_bytes} bytes is there for each of {samples} samples") from None
+    return np.frombuffer(content, np.uint8).reshape(samples, size_bytes)
 
 
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.budgets import LARGEST_TRACE_BYTES, MOST_TRACE_NAMES
 from tilesim.errors import ArrayError
 from tilesim.files import read_npz, write_npz
 
@@ -85,7 +86,7 @@ class Trace:
         path = Path(path)
         if not path.is_file():
             raise ArrayError(f"{path}: there is no such file")
-        columns = read_npz(path)
+        columns = read_npz(path, most_bytes=LARGEST_TRACE_BYTES)
         if str(columns.pop("schema", np.asarray("none"))) != SCHEMA:
             raise ArrayError(f"{path}: must be a trace of the version {SCHEMA}, which `tilesim run --trace` writes")
         if faults := [f"{path}: {fault}" for fault in _faults(columns)]:
@@ -123,6 +124,11 @@ def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:
     if missing := [name for name in wanted if name not in columns]:
         return [f"column {name} is missing" for name in missing]
     found = [f"column {name} must be of names" for name in NAMES if columns[name].dtype.kind != "U"]
+    found += [
+        f"column {name} must have at most {MOST_TRACE_NAMES} names, not {columns[name].size}"
+        for name in NAMES
+        if columns[name].size > MOST_TRACE_NAMES
+    ]
     numbers = [name for name in wanted if name not in NAMES]
     found += [f"column {name} must be of integers" for name in numbers if columns[name].dtype.kind != "i"]
     found += [f"column {name} must have one dimension" for name in (*NAMES, "track") if columns[name].ndim != 1]

@@ -24,14 +24,14 @@ def refuse(chip: Chip, program: Program, host: HostMemory, cycles: range) -> Non
     ops: Sequence[Instruction] = getattr(program, section)
     if not chip.sequencer.halted:
         report = [*_stuck(chip, cycles.start), *_causes(chip, ops)]
-        raise HangError("\n".join([f"the {section} program hangs after {len(cycles):,} cycles:", *report]), (), section)
+        raise HangError([f"the {section} program hangs after {len(cycles):,} cycles:", *report], (), section)
     missing = host.missing() if section == "run" else []
     if missing:
         report = [
             f"the host has received {come} of the {size} bytes of output {program.outputs[k].name}"
             for k, come, size in missing
         ]
-        raise HangError("\n".join([f"the run program ends after {len(cycles):,} cycles, but:", *report]), (), section)
+        raise HangError([f"the run program ends after {len(cycles):,} cycles, but:", *report], (), section)
 
 
 def _stuck(chip: Chip, start: int) -> Iterator[str]:

@@ -32,7 +32,7 @@ def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
         findings = chip.monitor.findings(afloat)
         first = f"the {section} program hangs after {chip.clock.cycle - start:,} cycles:"
         report = [first, *stuck, *causes(chip, program, section), *map(sentence, findings)]
-        raise HangError("\n".join(report), findings, section)
+        raise HangError(report, findings, section)
 
 
 def _waiting(chip: Chip) -> Iterator[Unit]:

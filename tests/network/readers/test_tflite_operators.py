@@ -205,6 +205,13 @@ def test_from_unsigned_to_signed() -> None:
             "its paddings t1 must have shape [2, 2], not [1, 2]",
         ),
         (
+            File("RESIZE_NEAREST_NEIGHBOR")
+            .input((1, 1, 1, 1), 1, 0)
+            .constant([1 << 28, 1])
+            .output((1, 1 << 28, 1, 1), 1, 0),
+            "its size must make 1 to 268435456 elements, 65536 a side, not [268435456, 1]",
+        ),
+        (
             File("RESIZE_NEAREST_NEIGHBOR").input((1, 2), 1, 0).constant([2, 2]).output((1, 2), 1, 0),
             "t0 must be a map of 4 axes, not of shape [1, 2]",
         ),

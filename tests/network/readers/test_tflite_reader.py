@@ -1,9 +1,11 @@
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.network.readers.tflite_bytes import Shared
 from tilesim.errors import InputError, ModelError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.readers import read, tflite, tflite_file, tflite_operators
@@ -67,3 +69,46 @@ def test_files_that_are_no_models(tmp_path: Path) -> None:
         read(tmp_path / "model.pb")
     with pytest.raises(InputError, match="there is no such file"):
         read(tmp_path / "absent.tflite")
+
+
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [
+        (Shared(operators=60_000), "must have at most 16384 operators, not 60000"),
+        (Shared(operators=16_000, reads=[0] * 6000), "its vectors must have at most 8388608 numbers in all"),
+        (Shared(tensors=16_000, scales=6000), "its vectors must have at most 8388608 numbers in all"),
+        (Shared(tensors=16_000, name="n" * 4000), "a name must have at most 4096 bytes, and all of them 16777216"),
+        (Shared(tensors=16_000, name="n" * MIB), "a name must have at most 4096 bytes"),
+        (
+            Shared(300, shape=(1, MIB), data=bytes(MIB), reads=range(299), inputs=[299], outputs=[299]),
+            "its operators must read at most 256 MiB of constants, not 299 MiB",
+        ),
+        (
+            Shared(3, operators=0, data=b"data", inputs=[2], outputs=[1]),
+            "output 1: must be an input, or made by a node",
+        ),
+        (Shared(inputs=[-1], reads=[-1]), "an input must be a tensor from 0 to 1, not -1"),
+        (Shared(writes=[-1], outputs=[-1]), "must write tensors that nothing has written, not [-1]"),
+        (Shared(3, operators=2, reads=[-1], writes=[-1], outputs=[-1]), "must read a tensor that is ready, not -1"),
+        (Shared(3, reads=[0, 0, -1], kind=60), "must read a tensor that is ready, not -1"),
+    ],
+    ids=map(str, count()),
+)
+def test_what_is_shared_counts_as_often_as_it_is_named(file: Shared, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    path.write_bytes(file.written())
+    assert path.stat().st_size < 2 * MIB
+    with pytest.raises(ModelError) as caught:
+        read(path)
+    assert fault in str(caught.value)
+
+
+def test_a_file_of_many_gigabytes_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "model.tflite"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ModelError, match=r"model\.tflite: must have at most 256 MiB, not 1024 GiB"):
+        read(path)

@@ -1,3 +1,4 @@
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +84,50 @@ def test_normalisation_fills_its_range(tmp_path: Path) -> None:
     assert known is not None
     assert np.abs(found * known.scale - expected).max() <= 0.51 * known.scale
     assert found.std() > 30
+
+
+MAP, CONV = "[1, 4096, 4096, 1]", "{name: a, kind: convolution, filters: 4, kernel: [2, 2], padding: valid}"
+
+
+@pytest.mark.parametrize(
+    ("shape", "layers", "fault"),
+    [
+        ("[1, 16000, 16000, 1]", CONV, "1:16: input.shape must have at most 16777216 elements"),
+        (MAP, CONV.replace("filters: 4", "filters: 8"), "must not make a map of [1, 4095, 4095, 8]"),
+        ("[1, 1000, 1000, 16]", CONV.replace("2, 2", "9, 9"), "must not read its map by windows"),
+        (
+            MAP,
+            CONV.replace("2, 2", "2, 2], dilations: [9, 9").replace("valid", "same"),
+            "make a map of [1, 4105, 4105, 1]",
+        ),
+        (MAP, "{name: a, kind: max_pool, window: [2, 2]}", "must not make a map of [1, 4097, 4097, 1]"),
+        ("[1, 1, 65536]", "{name: a, kind: fully_connected, units: 65536}", "at most 134217728 weights"),
+        (
+            "[1, 128, 128, 256]",
+            "{name: a, kind: convolution, filters: 1024, kernel: [4, 4], padding: valid}",
+            "must not add to the multiplications of the layers before it",
+        ),
+        (
+            "[1, 2048, 4096, 1]",
+            ", ".join(f"{{name: r{k}, kind: reshape, shape: [1, 4096, 2048, 1]}}" for k in range(40)),
+            "must not add to the elements of the layers before it",
+        ),
+    ],
+    ids=map(str, count()),
+)
+def test_what_would_take_minutes_is_refused_by_its_sizes(shape: str, layers: str, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(f"input: {{shape: {shape}}}\nlayers: [{layers}]\n")
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert fault in str(caught.value)
+
+
+def test_of_many_layers_some_are_proposed(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    layers = ", ".join(f"{{name: r{k}, kind: reshape, shape: [1, 4], input: nowhere}}" for k in range(1000))
+    path.write_text(f"input: {{shape: [1, 4]}}\nlayers: [{layers}]\n")
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert len(caught.value.faults) == 1000
+    assert len(str(caught.value)) < 1 << 20

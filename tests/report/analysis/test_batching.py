@@ -33,4 +33,4 @@ def test_lanes_are_layers_that_take_batches() -> None:
 
 def test_schedules_have_a_meaning() -> None:
     assert schedule_words("lcm") == "lcm: each layer the least common multiple of all batches"
-    assert schedule_words("new\x1b") == "new?"
+    assert schedule_words("new\x1b") == "new\\x1b"

@@ -199,7 +199,9 @@ def test_a_fault_of_the_vector_unit_has_its_sentence(line: str, fault: str | Non
         ("index=0", "index=0 lookup=1,2", "lookup must be 256 numbers from -128 to 127, not 2"),
         ("index=0", "index=0 inference=1", "inference must be below 1, not 1"),
         ("shape=1,4 axes=0,1 e", "shape=1,0 axes=0,1 e", "shape must be at least 1 each way"),
-        ("shape=1,4 axes=0,1 e", "shape=1,4 axes=0,0 e", "axes must be different ones, not (0, 0)"),
+        ("shape=1,4 axes=0,1 e", "shape=1,4 axes=0,0 e", "axes must be 0 to 1 in some order, not (0, 0)"),
+        ("shape=1,4 axes=0,1 e", "shape=1,4 axes=4,1 e", "axes must be 0 to 1 in some order, not (4, 1)"),
+        ("shape=1,4 axes=0,1 e", "shape=1,4 axes=0 e", "axes must be 0 to 1 in some order, not (0,)"),
         ("after=L4", "after=L9", "tensor 't': after must be the label of an instruction of the run, not 'L9'"),
         ("address=0x200", "address=0xfffe", "address must keep it inside the unified buffer, which has 65536"),
         (

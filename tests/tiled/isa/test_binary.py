@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,7 @@ def refusal(content: bytes) -> str:
         (sealed(CONTENT[HEAD_BYTES:] + b"\0"), "not go on to"),
         (sealed(b"\x80" * 2000), "must have numbers of at most 1024 bytes, not more at byte 1024"),
         (sealed(b"\7"), "must have at most 0 values at byte 1, not 7"),
+        (sealed(b"\x80\x80\x40" + bytes(1 << 20)), "must have at most 524288 values in all, not more at byte 3"),
         (sealed(b"\1\1\xff"), "must have strings in UTF-8, not what ends at byte 3"),
         (sealed(b"\1\4warp\1\0\0"), "must be a kind of record that this tilesim knows, not 'warp'"),
         (sealed(b"\0\1\5"), "must name one of 0 strings at byte 3, not number 5"),
@@ -194,6 +196,7 @@ def refusal(content: bytes) -> str:
         (sealed(CONTENT[HEAD_BYTES:].replace(b"grid rows=4", b"grid rows=0")), "grid.rows must be greater than"),
         (sealed(CONTENT[HEAD_BYTES:].replace(b"grid rows=4", b"grid rows:4")), "must be key=value, not 'rows:4'"),
     ],
+    ids=map(str, count()),
 )
 def test_what_is_no_program_says_so(content: bytes, sentence: str) -> None:
     assert sentence in refusal(content)

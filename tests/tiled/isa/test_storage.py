@@ -120,3 +120,11 @@ def test_data_that_belongs_to_no_program_is_not_replaced(tmp_path: Path) -> None
     with pytest.raises(ProgramError, match="belongs to no program"):
         save(PROGRAM, tmp_path)
     assert (tmp_path / "program.npz").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(("name", "most"), [("p.tasm", "16 MiB"), ("p.tbin", "256 MiB")])
+def test_a_file_of_many_gigabytes_is_not_read(tmp_path: Path, name: str, most: str) -> None:
+    with (tmp_path / name).open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ProgramError, match=f"{name}: must have at most {most}, not 1024 GiB"):
+        load(tmp_path / name)

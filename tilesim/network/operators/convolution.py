@@ -44,7 +44,8 @@ class Convolution:
         """Output of the inputs' dtype; any number of samples on the first axis."""
         x, weights, bias = inputs
         columns = self._columns(x, weights.shape)
-        w = weights.astype(np.float32) - np.float32(self.weight_zero_point)
+        w = weights.astype(np.float32)
+        w -= np.float32(self.weight_zero_point)
         bounds = magnitude(x.dtype, self.input_zero_point), magnitude(weights.dtype, self.weight_zero_point)
         per_group = weights.shape[0] // self.groups
         sums = np.empty((*columns.shape[1:-1], weights.shape[0]), np.int32)

@@ -35,7 +35,8 @@ class FullyConnected:
         """Output of the inputs' dtype; any number of samples on the first axis, the others taken together."""
         x, weights, bias = inputs
         rows = x.reshape(-1, weights.shape[1]).astype(np.float32) - np.float32(self.input_zero_point)
-        w = weights.astype(np.float32) - np.float32(self.weight_zero_point)
+        w = weights.astype(np.float32)
+        w -= np.float32(self.weight_zero_point)
         bounds = magnitude(x.dtype, self.input_zero_point), magnitude(weights.dtype, self.weight_zero_point)
         sums = exact_matmul(rows, w.T, *bounds)
         sums += bias

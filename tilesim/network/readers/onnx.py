@@ -17,10 +17,13 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
+from tilesim.budgets import LARGEST_MODEL_BYTES, MOST_OPERATORS
 from tilesim.errors import ModelError
+from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
 from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_graph import (
     Constant,
     Graph,
@@ -47,20 +50,26 @@ def read(path: Path) -> Network:
     Raises:
         ModelError: every fault found, each naming the file and the node.
     """
+    content = read_bytes(path, LARGEST_MODEL_BYTES, ModelError)
     try:
         with np.errstate(over="ignore"):  # ratios of scales that leave float32 are refused
-            return _network(path.stem, _load(path))
+            model = _model(content)
+            del content  # or else all weights would be there three times
+            return _network(path.stem, model)
     except ModelError as error:
         raise_all(str(path), error.faults)
         raise
 
 
-def _load(path: Path) -> onnx.ModelProto:
+def _model(content: bytes) -> onnx.ModelProto:
+    check_counts(content)
     nodes: list[onnx.NodeProto] = []
     try:
-        model = onnx.load_model_from_string(path.read_bytes())
+        model = onnx.load_model_from_string(content)
         nodes += model.graph.node
-        onnx.checker.check_model(model)
+        if len(nodes) > MOST_OPERATORS:
+            raise ModelError(f"must have at most {MOST_OPERATORS} nodes, not {len(nodes)}")
+        onnx.checker.check_model(content)
     except _FAULTY as error:
         # the checker stops at its first complaint, which may be an operator of which there are several
         unknown: list[str] = []
@@ -147,8 +156,8 @@ def _shapes(model: onnx.ModelProto) -> Mapping[str, tuple[int, ...]]:
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
-    if not node.output or any(node.output[1:]):
-        raise ModelError(f"must have 1 output, not {len(node.output)}")
+    if not node.output or not node.output[0] or any(node.output[1:]):
+        raise ModelError(f"must have 1 output, not {len(list(filter(None, node.output)))}")
     output = node.output[0]
     if node.op_type == "Constant":
         graph.values[output] = Constant(array_of(attribute(node, "value", onnx.TensorProto())))

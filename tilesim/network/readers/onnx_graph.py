@@ -261,6 +261,8 @@ def array_of(tensor: onnx.TensorProto) -> NDArray[Any]:
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
         raise ModelError(f"constant {titled(tensor.name)}: must be inside the file, not in another")
     try:
+        if (dtype := onnx_dtype(tensor.data_type)).kind not in "biuf":
+            raise ModelError(f"constant {titled(tensor.name)}: must be of plain numbers, not of {dtype}")
         return np.asarray(onnx.numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError) as error:
         raise ModelError(f"constant {titled(tensor.name)}: is damaged ({error})") from error

@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.budgets import LARGEST_CONSTANTS_BYTES, MOST_CHANNELS
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Network, Node, Operator, Quantisation, Tensor
 from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size
 from tilesim.network.readers.fault import Fault
+from tilesim.units import format_bytes
 
 MAX_ELEMENTS = 1 << 28
 """Elements that one map may have, padding included: what a damaged file asks for beyond is refused, not allocated."""
@@ -45,9 +47,16 @@ class Scope:
     first_free: int = 0
     """Constants that the file does not hold in this form are numbered from here."""
     nodes: list[Node] = field(default_factory=list)
+    constant_bytes: int = 0
+    """Of those that were added."""
+
+    def __post_init__(self) -> None:
+        self.first_free = max(self.first_free, *self.tensors, 0)
 
     def constant(self, name: str, data: Array) -> int:
         """Add a constant that the file does not hold in this form; its index is a new one."""
+        self.constant_bytes += data.nbytes
+        must_be_bearable(self.constant_bytes)
         index = self._free_index()
         self.tensors[index] = Tensor(index, name, data.dtype, data.shape, data=data)
         return index
@@ -60,7 +69,8 @@ class Scope:
         return index
 
     def _free_index(self) -> int:
-        return max(self.first_free, *self.tensors) + 1
+        self.first_free += 1
+        return self.first_free
 
     def activation(self, index: int) -> tuple[Tensor, float, int]:
         """An int8 or uint8 tensor with its scale and zero point."""
@@ -82,6 +92,8 @@ class Scope:
             raise ModelError(Fault(sentence, "type", tensor.dtype.name))
         if len(tensor.shape) != rank:
             raise ModelError(f"weights {tensor.title} must have {rank} axes, not shape {list(tensor.shape)}")
+        if tensor.shape[channels_axis] > MOST_CHANNELS:
+            raise ModelError(f"weights {tensor.title} must have at most {MOST_CHANNELS} channels")
         scales = np.atleast_1d(tensor.quantisation.scale)
         if scales.size not in {1, tensor.shape[channels_axis]}:
             channels = tensor.shape[channels_axis]
@@ -93,6 +105,13 @@ class Scope:
         used = {*inputs, *outputs, *(i for node in self.nodes for i in (*node.inputs, node.output))}
         tensors = {index: self.tensors[index] for index in sorted(used)}
         return Network(name, tensors, tuple(self.nodes), inputs, outputs)
+
+
+def must_be_bearable(constant_bytes: int) -> None:
+    """Refuse constants that are larger in all than a network's: any number of operators may read the same one."""
+    if constant_bytes > LARGEST_CONSTANTS_BYTES:
+        most = format_bytes(LARGEST_CONSTANTS_BYTES)
+        raise ModelError(f"its operators must read at most {most} of constants, not {format_bytes(constant_bytes)}")
 
 
 def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtype[Any]) -> Quantisation:

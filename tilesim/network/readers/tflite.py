@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 import tflite
 
+from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ModelError
+from tilesim.files import read_bytes
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
 from tilesim.network.readers.fault import Fault
 from tilesim.network.readers.scope import (
@@ -24,6 +26,7 @@ from tilesim.network.readers.scope import (
     Scope,
     collect,
     gather,
+    must_be_bearable,
     quantisation,
     raise_all,
 )
@@ -40,25 +43,32 @@ def read(path: Path) -> Network:
     Raises:
         ModelError: every fault found, each naming the file and the node or tensor.
     """
+    content = read_bytes(path, LARGEST_MODEL_BYTES, ModelError)
     try:
-        graph = parse(path.read_bytes())
-        return _network(path.stem, graph)
+        return _network(path.stem, parse(content))
     except ModelError as error:
         raise_all(str(path), error.faults)
         raise
 
 
+OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"))
+"""Inputs that may be absent, -1: operators and positions."""
+
+
 def _network(name: str, graph: FileGraph) -> Network:
+    _check_size(graph)
     faults = [*graph.faults, *_end_faults(graph)]
     scope = Scope(_tensors(graph, faults), len(graph.tensors))
     ready = _given(graph)
+    made = set(graph.inputs)
     for op in graph.operators:
         wrong = _wiring_faults(op, ready, graph.tensors)
         if not wrong and scope.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
             gather(wrong, [op], partial(_add, scope))
         collect(faults, f"node {op.index} ({op.kind})", ModelError(wrong), op.kind, _name(graph, op))
-        ready.update(op.outputs)
-    faults += [f"output {i}: must be made by a node" for i in graph.outputs if i not in ready]
+        made.update(op.outputs)
+        ready.update(i for i in op.outputs if 0 <= i < len(graph.tensors))
+    faults += [f"output {i}: must be an input, or made by a node" for i in graph.outputs if i not in made]
     if faults:
         raise ModelError(faults)
     return scope.network(name, graph.inputs, graph.outputs)
@@ -70,19 +80,28 @@ def _name(graph: FileGraph, op: FileOperator) -> str:
     return next((tensor.name for tensor in named if tensor is not None), "")
 
 
-def _constants(graph: FileGraph) -> set[int]:
-    return {index for index, tensor in enumerate(graph.tensors) if tensor is not None and tensor.data is not None}
+def _constant_bytes(graph: FileGraph) -> dict[int, int]:
+    """Of the tensors that are constants."""
+    found = ((index, tensor.data) for index, tensor in enumerate(graph.tensors) if tensor is not None)
+    return {index: data.size for index, data in found if data is not None}
+
+
+def _check_size(graph: FileGraph) -> None:
+    read = [*graph.outputs, *(i for op in graph.operators for i in op.inputs)]
+    sizes = _constant_bytes(graph)
+    must_be_bearable(sum(sizes.get(i, 0) for i in read))
 
 
 def _given(graph: FileGraph) -> set[int]:
     """Inputs and constants: the tensors that are ready before any node has run."""
-    return _constants(graph).union(graph.inputs)
+    everything = range(len(graph.tensors))
+    return {*_constant_bytes(graph), *(i for i in graph.inputs if i in everything)}
 
 
 def _end_faults(graph: FileGraph) -> list[str]:
     count = len(graph.tensors)
     faults = [f"an input must be a tensor from 0 to {count - 1}, not {i}" for i in graph.inputs if not 0 <= i < count]
-    constants = _constants(graph)
+    constants = _constant_bytes(graph)
     faults += [f"input {i}: must be a tensor without data" for i in graph.inputs if i in constants]
     if len(set(graph.inputs)) != len(graph.inputs):
         faults.append("the inputs must all be different")
@@ -99,7 +118,9 @@ def _wiring_faults(op: FileOperator, ready: set[int], tensors: Sequence[FileTens
     faults += [
         f"must read a tensor that is ready, not {i}"
         for position, i in enumerate(op.inputs)
-        if i not in ready and not (i == -1 and position >= 2) and not (0 <= i < len(tensors) and tensors[i] is None)
+        if i not in ready
+        and not (i == -1 and (op.kind, position) in OPTIONAL)
+        and not (0 <= i < len(tensors) and tensors[i] is None)
     ]
     fresh = {i for i in op.outputs if 0 <= i < len(tensors)} - ready
     if not op.outputs or len(fresh) != len(op.outputs):

@@ -19,12 +19,12 @@ import numpy as np
 import tflite
 from numpy.typing import NDArray
 
+from tilesim.budgets import LARGEST_NAMES_BYTES, MOST_MODEL_NUMBERS, MOST_OPERATORS, MOST_TENSORS
 from tilesim.errors import ModelError
 from tilesim.network.graph import titled
 from tilesim.network.readers.fault import Fault
 from tilesim.network.readers.scope import gather, gather_each
 
-MAX_ITEMS = 1 << 16
 MAX_AXES = 8
 MAX_NAME_BYTES = 4096
 
@@ -101,52 +101,78 @@ class FileGraph:
     faults: tuple[str, ...] = ()
 
 
+class _TooMuch(Exception):
+    """More than a model holds; ends the reading, which other faults do not."""
+
+
+@dataclass
+class _Budget:
+    """How much may still be read: vectors may lie anywhere in a file, and any number of tables may share one."""
+
+    numbers: int = MOST_MODEL_NUMBERS
+    name_bytes: int = LARGEST_NAMES_BYTES
+
+    def vector(self, field: Any, dtype: type[Any]) -> NDArray[Any]:
+        """A vector's elements; the package says 0 for one that is absent."""
+        values = np.zeros(0, dtype) if isinstance(field, int) else field
+        self.numbers -= len(values)
+        if self.numbers < 0:
+            raise _TooMuch(f"its vectors must have at most {MOST_MODEL_NUMBERS} numbers in all")
+        return np.array(values, dtype)
+
+    def indices(self, field: Any) -> tuple[int, ...]:
+        return tuple(self.vector(field, np.int32).tolist())
+
+    def text(self, name: bytes | None) -> str:
+        if name is None:
+            return ""
+        self.name_bytes -= len(name)
+        if len(name) > MAX_NAME_BYTES or self.name_bytes < 0:
+            most = f"{MAX_NAME_BYTES} bytes, and all of them {LARGEST_NAMES_BYTES}"
+            raise _TooMuch(f"the file is damaged: a name must have at most {most}")
+        return name.decode("utf-8")
+
+
 def parse(data: bytes) -> FileGraph:
     """Take a file's bytes apart.
 
     Raises:
-        ModelError: not a TensorFlow Lite file, or damaged.
+        ModelError: not a TensorFlow Lite file, a damaged one, or one with more in it than a model has.
     """
     if data[4:8] != b"TFL3":
         raise ModelError(Fault("must be a TensorFlow Lite file with identifier TFL3 at byte 4", "file"))
     try:
-        return _graph(tflite.Model.GetRootAs(data, 0))
+        return _graph(tflite.Model.GetRootAs(data, 0), _Budget())
+    except _TooMuch as error:
+        raise ModelError(str(error)) from None
     except _DAMAGE as error:
         what = f"the file is damaged or cut short ({type(error).__name__}: {error})"
         raise ModelError(Fault(what, "file")) from error
 
 
-def _graph(model: Any) -> FileGraph:
+def _graph(model: Any, budget: _Budget) -> FileGraph:
     faults = [] if model.SubgraphsLength() == 1 else [f"must have 1 subgraph, not {model.SubgraphsLength()}"]
     if not model.SubgraphsLength():
         raise ModelError(faults)
     graph = model.Subgraphs(0)
-    _items(model.BuffersLength(), "buffers")
-    codes = [_operator_name(model.OperatorCodes(i)) for i in _items(model.OperatorCodesLength(), "operator codes")]
-    tensors = gather_each(faults, _items(graph.TensorsLength(), "tensors"), partial(_tensor, model, graph))
+    _items(model.BuffersLength(), MOST_TENSORS, "buffers")
+    codes = _items(model.OperatorCodesLength(), MOST_OPERATORS, "operator codes")
+    kinds = [_operator_name(model.OperatorCodes(i), budget) for i in codes]
+    indices = _items(graph.TensorsLength(), MOST_TENSORS, "tensors")
+    tensors = gather_each(faults, indices, partial(_tensor, model, graph, budget))
+    indices = _items(graph.OperatorsLength(), MOST_OPERATORS, "operators")
     damage: list[str] = []
-    operators = gather(damage, _items(graph.OperatorsLength(), "operators"), partial(_operator, graph, codes))
+    operators = gather(damage, indices, partial(_operator, graph, kinds, budget))
     if damage:
         raise ModelError([*faults, *damage])
-    ends = _indices(graph.InputsAsNumpy()), _indices(graph.OutputsAsNumpy())
+    ends = budget.indices(graph.InputsAsNumpy()), budget.indices(graph.OutputsAsNumpy())
     return FileGraph(tuple(tensors), tuple(operators), *ends, tuple(faults))
 
 
-def _items(count: int, what: str) -> range:
-    if count > MAX_ITEMS:
-        raise ModelError(f"the file is damaged: it must have at most {MAX_ITEMS} {what}, not {count}")
+def _items(count: int, most: int, what: str) -> range:
+    if count > most:
+        raise _TooMuch(f"the file is damaged: it must have at most {most} {what}, not {count}")
     return range(count)
-
-
-def _vector(field: Any, dtype: type[Any]) -> NDArray[Any]:
-    """A vector's elements; the package says 0 for one that is absent."""
-    return np.array([] if isinstance(field, int) else field, dtype)
-
-
-def _indices(field: Any) -> tuple[int, ...]:
-    values = _vector(field, np.int32)
-    _items(values.size, "indices")
-    return tuple(values.tolist())
 
 
 def _buffer(model: Any, tensor: Any, title: str) -> NDArray[np.uint8] | None:
@@ -164,41 +190,35 @@ def _operator_names() -> dict[int, str]:
     return {code: name for name, code in vars(tflite.BuiltinOperator).items() if isinstance(code, int)}
 
 
-def _operator_name(code: Any) -> str:
+def _operator_name(code: Any, budget: _Budget) -> str:
     # files older than schema 3a keep the code in a field of one byte
     value = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
-    custom = code.CustomCode()
-    return f"custom operator {_text(custom)}" if custom else _operator_names().get(value, f"operator code {value}")
+    custom = budget.text(code.CustomCode())
+    return f"custom operator {custom}" if custom else _operator_names().get(value, f"operator code {value}")
 
 
-def _text(name: bytes | None) -> str:
-    if name is not None and len(name) > MAX_NAME_BYTES:
-        raise ModelError(f"the file is damaged: a name must have at most {MAX_NAME_BYTES} bytes, not {len(name)}")
-    return "" if name is None else name.decode("utf-8")
-
-
-def _tensor(model: Any, graph: Any, index: int) -> FileTensor:
+def _tensor(model: Any, graph: Any, budget: _Budget, index: int) -> FileTensor:
     tensor = graph.Tensors(index)
-    name = _text(tensor.Name()) or f"tensor {index}"
-    title, shape = f"tensor {index} ({titled(name)})", _indices(tensor.ShapeAsNumpy())
+    name = budget.text(tensor.Name()) or f"tensor {index}"
+    title, shape = f"tensor {index} ({titled(name)})", budget.indices(tensor.ShapeAsNumpy())
     if len(shape) > MAX_AXES or min(shape, default=1) < 1:
         sentence = f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}"
         raise ModelError(Fault(sentence, "shape", name=name))
     if tensor.Sparsity() is not None:
         raise ModelError(f"{title}: sparse tensors are not supported")
     details = tensor.Quantization()
-    scales = _vector(details.ScaleAsNumpy() if details else 0, np.float32)
-    zero_points = _vector(details.ZeroPointAsNumpy() if details else 0, np.int64)
+    scales = budget.vector(details.ScaleAsNumpy() if details else 0, np.float32)
+    zero_points = budget.vector(details.ZeroPointAsNumpy() if details else 0, np.int64)
     axis = details.QuantizedDimension() if details else 0
     return FileTensor(name, tensor.Type(), shape, scales, zero_points, axis, _buffer(model, tensor, title))
 
 
-def _operator(graph: Any, kinds: list[str], index: int) -> FileOperator:
+def _operator(graph: Any, kinds: list[str], budget: _Budget, index: int) -> FileOperator:
     operator = graph.Operators(index)
     if operator.OpcodeIndex() >= len(kinds):
         raise ModelError(f"node {index}: its operator code must be one of {len(kinds)}, not {operator.OpcodeIndex()}")
     kind = kinds[operator.OpcodeIndex()]
-    inputs, outputs = _indices(operator.InputsAsNumpy()), _indices(operator.OutputsAsNumpy())
+    inputs, outputs = budget.indices(operator.InputsAsNumpy()), budget.indices(operator.OutputsAsNumpy())
     return FileOperator(index, kind, inputs, outputs, _options(operator, f"node {index} ({kind})", kind))
 
 

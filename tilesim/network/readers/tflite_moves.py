@@ -25,6 +25,7 @@ from tilesim.network.readers.tflite_ends import (
 )
 from tilesim.network.readers.tflite_file import FileOperator
 
+LONGEST_SIDE = 1 << 16
 MOST_BORDER = 1 << 16
 """Elements that a border may be wide."""
 
@@ -63,8 +64,8 @@ def resize_nearest(scope: Scope, op: FileOperator) -> Built:
         raise ModelError(f"{ends.x.title} must be a map of 4 axes, not of shape {list(ends.x.shape)}")
     size = [int(length) for length in constant_integers(scope, op.inputs[1], "size", (2,))]
     n, height, width, channels = ends.x.shape
-    if min(size) < 1 or n * prod(size) * channels > MAX_ELEMENTS:
-        raise ModelError(f"its size must make 1 to {MAX_ELEMENTS} elements, not {size}")
+    if min(size) < 1 or max(size) > LONGEST_SIDE or n * prod(size) * channels > MAX_ELEMENTS:
+        raise ModelError(f"its size must make 1 to {MAX_ELEMENTS} elements, {LONGEST_SIDE} a side, not {size}")
     align, centred = bool(op.options["AlignCorners"]), bool(op.options["HalfPixelCenters"])
     rows, columns = (
         nearest(old, new, align=align, centred=centred) for old, new in zip((height, width), size, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, field_validator
@@ -121,6 +122,6 @@ class Workload(Section):
     @classmethod
     def _unique(cls, layers: list[AnyLayer]) -> list[AnyLayer]:
         names = ["input", *(layer.name for layer in layers)]
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
+        if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
             raise ValueError(f"must have different names; {', '.join(repeated)} is there twice")
         return layers

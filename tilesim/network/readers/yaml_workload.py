@@ -17,6 +17,13 @@ from pydantic import PrivateAttr, model_validator
 
 from tilesim.arithmetic.add import add_scaling_fixed
 from tilesim.arithmetic.normalise import normalise_scaling, normalised_reals
+from tilesim.budgets import (
+    MOST_SAMPLE_ELEMENTS,
+    MOST_SAMPLE_MACS,
+    MOST_SAMPLE_TOTAL,
+    MOST_SAMPLE_WEIGHTS,
+    MOST_SAMPLE_WINDOWS,
+)
 from tilesim.config import load
 from tilesim.errors import ModelError
 from tilesim.network.graph import Network, Node, Operator, Quantisation, Tensor
@@ -33,7 +40,7 @@ from tilesim.network.operators import (
     Softmax,
 )
 from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
-from tilesim.network.readers.scope import MAX_ELEMENTS, Scope, broadcast, collect, map_shape
+from tilesim.network.readers.scope import Scope, broadcast, collect, map_shape
 from tilesim.network.readers.yaml_layers import (
     ActivatedSection,
     AddSection,
@@ -53,6 +60,8 @@ INT8 = np.dtype(np.int8)
 FULL = (-128, 127)
 SPREAD = 3.0
 """Standard deviations of an output that its range holds."""
+MOST_NAMED = 20
+"""Layers that one might have meant."""
 
 
 def read(path: Path) -> Network:
@@ -96,13 +105,16 @@ class _Weaver:
     indices: dict[str, int | None] = field(default_factory=lambda: {"input": 0})
     """Outputs by the layer's name; None where a fault, already reported, has left a layer without."""
     last: str = "input"
+    elements: int = 0
+    macs: int = 0
+    """Of the sample so far."""
 
     @classmethod
     def of(cls, workload: Workload) -> _Weaver:
         shape, rng = tuple(workload.input.shape), np.random.default_rng(workload.seed)
         known = Quantisation(np.array(workload.input.scale), workload.input.zero_point)
-        if prod(shape) > MAX_ELEMENTS:
-            raise ModelError(f"input.shape must have at most {MAX_ELEMENTS} elements, not {list(shape)}")
+        if prod(shape) > MOST_SAMPLE_ELEMENTS:
+            raise ModelError(f"input.shape must have at most {MOST_SAMPLE_ELEMENTS} elements, not {list(shape)}")
         scope = Scope({0: Tensor(0, "input", INT8, shape, known)})
         return cls(scope, rng, {0: rng.integers(-128, 128, shape, np.int8)})
 
@@ -120,11 +132,14 @@ class _Weaver:
     def tensor(self, name: str) -> Tensor:
         index = self.indices.get(name)
         if index is None:
-            raise ModelError(f"must read a layer above it, one of {', '.join(self.indices)}, not {name}")
+            known = list(self.indices)
+            names = ", ".join(known if len(known) <= MOST_NAMED else [*known[:MOST_NAMED], "..."])
+            raise ModelError(f"must read a layer above it, one of {names}, not {name}")
         return self.scope.tensors[index]
 
     def add(self, layer: AnyLayer) -> None:
         x = self.tensor(layer.input or self.last)
+        self.afford(x.shape)
         if isinstance(layer, ConvolutionSection | DepthwiseSection):
             self.weighted_map(layer, x)
         elif isinstance(layer, FullyConnectedSection):
@@ -143,6 +158,21 @@ class _Weaver:
                 raise ModelError(f"shape {layer.shape} must have as many elements as {list(x.shape)}")
             self.emit(layer, Reshape(tuple(layer.shape)), (x.index,), _scale(x), _zero(x))
 
+    def afford(self, shape: tuple[int, ...], windows: int = 0, macs: int = 0) -> None:
+        """Refuse what would take the sample minutes, or gigabytes: a map, and the windows and products to make it."""
+        self.elements, self.macs = self.elements + prod(shape), self.macs + macs
+        counts = {
+            f"make a map of {list(shape)}": (prod(shape), MOST_SAMPLE_ELEMENTS),
+            "read its map by windows": (windows, MOST_SAMPLE_WINDOWS),
+            "add to the elements of the layers before it": (self.elements, MOST_SAMPLE_TOTAL),
+            "add to the multiplications of the layers before it": (self.macs, MOST_SAMPLE_MACS),
+        }
+        for what, (count, most) in counts.items():
+            if count > most:
+                raise ModelError(
+                    f"must not {what}: a workload is computed while it is read, and {count} is above {most}"
+                )
+
     def emit(
         self, layer: LayerSection, operator: Operator, inputs: tuple[int, ...], scale: float, zero_point: int
     ) -> None:
@@ -159,10 +189,11 @@ class _Weaver:
         self, layer: LayerSection, shape: tuple[int, ...], channels: int, products: int
     ) -> tuple[tuple[int, int], float, float]:
         """Indices of new weights and bias, the weights' scale, and the deviation of their sums a step of the input."""
-        if prod(shape) > MAX_ELEMENTS:
-            raise ModelError(f"must have at most {MAX_ELEMENTS} weights, not shape {list(shape)}")
+        if prod(shape) > MOST_SAMPLE_WEIGHTS:
+            raise ModelError(f"must have at most {MOST_SAMPLE_WEIGHTS} weights, not shape {list(shape)}")
         data = self.rng.integers(-127, 128, shape, np.int8)
-        deviation = float(np.sqrt(np.mean(data.astype(np.float64) ** 2) * products)) or 1.0
+        squares = np.einsum("i,i->", data.reshape(-1), data.reshape(-1), dtype=np.int64)  # makes no copy of the weights
+        deviation = float(np.sqrt(squares / data.size * products)) or 1.0
         bias = self.rng.integers(-8, 9, channels).astype(np.int32) * np.int32(deviation)
         indices = self.scope.constant(f"{layer.name}/weights", data), self.scope.constant(f"{layer.name}/bias", bias)
         scale = float(np.float32(1 / deviation))
@@ -183,9 +214,11 @@ class _Weaver:
 
     def weighted_map(self, layer: ConvolutionSection | DepthwiseSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.kernel, layer.dilations)
-        map_shape(x, layer.kernel, layer.strides, padding, layer.dilations)
+        made = map_shape(x, layer.kernel, layer.strides, padding, layer.dilations)
         per_group = x.shape[3] // layer.groups if isinstance(layer, ConvolutionSection) else 1
         shape, channels = _weights_shape(layer, x, per_group)
+        self.afford(_padded(x, padding), prod(made) * prod(layer.kernel) * x.shape[3])
+        self.afford((*made, channels), macs=prod(made) * channels * prod(layer.kernel) * per_group)
         (weights, bias), w_scale, deviation = self.weights(layer, shape, channels, prod(layer.kernel) * per_group)
         own = self.scaling(layer, x, w_scale, deviation, channels)
         groups = {"groups": layer.groups} if isinstance(layer, ConvolutionSection) else {}
@@ -199,6 +232,7 @@ class _Weaver:
 
     def fully_connected(self, layer: FullyConnectedSection, x: Tensor) -> None:
         inner = prod(x.shape[1:])
+        self.afford((1, layer.units), macs=layer.units * inner)
         (weights, bias), w_scale, deviation = self.weights(layer, (layer.units, inner), layer.units, inner)
         own = self.scaling(layer, x, w_scale, deviation, layer.units)
         operator = FullyConnected(_zero(x), 0, own.zero_point, "single", own.multiplier, own.shift, own.clamp)
@@ -206,7 +240,8 @@ class _Weaver:
 
     def pool(self, layer: PoolSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.window, (1, 1))
-        map_shape(x, layer.window, layer.strides, padding)
+        made = map_shape(x, layer.window, layer.strides, padding)
+        self.afford(_padded(x, padding), prod(made) * prod(layer.window) * x.shape[3])
         limits = clamp(layer.activation, INT8, _scale(x), _zero(x))
         scales = _scale(x), _scale(x)
         operator: Operator = (
@@ -218,7 +253,7 @@ class _Weaver:
 
     def addition(self, layer: AddSection, x: Tensor) -> None:
         other = self.tensor(layer.other)
-        broadcast(x, other)
+        self.afford(broadcast(x, other))
         zero_point = 0 if layer.activation in {"none", "relu_n1_to_1"} else -128
         scale = float(np.float32(np.hypot(_scale(x), _scale(other)) * (1.0 if zero_point == 0 else 0.5)))
         scaling = add_scaling_fixed((_scale(x), _scale(other), scale), (_zero(x), _zero(other), zero_point))
@@ -257,6 +292,11 @@ def _padding(layer: WindowSection, x: Tensor, window: tuple[int, int], dilations
     if layer.padding == "valid" or len(x.shape) != 4:
         return Padding()
     return same_padding(x.shape[1:3], window, layer.strides, dilations)
+
+
+def _padded(x: Tensor, padding: Padding) -> tuple[int, ...]:
+    n, height, width, channels = x.shape
+    return n, height + padding.top + padding.bottom, width + padding.left + padding.right, channels
 
 
 def _weights_shape(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from tilesim.printable import printable
 from tilesim.report.costs import Statistics
-from tilesim.report.names import printable, short_name
+from tilesim.report.names import short_name
 
 SCHEDULES = {
     "none": "one inference after the other",

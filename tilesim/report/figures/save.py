@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilesim.errors import InputError
-from tilesim.files import all_or_nothing
 from tilesim.report.document import SavedRun
 from tilesim.report.figures.style import SETTINGS
+from tilesim.saving import all_or_nothing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

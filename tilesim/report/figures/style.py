@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.report.names import ending, printable
+from tilesim.printable import printable
+from tilesim.report.names import ending
 
 Picture = NDArray[np.float64]
 

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.budgets import LARGEST_TEXT_BYTES
 from tilesim.errors import ArrayError, ProgramError
-from tilesim.files import all_or_nothing, read_npz, write_npz
+from tilesim.files import read_bytes, read_npz, read_program_text, write_npz
+from tilesim.saving import all_or_nothing
 from tilesim.systolic.isa.program import Program
 from tilesim.systolic.isa.scanner import Fault, Scanner, shown, written_name
 from tilesim.systolic.isa.text import read_text, write_text
@@ -55,32 +57,19 @@ def load(path: Path) -> Program:
     Raises:
         ProgramError: With every fault of the files.
     """
-    content = _read_bytes(path)
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ProgramError(f"{path}:{line}:1: the text must be UTF-8, not {content[error.start :][:4]!r}") from None
-    return read_text(text, path, _read_arrays(path.with_suffix(BYTES)))
+    return read_text(read_program_text(path), path, _read_arrays(path.with_suffix(BYTES)))
 
 
 def machine_of(path: Path) -> str:
-    """For which machine the program in the text file ``path`` is: what its ``.chip`` lines say, or nothing.
+    """For which machine the program in the file ``path`` is: what the ``.chip`` lines of a text say, or nothing.
 
     Raises:
         ProgramError: The file cannot be read.
     """
-    found = _MACHINE.search(_read_bytes(path))
+    if path.suffix == _BINARY:  # no program of this machine is
+        return ""
+    found = _MACHINE.search(read_bytes(path, LARGEST_TEXT_BYTES, ProgramError))
     return found[1].decode() if found else ""
-
-
-def _read_bytes(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        raise ProgramError(f"{path}: a program must be a file")
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise ProgramError(f"{path}: the file cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[np.uint8]]:

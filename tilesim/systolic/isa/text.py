@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.budgets import MOST_FAULTS
 from tilesim.errors import ProgramError
 from tilesim.systolic.isa.chip import Entry, Key, build_topology, read_chip_line, write_chip
 from tilesim.systolic.isa.grammar import Field, read_fields, schema, write_fields
@@ -173,6 +174,9 @@ class _Reader:
             self.faults.append(((number, 0), f"a program must begin with .tasm {VERSION}, not {shown(line.strip())}"))
             return
         for number, line in full[1:]:
+            if len(self.faults) >= MOST_FAULTS:
+                self.faults.append(((number, 0), f"reading ends here, after {len(self.faults)} faults"))
+                return
             try:
                 self._read_line(number, Scanner(line.rstrip()))
             except Fault as fault:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
 import numpy as np
@@ -15,7 +15,7 @@ from tilesim.tiled.isa.scanner import unknown
 MOST_HOST_BYTES = 1 << 28
 """The bytes of a host tensor: more would only fill the simulator's own memory."""
 SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
-HOST_DTYPES = {ElementType.I8: "int8", ElementType.U8: "uint8"}
+HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8"}
 ROUNDINGS = ("even", "away")
 ENTRIES = 256
 """Of a look-up: one for each byte."""

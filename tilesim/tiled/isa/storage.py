@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ArrayError, ProgramError
-from tilesim.files import all_or_nothing, read_npz, write_npz
+from tilesim.files import read_bytes, read_npz, read_program_text, write_npz
+from tilesim.saving import all_or_nothing
 from tilesim.tiled.isa.binary import decode, encode
 from tilesim.tiled.isa.grammar import NAME
 from tilesim.tiled.isa.program import Program
@@ -69,31 +71,13 @@ def load(path: Path) -> Program:
     Raises:
         ProgramError: With every fault of the files.
     """
-    content = _read_bytes(path)
     if path.suffix != BINARY:
-        return _from_text(content, path)
+        return read_text(read_program_text(path), path, _read_arrays(path.with_suffix(_BYTES)))
+    content = read_bytes(path, LARGEST_MODEL_BYTES, ProgramError)
     try:
         return decode(content)
     except Damage as damage:
         raise ProgramError(f"{path}: {sentence}" for sentence in damage.sentences) from None
-
-
-def _from_text(text: bytes, path: Path) -> Program:
-    try:
-        lines = text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise ProgramError(f"{path}:{line}:1: the text must be UTF-8, not {text[error.start :][:4]!r}") from None
-    return read_text(lines, path, _read_arrays(path.with_suffix(_BYTES)))
-
-
-def _read_bytes(path: Path) -> bytes:
-    if path.exists() and not path.is_file():
-        raise ProgramError(f"{path}: a program must be a file")
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise ProgramError(f"{path}: the file cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[np.uint8]]:

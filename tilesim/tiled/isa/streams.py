@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field
 from typing import Any
 
+from tilesim.budgets import MOST_PROGRAM_VALUES
 from tilesim.tiled.isa.instructions import WORD_BYTES
 
 _MOST_NUMBER_BYTES = 1024
@@ -58,6 +59,7 @@ class Reader:
     strings: list[str] = field(default_factory=list)
     kinds: list[type] = field(default_factory=list)
     layouts: dict[type, Layout] = field(default_factory=dict)
+    counted: int = 0
 
     def take(self, count: int) -> bytes:
         if count > len(self.data) - self.at:
@@ -83,6 +85,9 @@ class Reader:
         count = self.natural()
         if count > len(self.data) - self.at:
             raise Damage(f"must have at most {len(self.data) - self.at} values at byte {self.at}, not {count}")
+        self.counted += count
+        if self.counted > MOST_PROGRAM_VALUES:
+            raise Damage(f"must have at most {MOST_PROGRAM_VALUES} values in all, not more at byte {self.at}")
         return count
 
     def listed(self, table: list[Any], what: str) -> Any:

@@ -32,6 +32,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.budgets import MOST_FAULTS
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.chip import Entry, Place, Section, build_topology, read_chip_line, write_chip
 from tilesim.tiled.isa.instructions import INSTRUCTIONS, Instruction
@@ -147,6 +148,9 @@ class _Reader:
         """Every line of ``text``; a file that does not begin as one is not taken apart any further."""
         begun = False
         for number, content in enumerate(text.split("\n"), 1):
+            if len(self.faults) >= MOST_FAULTS:
+                self._fault(number, Fault(0, f"reading ends here, after {len(self.faults)} faults"))
+                return
             try:
                 line = read_line(content)
                 if line and begun:

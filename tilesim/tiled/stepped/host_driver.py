@@ -49,7 +49,8 @@ def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
 
 def _quantised(tensor: HostTensor, array: Array) -> Array:
     """The quotient is a float32; halves go to even, or away from zero; what is no number becomes the zero point."""
-    quotient = np.nan_to_num(array.astype(np.float32) / np.float32(tensor.scale), nan=0.0)
+    with np.errstate(over="ignore"):
+        quotient = np.nan_to_num(array.astype(np.float32) / np.float32(tensor.scale), nan=0.0)
     if tensor.rounding == "even":
         rounded = np.rint(quotient)
     else:

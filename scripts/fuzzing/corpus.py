@@ -1,0 +1,114 @@
+"""Sound inputs of every kind, small, made by tilesim itself; other people's models too, where they are there."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+
+import tilesim
+from scripts.fuzzing import models
+from scripts.fuzzing.case import Corpus, Files
+from tilesim.shipped import shipped
+
+MOST_MODEL_BYTES = 120_000
+PROGRAMS = (
+    *(("pocket", "pocket-2x1"), ("digits", "edge-1x2"), ("example-residual", "edge-2x2"), ("pocket", "systolic-4")),
+    ("example-conv", "systolic-32"),
+)
+RUNS = (("pocket", "pocket-2x1", True), ("digits", "edge-1x2", True), ("pocket", "pocket-2x1", False),
+        ("pocket", "systolic-4", True), ("digits", "edge-1x2", False))  # fmt: skip
+BATCH = 4
+"""Inferences of a run with batches."""
+
+
+def corpus(folder: Path, others: Path | None) -> Corpus:
+    """Files by kind; ``folder`` is one to work in, ``others`` one of models. Inputs have their network's name."""
+    lite, open_ = [models.lite_layers(), models.lite_functions()], [models.open_layers(), models.open_pairs()]
+    lite += _small_models(others) if others else []
+    open_ += [(shipped("workloads") / "digits.onnx").read_bytes()]
+    programs = [_program(folder / str(k), *names) for k, names in enumerate(PROGRAMS)]
+    return {
+        "tflite": tuple({"m.tflite": data} for data in lite),
+        "onnx": tuple({"m.onnx": data} for data in open_),
+        "workload": _shipped("workloads", "m.yaml"),
+        "topology": _shipped("topologies", "t.yaml"),
+        "energy": ({"e.yaml": (Path(tilesim.__file__).parent / "energy.yaml").read_bytes()}, {"e.yaml": ENERGY}),
+        "tasm": (*_dual_masters(), *({n: c for n, c in each.items() if n != "p.tbin"} for each in programs)),
+        "tbin": tuple({"p.tbin": each["p.tbin"]} for each in programs if "p.tbin" in each),
+        "npz": ({name: _inputs(name) for name in ("pocket", "digits", "example-conv")},),
+        "run": (*(_run(folder / f"run{k}", *each) for k, each in enumerate(RUNS)), _batches(folder / "batches")),
+    }
+
+
+ENERGY = b"wide_read: {pj: 0.4, per: byte, technology: 16 nm, source: our own memory compiler}\n"
+
+
+def models_folder() -> Path | None:
+    """Where other people's models are, if anywhere."""
+    found = Path(os.environ.get("TILESIM_MODELS") or Path(__file__).resolve().parents[3] / "shared" / "models")
+    return found if found.is_dir() else None
+
+
+def _small_models(folder: Path) -> list[bytes]:
+    """Other people's that tilesim can read."""
+    found = [path for path in sorted(folder.glob("*/model.tflite")) if path.stat().st_size <= MOST_MODEL_BYTES]
+    return [path.read_bytes() for path in found if _is_read(path)]
+
+
+def _is_read(path: Path) -> bool:
+    try:
+        tilesim.load_network(path)
+    except tilesim.TilesimError:
+        return False
+    return True
+
+
+def _shipped(what: str, name: str) -> tuple[Files, ...]:
+    folder = shipped("topologies") if what == "topologies" else shipped("workloads")
+    return tuple({name: path.read_bytes()} for path in sorted(folder.glob("*.yaml")))
+
+
+def _dual_masters() -> list[Files]:
+    return [{"p.tasm": path.read_bytes()} for path in sorted((shipped("workloads") / "dual-master").glob("*.tasm"))]
+
+
+def _program(folder: Path, network: str, chip: str) -> dict[str, bytes]:
+    """A program's files, in all forms that its machine has."""
+    program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip))
+    for name in ("p.tasm", *(("p.tbin",) if "systolic" not in chip else ())):
+        tilesim.save_program(program, folder / name)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _inputs(network: str) -> bytes:
+    """Two samples."""
+    found = tilesim.load_network(network)
+    tensor = found.tensors[found.inputs[0]]
+    shape = (2, *tensor.model_shape[1:])
+    values = np.random.default_rng(1).integers(-100, 100, shape).astype(tensor.dtype)
+    out = io.BytesIO()
+    np.savez(out, in0=values)
+    return out.getvalue()
+
+
+def _run(folder: Path, network: str, chip: str, trace: bool) -> Files:
+    """What a run saves."""
+    found = tilesim.load_network(network)
+    program = tilesim.compile(found, tilesim.load_topology(chip))
+    shape = [found.tensors[index] for index in found.inputs]
+    run = tilesim.simulate(program, [np.zeros(each.model_shape, each.dtype) for each in shape], trace=trace)
+    run.save(folder)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def _batches(folder: Path) -> Files:
+    """What a run of several inferences in batches saves."""
+    network, chip = tilesim.load_network("pocket"), tilesim.load_topology("systolic-4")
+    program = tilesim.compile(network, chip, batches=tilesim.plan_batches(network, chip, BATCH, fit=True))
+    arrays = [np.zeros(each.shape, each.dtype) for each in program.inputs]
+    run = tilesim.simulate_requests([program], [arrays[k::BATCH] for k in range(BATCH)], [0] * BATCH, trace=True)
+    run.save(folder)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}

@@ -1,0 +1,37 @@
+"""What of foreign text may reach a terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilesim.errors import HangError, InputError
+from tilesim.printable import printable, printable_lines
+
+
+@pytest.mark.parametrize("text", ["", "conv_1/Relu;add", "Größe", "漢字", "Ω→é", "a b", "[red]x[/red]", "\\n"])
+def test_what_people_can_read_stays(text: str) -> None:
+    assert printable(text) == printable_lines(text) == text
+
+
+@pytest.mark.parametrize(
+    ("character", "shown"),
+    [
+        *(("\x1b", "\\x1b"), ("\0", "\\x00"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"), ("\x7f", "\\x7f")),
+        *((chr(code), f"\\x{code:x}") for code in range(0x80, 0xA0)),
+        *((chr(code), f"\\u{code:x}") for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)),
+        *(("\u061c", "\\u061c"), ("\u200b", "\\u200b"), ("\u2028", "\\u2028"), ("\ufeff", "\\ufeff")),
+        *(("\udc80", "\\udc80"), ("\ue000", "\\ue000"), ("\U000e0041", "\\U000e0041")),
+    ],
+)
+def test_what_steers_a_terminal_is_written_out(character: str, shown: str) -> None:
+    assert printable(f"ä{character}b") == f"ä{shown}b"
+    assert printable(printable(character)) == shown
+
+
+def test_lines_stay_lines() -> None:
+    assert printable_lines("a\x1b\n\nb\r\n") == "a\\x1b\n\nb\\r\n"
+
+
+def test_what_is_raised_is_printable() -> None:
+    assert InputError(["a\nb", "\u202e"]).faults == ("a\\nb", "\\u202e")
+    assert str(HangError(["it hangs:", "unit a\nb waits"])) == "it hangs:\nunit a\\nb waits"

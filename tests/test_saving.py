@@ -1,0 +1,150 @@
+"""Files that appear together: where something is in the way, beside others, and in what a dead process has left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from tilesim.saving import all_or_nothing, undisturbed
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text(name)
+
+
+def test_files_replace_those_of_their_names(tmp_path: Path) -> None:
+    write(tmp_path, "kept", "stale")
+    (tmp_path / "old").touch()
+    with all_or_nothing(tmp_path, replaced=("old", "stale", "absent")) as made:
+        write(made, "old", "new")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"kept": "kept", "old": "old", "new": "new"}
+
+
+def write_and_fail(folder: Path, error: type[BaseException]) -> None:
+    with all_or_nothing(folder, replaced=("kept",)) as made:
+        write(made, "half")
+        raise error
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_after_an_error_all_is_as_before(tmp_path: Path, error: type[BaseException]) -> None:
+    write(tmp_path, "kept")
+    for folder in (tmp_path, tmp_path / "new" / "deep"):
+        with pytest.raises(error):
+            write_and_fail(folder, error)
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_folder_in_the_way_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(IsADirectoryError, match="b is a folder"):
+        write_two(tmp_path)
+    assert (tmp_path / "a").read_text() == "old"
+
+
+def write_two(folder: Path) -> None:
+    with all_or_nothing(folder) as made:
+        for name in ("a", "b"):
+            (made / name).write_text("new")
+
+
+def held(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+
+
+def save(folder: Path, *names: str, text: str = "new", replaced: tuple[str, ...] = ()) -> None:
+    with all_or_nothing(folder, replaced) as made:
+        for name in names:
+            (made / name).write_text(text)
+
+
+def test_where_nothing_can_be_linked_files_move_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    write(tmp_path, "a", "stale")
+    monkeypatch.setattr(Path, "symlink_to", refuse)
+    save(tmp_path, "a", "b", replaced=("stale",))
+    assert held(tmp_path) == {"a": "new", "b": "new"}
+
+
+def test_without_hard_links_what_is_replaced_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    write(tmp_path, "a", "b")
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    save(tmp_path, "a", "c", replaced=("b",))
+    assert held(tmp_path) == {"a": "new", "c": "new"}
+
+
+def test_the_room_of_the_living_stays(tmp_path: Path) -> None:
+    with all_or_nothing(tmp_path) as made:
+        (made / "a").write_text("first")
+        save(tmp_path, "a", "b", text="second")
+        assert held(tmp_path) == {"a": "second", "b": "second"}
+    assert held(tmp_path) == {"a": "first", "b": "second"}
+
+
+def test_whoever_saves_waits_for_whoever_reads(tmp_path: Path) -> None:
+    save(tmp_path, "a", "b", text="old")
+    saved = Event()
+    thread = Thread(target=lambda: (save(tmp_path, "a", "b"), saved.set()))
+    with undisturbed(tmp_path):
+        assert (tmp_path / "a").read_text() == "old"
+        thread.start()
+        assert not saved.wait(0.2)
+        assert (tmp_path / "b").read_text() == "old"
+    thread.join()
+    assert held(tmp_path) == {"a": "new", "b": "new"}
+
+
+def test_a_folder_that_is_not_there_is_nothing_to_wait_for(tmp_path: Path) -> None:
+    with undisturbed(tmp_path / "none"):
+        assert held(tmp_path) == {}
+
+
+def killed(kills: int, folder: Path, *options: str) -> dict[str, int]:
+    """What came of ``kills`` at random moments, and of one at every step."""
+    command = [sys.executable, ROOT / "tests" / "kill_saving.py", str(kills), folder, *options]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    found: dict[str, int] = json.loads(run.stdout)
+    return found
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_a_folder_is_whole_whenever_the_process_dies(tmp_path: Path) -> None:
+    found = killed(30, tmp_path)
+    assert found["old"] > 0
+    assert found["new"] > 0
+    assert found["steps"] > 50
+    assert found["random"] == 30
+    assert (found["mixed"], found["left"]) == (0, 0)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_a_folder_is_whole_after_many_deaths(tmp_path: Path) -> None:
+    found = killed(500, tmp_path, "--all")
+    assert found["steps"] > 300
+    assert (found["random"], found["mixed"], found["left"]) == (500, 0, 0)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(sys.platform == "win32", reason="needs fork")
+def test_a_folder_is_whole_where_many_save_and_die(tmp_path: Path) -> None:
+    found = killed(400, tmp_path, "--crowd")
+    assert found["reads"] > 1000
+    assert (found["random"], found["mixed"], found["left"]) == (400, 0, 0)

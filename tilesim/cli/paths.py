@@ -1,0 +1,64 @@
+"""Files and folders that the command line names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tilesim.errors import InputError
+from tilesim.run import FOLDER_FILES
+from tilesim.tiled.isa.storage import TEXT
+
+
+def given_path(word: str) -> Path:
+    """A path from the command line.
+
+    Raises:
+        InputError: it names nothing; Python would take that for the folder one is in.
+    """
+    if not word:
+        raise InputError("a file or folder must be given by its name, not by empty text")
+    return Path(word)
+
+
+def files_of_run(folder: Path) -> list[Path]:
+    """What a saved run in ``folder`` may consist of."""
+    return [folder / name for name in FOLDER_FILES]
+
+
+def files_of_model(word: str) -> list[Path]:
+    """What is read for the word that names a model or a program."""
+    path = Path(word)
+    return [path, path.with_suffix(".npz")] if path.suffix == TEXT else [path]
+
+
+def must_be_free(path: Path, read: Iterable[Path], whose: str = "that is read") -> None:
+    """A file to write is no folder, and none of the files that the command reads; ``whose`` they are.
+
+    Raises:
+        InputError: it is.
+    """
+    if path.is_dir():
+        raise InputError(f"{path}: must be a file to write, not a folder")
+    if any(_same(path, other) for other in read):
+        raise InputError(f"{path}: must be a new file, not one {whose}")
+
+
+def must_be_folder(folder: Path) -> None:
+    """A folder to write into is one, or can become one.
+
+    Raises:
+        InputError: there is something else in its place.
+    """
+    if folder.is_symlink() and not folder.exists():
+        raise InputError(f"{folder}: must be a folder, not a link to {folder.readlink()}, which leads nowhere")
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: must be a folder, or not be there yet")
+
+
+def _same(path: Path, other: Path) -> bool:
+    """Whether both are one file, there or not there yet."""
+    if path.exists() and other.exists():
+        return path.samefile(other)
+    return os.path.realpath(path) == os.path.realpath(other)

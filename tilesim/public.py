@@ -1,0 +1,67 @@
+"""The names that `tilesim` itself has."""
+
+from tilesim.api import (
+    compile,  # noqa: A004  (always used with its module)
+    compile_networks,
+    list_topologies,
+    list_workloads,
+    load_network,
+    load_program,
+    load_topology,
+    plan_batches,
+    save_program,
+    simulate,
+    simulate_requests,
+    support,
+)
+from tilesim.errors import (
+    AccessError,
+    ArrayError,
+    CapacityError,
+    CollisionError,
+    ConfigError,
+    HangError,
+    InputError,
+    ModelError,
+    ProgramError,
+    RunError,
+    TilesimError,
+)
+from tilesim.machines import MACHINES
+from tilesim.run import Run
+from tilesim.sim.recorder import Recording
+from tilesim.sim.trace import Trace
+from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.partition_policy import PartitionPolicy
+
+__all__ = [
+    "MACHINES",
+    "AccessError",
+    "ArrayError",
+    "CachePolicy",
+    "CapacityError",
+    "CollisionError",
+    "ConfigError",
+    "HangError",
+    "InputError",
+    "ModelError",
+    "PartitionPolicy",
+    "ProgramError",
+    "Recording",
+    "Run",
+    "RunError",
+    "TilesimError",
+    "Trace",
+    "compile",
+    "compile_networks",
+    "list_topologies",
+    "list_workloads",
+    "load_network",
+    "load_program",
+    "load_topology",
+    "plan_batches",
+    "save_program",
+    "simulate",
+    "simulate_requests",
+    "support",
+]

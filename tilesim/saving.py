@@ -1,0 +1,181 @@
+"""Files that appear together or not at all, whenever the process dies.
+
+Several files cannot be renamed at once, but a link that they are all seen through can. New files are written in a room
+beside the old ones, ``FOLDER/.saving-*``, which holds ``new``, ``old`` (hard links to what is to be replaced) and
+``now``, a link to one of the two. In turn, each name in the folder becomes a link ``.saving-*/now/NAME``: whoever reads
+it still finds the old file. Then ``now`` is renamed from ``old`` to ``new``: this one step exchanges all files. At last
+the links become the files that they lead to, and the room goes.
+
+So at every moment, each name leads to the old file, or each to the new one: nobody who reads a folder that a dead
+process has left needs to repair anything. The next who saves there takes the links and the room away; by the locks of
+the living he knows which rooms are left. A power cut is another matter: nothing waits for the disk. Where a file system
+has no links, files move one by one.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from secrets import token_hex
+
+if sys.platform != "win32":
+    import fcntl
+
+_ROOM = ".saving-"
+_OLD, _NEW, _NOW = "old", "new", "now"
+
+
+@contextmanager
+def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Path]:
+    """A folder to write files in that all come to ``folder`` in the end, replacing those of their names.
+
+    Files named in ``replaced`` go even if there is no new one. If something goes wrong, ``folder`` stays as it was, or
+    is not made; if the process dies, it holds all old files or all new ones.
+
+    Raises:
+        OSError: the folder cannot be made or written.
+    """
+    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _room(folder) as room:
+            yield room / _NEW
+            with _locked(folder):
+                _clear(folder)
+                _exchange(folder, room, replaced)
+    except BaseException:
+        for parent in made:
+            if parent.exists() and not any(parent.iterdir()):
+                parent.rmdir()
+        raise
+
+
+@contextmanager
+def undisturbed(folder: Path) -> Iterator[None]:
+    """While files in ``folder`` are read, nobody exchanges them: they are all of one saving."""
+    with ExitStack() as held:
+        with suppress(OSError):  # who cannot lock can read, and find out what there is to say of the folder
+            held.enter_context(_locked(folder, exclusive=False))
+        yield
+
+
+@contextmanager
+def _room(folder: Path) -> Iterator[Path]:
+    """A room of one's own in ``folder``, known to be in use until it goes."""
+    room = folder / f"{_ROOM}{token_hex(8)}"
+    with ExitStack() as held:
+        try:
+            with _locked(folder):
+                _clear(folder)
+                room.mkdir()
+                held.enter_context(_locked(room))
+            (room / _NEW).mkdir()
+            yield room
+        finally:
+            if room.exists():
+                with _locked(folder):
+                    _settle(folder, room)
+
+
+def _clear(folder: Path) -> None:
+    """Take away the rooms that dead processes have left; ``folder`` is locked."""
+    for room in folder.glob(f"{_ROOM}*"):
+        with suppress(OSError):  # somebody else's, perhaps, who alone may do that
+            if _left(room):
+                _settle(folder, room)
+
+
+def _exchange(folder: Path, room: Path, replaced: Collection[str]) -> None:
+    """Let the files in ``room`` take the place of those of their names."""
+    written = {path.name for path in (room / _NEW).iterdir()}
+    names = sorted(name for name in {*written, *replaced} if name in written or os.path.lexists(folder / name))
+    for name in names:
+        if (folder / name).is_dir():
+            raise IsADirectoryError(errno.EISDIR, f"{name} is a folder")
+    if len(names) == 1 or not _has_links(room):
+        for name in names:
+            _put(room / _NEW / name, folder / name)
+        return
+    (room / _OLD).mkdir()
+    for name in names:
+        if (folder / name).exists():
+            _double(folder / name, room / _OLD / name)
+    for name in names:
+        _point(folder / name, f"{room.name}/{_NOW}/{name}", room)
+    _point(room / _NOW, _NEW, room)
+
+
+def _settle(folder: Path, room: Path) -> None:
+    """Make links into ``room`` the files that they lead to, and take it away: for good, or to go back."""
+    if (room / _NOW).is_symlink():
+        for path in folder.iterdir():
+            if path.is_symlink() and path.readlink() == Path(room.name, _NOW, path.name):
+                _put(room / _NOW / path.name, path)
+    shutil.rmtree(room)
+
+
+def _put(source: Path, path: Path) -> None:
+    """Move the file ``source``, or that there is none, to ``path``."""
+    if source.exists():
+        source.replace(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _has_links(room: Path) -> bool:
+    try:
+        (room / _NOW).symlink_to(_OLD)
+    except OSError:
+        return False
+    return True
+
+
+def _point(path: Path, target: str, room: Path) -> None:
+    """Make ``path`` a link to ``target``, in one step."""
+    link = room / "link"
+    link.symlink_to(target)
+    link.replace(path)
+
+
+def _double(path: Path, copy: Path) -> None:
+    try:
+        copy.hardlink_to(path.resolve())
+    except OSError:  # the file system has no hard links, or the file belongs to somebody else
+        shutil.copy2(path, copy)
+
+
+# ---- locks: of a folder while its files are exchanged, and of a room while it is in use
+
+
+@contextmanager
+def _locked(folder: Path, exclusive: bool = True) -> Iterator[None]:
+    """Nobody else has ``folder`` meanwhile, where folders can be locked."""
+    if sys.platform == "win32":
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _left(room: Path) -> bool:
+    """Whether whoever made ``room`` is gone; if that cannot be told, he is not."""
+    if sys.platform == "win32":
+        return False
+    descriptor = os.open(room, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
