@@ -141,11 +141,13 @@ def test_a_validator_of_the_whole_points_at_the_key_it_names(path: Path) -> None
         ("name: a\nrows: 1" + ":1" * 200_000, "2:7: a number must have at most 400 digits, not 400001"),
         ("name: a\nexact: 1" + ":1" * 300 + ".5", "2:8: a number must have at most 400 digits, not 603"),
         ("name: a\nrows: 0x" + "f" * 398, "2:7: rows must be at most"),
-        ("%YAML 1." + "1" * 5000 + "\n---\nname: a", "not valid YAML: "),
-        ('name: "\\UFFFFFFFF"', "not valid YAML: "),
+        ("%YAML 1." + "1" * 5000 + "\n---\nname: a", "not valid YAML: there is no character, or no version, of such "),
+        ('name: "\\UFFFFFFFF"', "not valid YAML: there is no character, or no version, of such a number"),
         ('name: "\\ud83e\\udd8a"', "1:7: text must be of whole characters, not of halves such as '\\ud83e'"),
         ('"\\ud83e\\udd8a": a', "1:1: a key of the file must be a plain word"),
         ('name: "\\ud800"', "1:7: text must be of whole characters"),
+        ("name: " + "a" * 5000, "1:7: a text must have at most 4096 characters, not 5000"),
+        ("name: a\n? " + "a" * 5000 + "\n: 1", "2:3: a key must have at most 4096 characters, not 5000"),
         ("name: " + "[" * (MOST_YAML_LEVELS + 5) + "]" * (MOST_YAML_LEVELS + 5), "nest at most"),
         ("[" * 9000, "nest at most"),
         ("a: &a [" + "1," * 400 + "]\nb: &b [" + "*a," * 400 + "]", "must hold at most 50000 values"),
@@ -245,3 +247,9 @@ def test_a_choice_must_be_one_of_those_there_are(tmp_path: Path, value: str) -> 
     path.write_text(f"kind: {value}")
     with pytest.raises(ConfigError, match=r"c\.yaml: kind must be 'one' or 'two', not "):
         peek(path, "kind", ("one", "two"))
+
+
+def test_a_number_without_end_is_no_choice(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("kind: 0x" + "f" * 5000)
+    with pytest.raises(ConfigError, match=r"c\.yaml:1:7: a number must have at most 400 digits, not 5002"):
+        peek(tmp_path / "c.yaml", "kind", ("one", "two"))

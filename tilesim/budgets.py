@@ -54,7 +54,9 @@ LARGEST_NAMES_BYTES = 16 * MIB
 MOST_YAML_VALUES = 50_000
 MOST_YAML_LEVELS = 50
 LONGEST_NUMBER = 400
-"""Digits; Python converts at most 4300."""
+"""Digits in a YAML file; Python converts at most 4300."""
+LONGEST_TEXT = 4096
+"""Characters of a text or a key in a YAML file."""
 MOST_PROGRAM_VALUES = 1 << 19
 """Entries of all lists in a binary program."""
 MOST_FAULTS = 1_000

@@ -20,7 +20,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from tilesim.budgets import LARGEST_YAML_BYTES, LONGEST_NUMBER, MOST_YAML_LEVELS, MOST_YAML_VALUES
+from tilesim.budgets import LARGEST_YAML_BYTES, LONGEST_NUMBER, LONGEST_TEXT, MOST_YAML_LEVELS, MOST_YAML_VALUES
 from tilesim.errors import ConfigError
 from tilesim.files import read_text
 from tilesim.units import format_bytes, parse_bytes, parse_hertz
@@ -80,9 +80,12 @@ def peek(path: Path, key: str, choices: tuple[str, ...]) -> str:
     Raises:
         ConfigError: The file is not YAML, or names something else.
     """
-    data = _Reading(path).file()
+    reading = _Reading(path)
+    data = reading.file()
     if not isinstance(data, dict) or key not in data:
         return choices[0]
+    if data[key] is None and reading.faults:
+        raise ConfigError(f"{place}: {sentence}" for place, sentence in reading.faults)
     close = get_close_matches(str(data[key]), choices, n=1)
     if not close:
         raise ConfigError(f"{path}: {key} must be {' or '.join(map(repr, choices))}, not {_shown(data[key])}")
@@ -113,8 +116,8 @@ def _composed(text: str) -> yaml.Node | None:
     """The text's tree of nodes. Raises a YAMLError or a RecursionError where there is none."""
     try:
         return yaml.compose(text, Loader=_Loader)
-    except (ValueError, OverflowError) as error:  # PyYAML takes any number for that of a character or a version
-        raise yaml.YAMLError(str(error)) from None
+    except (ValueError, OverflowError):  # PyYAML takes any number for one of these
+        raise yaml.YAMLError("there is no character, or no version, of such a number") from None
 
 
 class _Place(NamedTuple):
@@ -227,6 +230,8 @@ class _Reading:
             plain = isinstance(name, yaml.ScalarNode) and name.tag != "tag:yaml.org,2002:merge"
             if not plain or _HALF.search(name.value):
                 self._fault(place, f"a key of {_dotted(key)} must be a plain word")
+            elif len(name.value) > LONGEST_TEXT:
+                self._fault(place, f"a key must have at most {LONGEST_TEXT} characters, not {len(name.value)}")
             elif (first := self.keys.setdefault((*key, name.value), place)) is not place:
                 self._fault(place, f"{_dotted((*key, name.value))} is given twice, first at {first}")
             else:
@@ -238,6 +243,8 @@ class _Reading:
         if kind in {"str", "timestamp"}:
             if half := _HALF.search(node.value):
                 self._fault(place, f"text must be of whole characters, not of halves such as {half[0]!r}")
+            elif len(node.value) > LONGEST_TEXT:
+                self._fault(place, f"a text must have at most {LONGEST_TEXT} characters, not {len(node.value)}")
             return "" if half else node.value
         if len(node.value) > LONGEST_NUMBER:
             self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits, not {len(node.value)}")

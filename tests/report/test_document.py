@@ -110,6 +110,11 @@ def test_all_faults_of_statistics_are_said_at_once(saved: Saved) -> None:
     ]
 
 
+def test_a_run_has_few_causes_of_a_cycle(saved: Saved) -> None:
+    breakdown = {f"cause{k}": 1 for k in range(1001)}
+    assert faults(saved(breakdown=breakdown)) == ["RUN/run.json: breakdown must have at most 1000 entries, not 1001"]
+
+
 def test_numbers_must_be_some_that_a_run_can_have(saved: Saved) -> None:
     chip = {"a": [0, float("nan")], "b\x1b": -(10**30), "c": float("inf"), "d": 1e20, "e": True}
     assert faults(saved(cycles=2**60, chip=chip)) == [

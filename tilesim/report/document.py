@@ -34,6 +34,8 @@ class SavedRun:
 BOUNDS: Mapping[type, float] = {int: MOST, float: 1e30}
 """What is beyond every number of a run."""
 Count = Annotated[int, Field(ge=0)]
+Counts = Annotated[dict[str, Count], Field(max_length=1000)]
+"""By causes, buses or memories, of which a chip has few."""
 
 
 class _Part(BaseModel):
@@ -50,7 +52,7 @@ class _Bytes(_Part):
 class _Account(_Part):
     track: str
     busy_cycles: Count
-    stall_cycles: dict[str, Count]
+    stall_cycles: Counts
     idle_cycles: Count
 
 
@@ -94,7 +96,7 @@ class _Layer(_Part):
     mac_utilisation: float
     mac_busy_cycles: Count
     bound_by: str | None
-    breakdown: dict[str, Count]
+    breakdown: Counts
     bytes: dict[str, _Bytes]
     matrix: _Matrix | None = None
 
@@ -153,7 +155,7 @@ class _Statistics(_Part):
     partition: dict[str, Any] | None = None
     energy: _Energy | None = None
     batching: _Batching | None = None
-    breakdown: dict[str, Count]
+    breakdown: Counts
     chip: _Chip
     units: list[_Account]
     links: list[_Link]
@@ -233,6 +235,8 @@ def _sentence(error: ErrorDetails) -> str:
         return f"{place} is missing"
     if error["type"] in {"model_type", "dict_type"}:
         return f"{place} must be an object, not {_shown(error['input'])}"
+    if error["type"] == "too_long":
+        return f"{place} must have at most {error['ctx']['max_length']} entries, not {len(error['input'])}"
     wanted = error["msg"].removeprefix("Input should be ").lower()
     return f"{place} must be {wanted}, not {_shown(error['input'])}"
 

@@ -35,17 +35,22 @@ MODEL_GRAPH, GRAPH_NODE, GRAPH_INITIALIZER, NODE_OUTPUT = 7, 1, 5, 2
 @pytest.mark.parametrize(
     ("graph", "fault"),
     [
-        (message(GRAPH_NODE, b"") * 600_000, "must have at most 524288 fields"),
-        (message(GRAPH_NODE, message(NODE_OUTPUT, b"") * 600_000), "must have at most 524288 fields"),
-        (message(GRAPH_NODE, b"") * 20_000, "must have at most 16384 nodes, not 20000"),
-        (message(GRAPH_INITIALIZER, message(5, b"\1" * (9 << 20))), "and 8388608 numbers that are not raw bytes"),
-        (message(GRAPH_INITIALIZER, message(4, bytes(36 << 20))), "and 8388608 numbers that are not raw bytes"),
-        (message(GRAPH_INITIALIZER, message(9, bytes(9 << 20))), "must be a valid ONNX model"),
+        (message(GRAPH_NODE, b"") * 5000, "must have at most 4096 fields"),
+        (message(GRAPH_NODE, message(NODE_OUTPUT, b"") * 5000), "must have at most 4096 fields"),
+        (message(GRAPH_NODE, b"") * 17, "must have at most 16 nodes, not 17"),
+        (message(GRAPH_INITIALIZER, message(5, b"\1" * 5000)), "and 4096 numbers that are not raw bytes"),
+        (message(GRAPH_INITIALIZER, message(4, bytes(5000 * 4))), "and 4096 numbers that are not raw bytes"),
+        (message(GRAPH_INITIALIZER, message(9, bytes(5000))), "must be a valid ONNX model"),
         (message(GRAPH_NODE, b"\2\xff\xff"), "must be a valid ONNX model"),
     ],
     ids=map(str, count()),
 )
-def test_what_a_file_holds_is_counted_before_it_is_parsed(graph: bytes, fault: str, tmp_path: Path) -> None:
+def test_what_a_file_holds_is_counted_before_it_is_parsed(
+    graph: bytes, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("onnx_file.MOST_MODEL_FIELDS", "onnx_file.MOST_MODEL_NUMBERS"):
+        monkeypatch.setattr(f"tilesim.network.readers.{name}", 4096)
+    monkeypatch.setattr("tilesim.network.readers.onnx.MOST_OPERATORS", 16)
     path = tmp_path / "model.onnx"
     path.write_bytes(message(MODEL_GRAPH, graph))
     (found,) = faults(path)
@@ -79,12 +84,13 @@ def test_constants_are_plain_numbers(dtype: Any, tmp_path: Path, recwarn: pytest
     assert not recwarn.list
 
 
-def test_weights_that_many_operators_share_count_each_time(tmp_path: Path) -> None:
+def test_weights_that_many_operators_share_count_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilesim.network.readers.scope.LARGEST_CONSTANTS_BYTES", 1 << 20)
     case = Case(0, np.int8, tmp_path)
     x, w = case.quantisation("x", 0.1, zero_point=0), case.quantisation("w", 0.1, zero_point=0)
-    case.model.constant("w", np.zeros((1024, 4096), np.int8))
+    case.model.constant("w", np.zeros((64, 256), np.int8))
     for k in range(65):
         case.model.node("QLinearMatMul", ["x", *x, "w", *w, *x], f"y{k}")
     case.model.node("Identity", ["y0"], "y")
-    case.model.save(case.path, [1, 1024], [1, 4096], 3, 3)
-    assert any("must read at most 256 MiB of constants" in fault for fault in faults(case.path))
+    case.model.save(case.path, [1, 64], [1, 256], 3, 3)
+    assert any("must read at most 1 MiB of constants" in fault for fault in faults(case.path))
