@@ -58,9 +58,7 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
 @contextmanager
 def undisturbed(folder: Path) -> Iterator[None]:
     """While files in ``folder`` are read, nobody exchanges them: they are all of one saving."""
-    with ExitStack() as held:
-        with suppress(OSError):  # who cannot lock can read, and find out what there is to say of the folder
-            held.enter_context(_locked(folder, exclusive=False))
+    with _locked(folder, exclusive=False):
         yield
 
 
@@ -154,17 +152,14 @@ def _double(path: Path, copy: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path, exclusive: bool = True) -> Iterator[None]:
-    """Nobody else has ``folder`` meanwhile, where folders can be locked."""
-    if sys.platform == "win32":
+    """Nobody else has ``folder`` meanwhile, where folders can be locked; if it is not there, others will say so."""
+    with ExitStack() as held:
+        if sys.platform != "win32":
+            with suppress(OSError):
+                descriptor = os.open(folder, os.O_RDONLY)
+                held.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
         yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _left(room: Path) -> bool:
