@@ -41,6 +41,9 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
         OSError: the folder cannot be made or written.
     """
     made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for parent in made:
+        if parent.is_symlink():
+            raise FileNotFoundError(errno.ENOENT, "it is a link that leads nowhere", str(parent))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _room(folder) as room:
