@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
@@ -14,14 +15,16 @@ from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.config import load, peek
-from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
+from tilesim.errors import ArrayError, CapacityError, ConfigError, InputError, ModelError, ProgramError
 from tilesim.machines import MACHINES, Machine, Options, Program, SystolicTopology, Topology
 from tilesim.network.graph import Network
+from tilesim.network.obstacles import Support, is_no_model, obstacles_of, of_chip
 from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
 from tilesim.saving import undisturbed
 from tilesim.shipped import shipped
 from tilesim.sim.recorder import Recording
+from tilesim.systolic.choice import fastest
 from tilesim.systolic.compile import room_for
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.isa.scanner import unknown
@@ -150,14 +153,42 @@ def compile_networks(
     return _machine(topology).compile(networks, topology, Options(_policy(partition), policy, batches), say)
 
 
+def support(model: Path | str, topology: Topology | None = None, say: Callable[[str], None] = _silent) -> Support:
+    """Everything that stands between a model and a run, at once: on ``topology``, if one is given.
+
+    Args:
+        model: a .tflite, .onnx or .yaml file, or a shipped workload's name.
+        topology: the chip; without, the model is only read.
+        say: is told what is being tried.
+
+    Raises:
+        InputError: no such file or chip, or one that is no model.
+        TypeError: something else than a topology.
+    """
+    try:
+        network = load_network(model)
+    except ModelError as error:
+        if is_no_model(error):
+            raise
+        return Support(None, None, obstacles_of(error))
+    if topology is None:
+        return Support(network, None, ())
+    try:
+        compile(network, topology, say=say)
+    except InputError as error:
+        return Support(network, False, (of_chip(topology.name, error.faults),))
+    return Support(network, True, ())
+
+
 def plan_batches(
     network: Network,
     topology: Topology,
     inferences: int,
-    schedule: Schedule = "demand",
+    schedule: Schedule | Literal["fastest"] = "demand",
     weight_reuse: Fraction | int | None = None,
     power_of_two: bool = False,
     fit: bool = False,
+    say: Callable[[str], None] = _silent,
 ) -> Plan:
     """Put inferences together into batches for a systolic machine: a plan for :func:`compile`.
 
@@ -165,10 +196,12 @@ def plan_batches(
         network, topology: what to run on what.
         inferences: how many there are in all.
         schedule: ``none``, one inference after the other; ``demand``, each layer as much as the next one asks for;
-            ``lcm``, each layer the least common multiple of all batches.
+            ``lcm``, each layer the least common multiple of all batches; ``fastest``, the one of these that takes the
+            fewest cycles, which ``predicted`` of the plan then has of all that fit.
         weight_reuse: how often a weight is to be used; if not given, as often as the chip's weight memory asks for.
         power_of_two: round batches up to powers of two.
         fit: make batches smaller until the unified buffer holds what waits in it.
+        say: is told what is being tried.
 
     Raises:
         CapacityError: the unified buffer is too small.
@@ -181,17 +214,21 @@ def plan_batches(
     if not isinstance(topology, SystolicTopology):
         raise InputError(f"{topology.name}: must be a systolic machine to run batches, such as tpu-v1")
     value = topology.weight_tile_cycles if weight_reuse is None else Fraction(weight_reuse)
-    room = room_for(network, topology)
-    return plan(
-        graph_of(network),
-        value,
-        inferences,
-        schedule,
-        power_of_two,
-        capacity_bytes=room.capacity_bytes,
-        fit=fit,
-        at_once=room.at_once,
-    )
+    room, graph = room_for(network, topology), graph_of(network)
+
+    def made(schedule: Schedule) -> Plan:
+        return plan(
+            graph, value, inferences, schedule, power_of_two,
+            capacity_bytes=room.capacity_bytes, fit=fit, at_once=room.at_once,
+        )  # fmt: skip
+
+    if schedule != "fastest":
+        return made(schedule)
+    plans = [made("none")]  # if one inference does not fit, nothing does
+    for each in ("demand", "lcm"):
+        with suppress(CapacityError):
+            plans.append(made(each))
+    return fastest(network, topology, plans, say)
 
 
 def _machine(topology: Topology) -> Machine:

@@ -23,7 +23,7 @@ LATEST = 60
 """Cycles: by then an undisturbed program is over."""
 
 
-@pytest.mark.parametrize(("programs", "share"), [(60, 0.75), pytest.param(2000, 0.9, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("programs", "share"), [(60, 0.75), pytest.param(2000, 0.9, marks=pytest.mark.soak)])
 def test_what_is_legal_never_meets_and_what_is_not_does(programs: int, share: float) -> None:
     arena, met = Arena(), Counter[bool]()
 

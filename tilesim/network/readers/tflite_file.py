@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from tilesim.errors import ModelError
 from tilesim.network.graph import titled
-from tilesim.network.readers.scope import gather
+from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.scope import gather, gather_each
 
 MAX_ITEMS = 1 << 16
 MAX_AXES = 8
@@ -91,12 +92,13 @@ class FileOperator:
 
 @dataclass(frozen=True)
 class FileGraph:
-    """The file's only subgraph."""
+    """The file's only subgraph; None stands for tensors that ``faults`` are about."""
 
-    tensors: tuple[FileTensor, ...]
+    tensors: tuple[FileTensor | None, ...]
     operators: tuple[FileOperator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    faults: tuple[str, ...] = ()
 
 
 def parse(data: bytes) -> FileGraph:
@@ -106,26 +108,28 @@ def parse(data: bytes) -> FileGraph:
         ModelError: not a TensorFlow Lite file, or damaged.
     """
     if data[4:8] != b"TFL3":
-        raise ModelError("must be a TensorFlow Lite file with identifier TFL3 at byte 4")
+        raise ModelError(Fault("must be a TensorFlow Lite file with identifier TFL3 at byte 4", "file"))
     try:
         return _graph(tflite.Model.GetRootAs(data, 0))
     except _DAMAGE as error:
-        raise ModelError(f"the file is damaged or cut short ({type(error).__name__}: {error})") from error
+        what = f"the file is damaged or cut short ({type(error).__name__}: {error})"
+        raise ModelError(Fault(what, "file")) from error
 
 
 def _graph(model: Any) -> FileGraph:
-    if model.SubgraphsLength() != 1:
-        raise ModelError(f"must have 1 subgraph, not {model.SubgraphsLength()}")
+    faults = [] if model.SubgraphsLength() == 1 else [f"must have 1 subgraph, not {model.SubgraphsLength()}"]
+    if not model.SubgraphsLength():
+        raise ModelError(faults)
     graph = model.Subgraphs(0)
     _items(model.BuffersLength(), "buffers")
     codes = [_operator_name(model.OperatorCodes(i)) for i in _items(model.OperatorCodesLength(), "operator codes")]
-    faults: list[str] = []
-    tensors = gather(faults, _items(graph.TensorsLength(), "tensors"), partial(_tensor, model, graph))
-    operators = gather(faults, _items(graph.OperatorsLength(), "operators"), partial(_operator, graph, codes))
-    if faults:
-        raise ModelError(faults)
+    tensors = gather_each(faults, _items(graph.TensorsLength(), "tensors"), partial(_tensor, model, graph))
+    damage: list[str] = []
+    operators = gather(damage, _items(graph.OperatorsLength(), "operators"), partial(_operator, graph, codes))
+    if damage:
+        raise ModelError([*faults, *damage])
     ends = _indices(graph.InputsAsNumpy()), _indices(graph.OutputsAsNumpy())
-    return FileGraph(tuple(tensors), tuple(operators), *ends)
+    return FileGraph(tuple(tensors), tuple(operators), *ends, tuple(faults))
 
 
 def _items(count: int, what: str) -> range:
@@ -178,7 +182,8 @@ def _tensor(model: Any, graph: Any, index: int) -> FileTensor:
     name = _text(tensor.Name()) or f"tensor {index}"
     title, shape = f"tensor {index} ({titled(name)})", _indices(tensor.ShapeAsNumpy())
     if len(shape) > MAX_AXES or min(shape, default=1) < 1:
-        raise ModelError(f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}")
+        sentence = f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}"
+        raise ModelError(Fault(sentence, "shape", name=name))
     if tensor.Sparsity() is not None:
         raise ModelError(f"{title}: sparse tensors are not supported")
     details = tensor.Quantization()
