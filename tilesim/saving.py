@@ -6,10 +6,10 @@ beside the old ones, ``FOLDER/.saving-*``, which holds ``new``, ``old`` (hard li
 it still finds the old file. Then ``now`` is renamed from ``old`` to ``new``: this one step exchanges all files. At last
 the links become the files that they lead to, and the room goes.
 
-So at every moment, each name leads to the old file, or each to the new one: nobody who reads a folder that a dead
-process has left needs to repair anything. The next who saves there takes the links and the room away; by the locks of
-the living he knows which rooms are left. A power cut is another matter: nothing waits for the disk. Where a file system
-has no links, files move one by one.
+So at every moment, each name leads to the old file, or each to the new one: whoever reads a folder that a dead process
+has left has nothing to repair. The next to save there takes the links and the room away; a room is left if nobody has
+it locked. A power cut is another matter: nothing waits for the disk. Where a file system has no links, files move one
+by one.
 """
 
 from __future__ import annotations
