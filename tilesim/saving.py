@@ -26,7 +26,7 @@ from secrets import token_hex
 if sys.platform != "win32":
     import fcntl
 
-_ROOM = ".saving-"
+_ROOM, _DIGITS = ".saving-", 16
 _OLD, _NEW, _NOW = "old", "new", "now"
 
 
@@ -68,7 +68,7 @@ def undisturbed(folder: Path) -> Iterator[None]:
 @contextmanager
 def _room(folder: Path) -> Iterator[Path]:
     """A room of one's own in ``folder``, known to be in use until it goes."""
-    room = folder / f"{_ROOM}{token_hex(8)}"
+    room = folder / f"{_ROOM}{token_hex(_DIGITS // 2)}"
     with ExitStack() as held:
         try:
             with _locked(folder):
@@ -85,7 +85,7 @@ def _room(folder: Path) -> Iterator[Path]:
 
 def _clear(folder: Path) -> None:
     """Take away the rooms that dead processes have left; ``folder`` is locked."""
-    for room in folder.glob(f"{_ROOM}*"):
+    for room in folder.glob(_ROOM + _DIGITS * "[0-9a-f]"):
         with suppress(OSError):  # somebody else's, perhaps, who alone may do that
             if _left(room):
                 _settle(folder, room)
