@@ -78,7 +78,7 @@ def test_names_cannot_steer_a_terminal(tilesim: Any, tmp_path: Path) -> None:
     result = tilesim("support", sub(tmp_path, "a\x1b[2Jb\x9b31mc\u202ed"))
     assert result.exit_code == 1
     assert not any((ord(each) < 32 and each != "\n") or each in "\x7f\x9b\u202e" for each in result.stdout)
-    assert r"a\x1b[2Jb\x9b31mc\u202ed" in result.stdout
+    assert "a\\x1b[2Jb\\x9b31mc\\u202ed" in result.stdout
 
 
 def test_words_that_make_no_sense(tilesim: Any) -> None:
