@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
+from tilesim.tiled.recipes import seen
 from tilesim.tiled.simulate import simulate
 
 
@@ -28,7 +29,7 @@ def test_disjoint_groups_run_at_once() -> None:
 )
 def test_groups_that_share_a_node_meet(a: tuple[int, int], b: tuple[int, int], stop: str, shared: list[str]) -> None:
     """Oracle 11: each is refuted with both instructions, both node sets, what they share, and when they meet."""
-    found = proof(consume(a[1]), consume(b[1]), send("a", *a), send("b", *b))
+    found = seen(proof(consume(a[1]), consume(b[1]), send("a", *a), send("b", *b)))
     assert rules(found) == ["masters"]
     plain = found.document()["refutations"][0]
     assert plain["instructions"] == ["a", "b"]
@@ -73,7 +74,8 @@ def test_an_ordinal_that_is_too_low_is_shown_to_be() -> None:
     )
     [first] = [each for each in found.refutations if each.rule == "masters"]
     assert first.sentence.endswith(
-        "can meet at tile 1 (they share tiles 1-2): b waits for 1 to have passed it, which x can do without that"
+        "can meet at tile 1 (they share tiles 1-2): b waits for 1 transfer to have passed it, which x can do "
+        "without that"
     )
     assert "masters" not in rules(
         proof(
