@@ -49,6 +49,17 @@ def _mixed_words(finding: Finding) -> str:
     return f"{finding['instruction']} at {finding['stop']} took rows of transfers that met: {' and '.join(parts)}"
 
 
+def _touched_words(finding: Finding) -> str:
+    first, other = finding["instructions"]
+    had, did = finding["accesses"]
+    low, high = finding["bytes"]
+    return (
+        f"in cycle {finding['cycle']:,} {other} {did} {finding['memory']} memory of tile {finding['tile']} between "
+        f"{low:#x} and {high:#x} too early ({finding['count']:,} bytes): {first}, which comes first in the program but "
+        f"which nothing orders before it, {had} there until cycle {finding['until']:,}"
+    )
+
+
 def _floating_words(finding: Finding) -> str:
     whose = _party(finding["instruction"], finding["transfer"], finding["master"])
     return (
@@ -64,6 +75,7 @@ def _party(instruction: str, transfer: int, master: str) -> str:
 _SENTENCES: dict[str, Callable[[Finding], str]] = {
     "meeting": _meeting_words,
     "under way at once": _at_once_words,
+    "touched": _touched_words,
     "mixed payload": _mixed_words,
     "floating packet": _floating_words,
 }

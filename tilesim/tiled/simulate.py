@@ -24,15 +24,19 @@ from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partners import partners
 from tilesim.tiled.readings import Reading, reading_of
 from tilesim.tiled.requests import series
-from tilesim.tiled.rules.soundness import unsound
+from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.tensor_watch import TensorWatch
+from tilesim.tiled.touched import raced
 from tilesim.tiled.units.announcement import Unforeseen
 from tilesim.tiled.units.chip import Chip, Holds
 
 Array = NDArray[Any]
 
 RULES = ("strict", "observe")
-"""What becomes of transfers that meet on the ring: they end the run, or it goes on and says so."""
+"""What becomes of transfers that meet on the ring, and of accesses that nothing orders: they end the run, or keep it
+from beginning; or it goes on and says so.
+"""
 
 
 def simulate(
@@ -68,8 +72,12 @@ def simulate(
         HangError: the run can't go on.
     """
     reading = reading_of(masters)
-    _must_be_sound([program], rules)
-    return _run(_named(program), inputs, keep_tensors, trace, rules, not_before or {}, on_start, reading)
+    lenient = rules == "observe" and len(program.requests) < 2
+    _must_be_sound([program], rules, unrunnable if lenient else unsound)
+    racing = lenient and bool(program.once(hazards))
+    if racing and keep_tensors:
+        raise InputError(f"{program.name}: tensors can only be kept of a program whose accesses have an order")
+    return _run(_named(program), inputs, keep_tensors, trace, rules, not_before or {}, on_start, reading, racing)
 
 
 def simulate_requests(
@@ -92,7 +100,7 @@ def simulate_requests(
         ArrayError, InputError, CollisionError, HangError: as in :func:`simulate`.
     """
     reading = reading_of(masters)
-    _must_be_sound(programs, rules)
+    _must_be_sound(programs, rules, unsound)
     program = series(programs, order)
     _must_match(programs, order, inputs)
     arrays = [array for each in inputs for array in each]
@@ -124,11 +132,11 @@ def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Seque
         raise ArrayError(f"inputs of request {k + 1} must be {need} arrays, not {have}" for k, need, have in wrong)
 
 
-def _must_be_sound(programs: Sequence[Program], rules: str) -> None:
+def _must_be_sound(programs: Sequence[Program], rules: str, faults: Callable[[Program], list[str]]) -> None:
     if rules not in RULES:
         raise InputError(f"rules {unknown(rules, RULES, 'strict or observe')}")
     several = len(programs) > 1
-    found = [f"{program.name}: {fault}" if several else fault for program in programs for fault in unsound(program)]
+    found = [f"{program.name}: {fault}" if several else fault for program in programs for fault in faults(program)]
     if found:
         raise ProgramError(found)
 
@@ -142,6 +150,7 @@ def _run(
     not_before: Mapping[str, int],
     on_start: Callable[[Look], None],
     reading: Reading,
+    racing: bool = False,
 ) -> Run:
     held = holds(program, not_before)
     rows_of_host, samples = host_driver.rows_of_inputs(program, inputs)
@@ -173,10 +182,13 @@ def _run(
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]
     recorded = _trace(program, chip, chip.recorder) if chip.recorder else None
+    findings: list[Finding] = []
+    if racing:
+        outputs, findings = raced(program, inputs, samples, held)
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=statistics.document(program, chip, load_cycles, cycles, recorded),
+        statistics=statistics.document(program, chip, load_cycles, cycles, recorded, findings),
         tensors=watch.tensors(outputs) if keep_tensors else {},
         trace=recorded,
     )
