@@ -69,7 +69,7 @@ def test_each_reading_is_told_and_one_binds(tilesim: Any, reading: str) -> None:
     """Low and high masters on disjoint nodes, at once."""
     result = tilesim("check", GUIDED / "legal.tasm", "--masters", reading)
     assert result.exit_code == (1 if reading == "single" else 0)
-    told = "single: not proven for 1 pair; disjoint: proven; meet: proven"
+    told = "single: 1 pair unproven; disjoint: proven; meet: proven"
     assert told in result.stdout.replace(", which binds", "")
     assert f"{reading}, which binds: " in result.stdout
     [program] = json.loads(tilesim("check", GUIDED / "legal.tasm", "--masters", reading, "--json").stdout)["programs"]

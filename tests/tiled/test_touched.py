@@ -1,4 +1,4 @@
-"""Programs whose accesses nothing orders, observed: what they do to each other's bytes is told, and seen in the bits."""
+"""Programs whose accesses nothing orders, observed: what they do to each other's bytes is told and seen in the bits."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_what_touched_the_same_bytes_in_the_wrong_order_is_told() -> None:
         "until": 107,
     }
     assert sentence(finding) == (
-        "in cycle 18 down read wide memory of tile 2 between 0x0 and 0x3f too early (64 bytes): take, which comes first "
-        "in the program but which nothing orders before it, wrote there until cycle 107"
+        "in cycle 18 down read wide memory of tile 2 between 0x0 and 0x3f too early (64 bytes): take, which comes "
+        "first in the program but which nothing orders before it, wrote there until cycle 107"
     )
     assert json.loads(json.dumps(finding)) == finding
 

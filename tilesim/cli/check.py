@@ -143,7 +143,7 @@ def _lines(command: str, proof: Proof) -> Iterator[str]:
 
 def _verdict(reading: Reading, pairs: int, binding: Reading) -> str:
     read = f"{reading}, which binds" if reading is binding else str(reading)
-    return f"{read}: not proven for {_counted(pairs, 'pair')}" if pairs else f"{read}: proven"
+    return f"{read}: {_counted(pairs, 'pair')} unproven" if pairs else f"{read}: proven"
 
 
 def _counted(count: int, what: str) -> str:

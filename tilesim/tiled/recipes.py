@@ -6,10 +6,12 @@ sought by running the program, so that what is said of start times has been seen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from itertools import islice
 
 from tilesim.findings import Finding
+from tilesim.tiled.holds import LATEST
 from tilesim.tiled.readings import Reading
 from tilesim.tiled.rules.collisions import Collision
 from tilesim.tiled.rules.duties import Duties, duties
@@ -20,8 +22,12 @@ from tilesim.tiled.rules.transfers import Transfer
 from tilesim.tiled.simulate import observed
 from tilesim.tiled.units.ring_monitor import AT_ONCE, MEETING, node_name
 
-BUDGET = 2_000_000
-"""Work for which one proof may have its program run: instructions and rows, tile by tile."""
+BUDGET = 1_000_000
+"""Work for which one proof may have its program run: instructions and their rounds, tile by tile."""
+TILE = 100
+"""What a tile costs in a run beside that."""
+GUESSES = 2
+"""Start times that are tried for every pair before more are for any."""
 
 Party = tuple[str, int, str]
 """A transfer as findings name it: its instruction, which of that one's transfers it is, and its master."""
@@ -34,7 +40,10 @@ def seen(proof: Proof, budget: int = BUDGET) -> Proof:
     if proof.masters is None or unrunnable(proof.program):
         return proof
     runs = _Runs(duties(proof.program), proof.reading, budget)
-    return replace(proof, refutations=tuple(runs.tried(each) for each in proof.refutations))
+    refutations = proof.refutations
+    for first, end in ((0, GUESSES), (GUESSES, None)):
+        refutations = tuple(runs.tried(each, first, end) for each in refutations)
+    return replace(proof, refutations=refutations)
 
 
 class _Runs:
@@ -42,26 +51,22 @@ class _Runs:
 
     def __init__(self, work: Duties, reading: Reading, budget: int) -> None:
         self._work, self._reading = work, reading
-        self._left = max(1, budget // _cost(work))
+        self._left = budget // _cost(work)
         self._seen: dict[tuple[str, frozenset[Party]], StartTimes] = {}
 
-    def tried(self, refutation: Refutation) -> Refutation:
-        collision = refutation.collision
-        if collision is None:
+    def tried(self, refutation: Refutation, first: int, end: int | None) -> Refutation:
+        """A refutation after runs with more start times, if it needs any: those from ``first`` up to ``end``."""
+        collision, runs = refutation.collision, refutation.runs
+        if collision is None or refutation.start_times is not None:
             return refutation
-        runs = 0
-        for runs, times in enumerate(self._within_budget(collision), 1):
+        possible = (each for each in start_times(self._work, collision) if _is_possible(each))
+        for times in islice(possible, first, end):
+            if not self._left:
+                break
+            self._left, runs = self._left - 1, runs + 1
             if self._shows(collision, times):
                 return replace(refutation, start_times=times, runs=runs)
-        return replace(refutation, start_times=self._seen.get(self._key(collision)), runs=runs)
-
-    def _within_budget(self, collision: Collision) -> Iterator[StartTimes]:
-        for times in start_times(self._work, collision):
-            if not self._left:
-                return
-            if all(cycle >= 0 for cycle in times.values()):
-                self._left -= 1
-                yield times
+        return replace(refutation, start_times=self._seen.get(self._key(collision)) if end is None else None, runs=runs)
 
     def _shows(self, collision: Collision, times: Mapping[str, int]) -> bool:
         """Whether a run with these start times does."""
@@ -78,9 +83,13 @@ class _Runs:
         return transfer.name, transfer.ordinal, node_name(transfer.master, self._work.tiles)
 
 
+def _is_possible(times: StartTimes) -> bool:
+    return all(0 <= cycle <= LATEST for cycle in times.values())
+
+
 def _cost(work: Duties) -> int:
     """What a run of a program costs."""
-    return sum(len(queue) for queue in work.queues) + sum(each.rows for each in work.transfers)
+    return TILE * work.tiles + sum(1 + task.rounds for queue in work.queues for task in queue)
 
 
 def _tells(finding: Finding) -> bool:

@@ -85,6 +85,20 @@ def test_an_ordinal_that_is_too_low_is_shown_to_be() -> None:
     )
 
 
+def test_transfers_of_one_name_are_counted() -> None:
+    """Those of an infeed, of which two pass tile 1 and make up the count."""
+    found = proof(
+        *(consume(tile) for tile in (1, 2, 3)),
+        *(consume(3, name="d3", row=12), consume(4)),
+        "i: infeed source=data rows=4 to=0x2 transfers=3\n",
+        *(send("a", 0, 3), send("b", 1, 4, wait="ring_producer_a>=2")),
+    )
+    assert [each.sentence.partition(": ")[2] for each in found.refutations if " and b (" in each.sentence] == [
+        f"b waits for 2 transfers to have passed it, which {some} can do without that"
+        for some in ("i and a", "2 of i and a", "3 of i")
+    ]
+
+
 def test_a_producer_that_is_through_has_not_arrived() -> None:
     """A fence on it proves order at its own stop, not downstream; upstream masters must pass that stop."""
     down = proof(consume(4), consume(5), send("a", 0, 4), fence("ring_producer", 0), send("b", 2, 5))
@@ -142,7 +156,9 @@ def test_single_packets_cannot_lie_inside_one_another() -> None:
 def test_rows_that_are_held_in_a_loop_count_from_the_first() -> None:
     """Its first row waits for nothing, so that it can go between the other's."""
     by_row = "b: ring_produce tiles=0x2 read=[r:4 @0x0+r*16] to=0x8 wait=ring_producer_a@r>=0+1\n"
-    assert rules(proof(consume(2), consume(3), send("a", 0, 2), by_row))[:1] == ["masters"]
+    found = proof(consume(2), consume(3), send("a", 0, 2), by_row)
+    assert rules(found)[:1] == ["masters"]
+    assert found.refutations[0].sentence.endswith("no flag and no fence makes the first row of b wait for all of a")
 
 
 def test_one_buffer_for_both_roles_makes_a_master_wait_for_its_rows() -> None:

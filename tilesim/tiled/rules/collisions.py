@@ -94,6 +94,7 @@ def _turn(play: Play, task: Task, expected: int) -> str:
     assert task.transfer is not None
     passed = Counter(each.name for each in play.passed(task.transfer.master) if each is not task.transfer)
     names = [name if count == 1 else f"{count} of {name}" for name, count in passed.items()]
-    listed = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    shown = [*names[:NAMED], f"{len(names) - NAMED} more"] if len(names) > NAMED else names or ["others"]
+    listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
     what = "1 transfer" if expected == 1 else f"{expected} transfers"
-    return f"{what} to have passed it, which {listed or 'others'} can do without that"
+    return f"{what} to have passed it, which {listed} can do without that"
