@@ -223,8 +223,9 @@ def simulate(
             also takes the array alone.
         keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
         trace: also record what every unit does, into ``run.trace``; or as much of it as the recording says.
-        rules: what becomes of transfers that meet on the ring. ``strict``: the first two end the run; ``observe``: the
-            chip does what it then does, and ``run.statistics["findings"]`` says what came of it.
+        rules: what becomes of transfers that meet on the ring, and of accesses that nothing orders. ``strict``: the
+            first two transfers end the run, and such a program is refused; ``observe``: the chip does what it then
+            does, and ``run.statistics["findings"]`` says what came of it.
         not_before: cycles before which instructions must not begin, by label (``{"send": 100}``), or by label and tile
             (``{"send@2": 100}``), counted from the start of the load or run program.
         on_start: hears, when the chip begins, whom to ask how far it is: from another thread, as often as one likes. If

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import tilesim as api
+from tests.tiled.programs import program
 from tests.tiled.rules.arena import mixed
+from tests.tiled.rules.lines import consume, fence, send
 from tilesim.findings import sentence
 from tilesim.shipped import shipped
 
@@ -89,6 +91,28 @@ def test_a_recipe_of_a_stricter_reading_is_seen_in_a_run(tilesim: Any) -> None:
     assert (finding["kind"], finding["instructions"]) == ("under way at once", ["low.send", "high.send"])
     assert tilesim(*shlex.split(command.replace("observe", "strict"))).exit_code == 3
     assert json.loads(tilesim(*shlex.split(command.replace("single", "disjoint")), "--json").stdout)["findings"] == []
+
+
+def test_what_is_not_seen_is_said_to_be_unordered(tilesim: Any, tmp_path: Path) -> None:
+    lines = (consume(4), consume(5), send("a", 0, 4), fence("ring_producer", 0), send("b", 2, 5))
+    api.save_program(program("".join(lines), "ring-8"), tmp_path / "far.tasm")
+    result = tilesim("check", tmp_path / "far.tasm")
+    assert result.exit_code == 1
+    assert re.search(
+        r"^  nothing orders them, but in \d\d runs they were not seen to meet$", result.stdout, re.MULTILINE
+    )
+    assert "tilesim run" not in result.stdout
+    [refutation] = json.loads(tilesim("check", tmp_path / "far.tasm", "--json").stdout)["programs"][0]["refutations"]
+    assert (refutation["start_times"], refutation["runs"] > 9) == (None, True)
+
+
+def test_a_recipe_for_a_model_names_its_chip(tilesim: Any) -> None:
+    result = tilesim("check", "digits", "-t", "edge-2x2", "--set", "tile.lanes=32", "--masters", "disjoint")
+    assert result.exit_code == 1
+    [command, *_] = re.findall(r"to see them under way at once: tilesim (.*)", result.stdout)
+    assert command.startswith("run digits -t edge-2x2 --set tile.lanes=32 --rules observe --masters disjoint --hold ")
+    found = json.loads(tilesim(*shlex.split(command), "--json").stdout)["findings"]
+    assert "under way at once" in {each["kind"] for each in found}
 
 
 def test_there_are_three_readings(tilesim: Any) -> None:

@@ -23,8 +23,8 @@ RulesOption = Annotated[
     typer.Option(
         "--rules",
         metavar="strict|observe",
-        help="What becomes of transfers that meet on the ring: strict ends the run; observe goes on, and says what "
-        "came of it.",
+        help="What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
+        "refuses the run; observe goes on, and says what came of it.",
     ),
 ]
 MastersOption = Annotated[

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import islice
 from math import ceil
 
 from tilesim.tiled.isa.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
@@ -20,6 +21,8 @@ StartTimes = Mapping[str, int]
 """Cycles before which instructions must not begin, by label, or label, ``@`` and tile."""
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8)
 """Cycles by which one of two instructions may be earlier or later than was guessed."""
+OTHERS = 8
+"""Other transfers that are kept out of the way one by one."""
 
 
 def start_times(duties: Duties, collision: Collision) -> Iterator[StartTimes]:
@@ -29,10 +32,12 @@ def start_times(duties: Duties, collision: Collision) -> Iterator[StartTimes]:
     turned = replace(collision, first=collision.other, other=collision.first, after=None)
     for each in (collision, turned):
         guess = _at_once(duties, each) if each.at_once else _meeting(duties, each)
+        away = _out_of_the_way(duties, each)
         yield guess
-        yield {**_out_of_the_way(duties, each), **guess}
+        yield {**away, **guess}
         *_, later = guess
         yield from ({**guess, later: guess[later] + shift} for shift in SHIFTS)
+        yield from ({label: cycle, **guess} for label, cycle in islice(away.items(), OTHERS))
     yield from _held_up(duties, collision.first, collision.other)
     yield from _held_up(duties, collision.other, collision.first)
     yield {}
