@@ -93,7 +93,8 @@ def simulate_requests(
     """Load the parameters, then run the inferences of ``programs`` in ``order``, by their numbers, each with its own
     ``inputs``; the run's outputs are those of all requests, one after the other.
 
-    Each program is checked alone: the fences between requests let none meet another.
+    Each program is checked alone: the fences between requests let none meet another. Accesses that nothing orders are
+    refused whatever the rules.
 
     Raises:
         ProgramError: as in :func:`simulate`, or programs that can't follow one another.

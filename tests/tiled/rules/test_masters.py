@@ -99,6 +99,12 @@ def test_transfers_of_one_name_are_counted() -> None:
     ]
 
 
+def test_one_instruction_on_two_tiles_is_told_apart() -> None:
+    both = "a: ring_produce tiles=0x3 read=[r:4 @0x0+r*16] to=0x8\n"
+    found = proof(consume(3), consume(3, name="d3", row=12), both)
+    assert found.refutations[0].sentence.endswith("no flag and no fence makes a of tile 1 wait for all of a of tile 0")
+
+
 def test_a_producer_that_is_through_has_not_arrived() -> None:
     """A fence on it proves order at its own stop, not downstream; upstream masters must pass that stop."""
     down = proof(consume(4), consume(5), send("a", 0, 4), fence("ring_producer", 0), send("b", 2, 5))

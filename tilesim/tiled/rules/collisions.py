@@ -46,11 +46,11 @@ class Collision:
 def reason(play: Play, first: Transfer, other: Transfer) -> str:
     """Why ``other`` begins in a play in which the tail of ``first`` is held."""
     task = play.duties.senders[other.number]
-    waits = list(_waits(play, task))
+    waits, name = list(_waits(play, task)), other.beside(first)
     if waits:
-        return f"{other.name} waits for {' and '.join(waits)}"
-    who = f"the first row of {other.name}" if any(hold[0] for hold in task.holds) else other.name
-    return f"no flag and no fence makes {who} wait for all of {first.name}"
+        return f"{name} waits for {' and '.join(waits)}"
+    who = f"the first row of {name}" if any(hold[0] for hold in task.holds) else name
+    return f"no flag and no fence makes {who} wait for all of {first.beside(other)}"
 
 
 def passed_before(play: Play, precedence: Precedence, found: Collision) -> int | None:
@@ -71,7 +71,7 @@ def half_way(first: Transfer, other: Transfer, stop: int, after: int, tiles: int
     """Why it isn't enough that all of ``first`` has passed some stop."""
     passed = "are sent" if after == first.master else f"have passed {node_name(after, tiles)}"
     return (
-        f"when {other.name} begins, all rows of {first.name} {passed}, but they need not have passed "
+        f"when {other.beside(first)} begins, all rows of {first.beside(other)} {passed}, but they need not have passed "
         f"{node_name(stop, tiles)}"
     )
 
@@ -92,7 +92,8 @@ def _waits(play: Play, task: Task) -> Iterator[str]:
 
 def _turn(play: Play, task: Task, expected: int) -> str:
     assert task.transfer is not None
-    passed = Counter(each.name for each in play.passed(task.transfer.master) if each is not task.transfer)
+    own = task.transfer
+    passed = Counter(each.beside(own) for each in play.passed(own.master) if each is not own)
     names = [name if count == 1 else f"{count} of {name}" for name, count in passed.items()]
     shown = [*names[:NAMED], f"{len(names) - NAMED} more"] if len(names) > NAMED else names or ["others"]
     listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
