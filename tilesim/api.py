@@ -251,6 +251,7 @@ def simulate(
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
+    masters: str = "meet",
 ) -> Run:
     """Run one inference of a program on its chip.
 
@@ -261,12 +262,15 @@ def simulate(
             also takes the array alone.
         keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
         trace: also record what every unit does, into ``run.trace``; or as much of it as the recording says.
-        rules: what becomes of transfers that meet on the ring. ``strict``: the first two end the run; ``observe``: the
-            chip does what it then does, and ``run.statistics["findings"]`` says what came of it.
+        rules: what becomes of transfers that meet on the ring, and of accesses that nothing orders. ``strict``: the
+            first two transfers end the run, and such a program is refused; ``observe``: the chip does what it then
+            does, and ``run.statistics["findings"]`` says what came of it.
         not_before: cycles before which instructions must not begin, by label (``{"send": 100}``), or by label and tile
             (``{"send@2": 100}``), counted from the start of the load or run program.
         on_start: hears, when the chip begins, whom to ask how far it is: from another thread, as often as one likes. If
             the chip has to begin again, it hears so again.
+        masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
+            in common (``disjoint``); or be under way at once at all (``single``).
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -276,7 +280,14 @@ def simulate(
     _must_be(program, Program, "compile or load_program")
     arrays = _listed(inputs, len(program.inputs))
     return _machine(program.topology).simulate(
-        program, arrays, keep_tensors=keep_tensors, trace=trace, rules=rules, not_before=not_before, on_start=on_start
+        program,
+        arrays,
+        keep_tensors=keep_tensors,
+        trace=trace,
+        rules=rules,
+        not_before=not_before,
+        on_start=on_start,
+        masters=masters,
     )
 
 
@@ -288,6 +299,7 @@ def simulate_requests(
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
+    masters: str = "meet",
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -295,8 +307,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, not_before, on_start: as in :func:`simulate`; labels begin with ``request2.``, that of inference
-            2.
+        trace, rules, not_before, on_start, masters: as in :func:`simulate`; labels begin with ``request2.``, that of
+            inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -312,7 +324,7 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     arrays = [_listed(each, len(programs[k].inputs)) for k, each in zip(turns, inputs, strict=False)]
     return _machine(programs[0].topology).simulate_requests(
-        programs, turns, arrays, trace=trace, rules=rules, not_before=not_before, on_start=on_start
+        programs, turns, arrays, trace=trace, rules=rules, not_before=not_before, on_start=on_start, masters=masters
     )
 
 
