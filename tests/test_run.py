@@ -21,3 +21,8 @@ def test_a_run_is_saved_and_saved_over(tmp_path: Path) -> None:
     assert np.load(tmp_path / "trace.npz")["start_cycle"].tolist() == [3]
     replace(run, trace=None).save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(FILES) - {"trace.npz"}
+
+
+def test_its_folder_may_be_text(tmp_path: Path) -> None:
+    Run([np.arange(3)], 7, {"cycles": 7}).save(f"{tmp_path}/made")
+    assert {path.name for path in (tmp_path / "made").iterdir()} == {"outputs.npz", "run.json"}

@@ -88,6 +88,22 @@ def test_without_hard_links_what_is_replaced_is_copied(tmp_path: Path, monkeypat
     assert held(tmp_path) == {"a": "new", "c": "new"}
 
 
+def test_a_link_that_leads_nowhere_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("nowhere")
+    for folder in (tmp_path / "link", tmp_path / "link" / "deep"):
+        with pytest.raises(FileNotFoundError, match="leads nowhere"):
+            save(folder, "a")
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
+def test_what_is_left_goes_and_what_only_sounds_so_stays(tmp_path: Path) -> None:
+    for name in (".saving-0123456789abcdef", ".saving-money", ".saving-0123456789abcdef0"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "file")
+    save(tmp_path, "a")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", ".saving-money", ".saving-0123456789abcdef0"}
+
+
 def test_the_room_of_the_living_stays(tmp_path: Path) -> None:
     with all_or_nothing(tmp_path) as made:
         (made / "a").write_text("first")

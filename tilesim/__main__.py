@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
 
 INTERRUPTED = 130
 """The exit status."""
@@ -29,7 +28,7 @@ def main() -> None:
             signal.signal(signal.SIGINT, _leave)
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
+def _leave(_signal: int, _frame: object) -> None:
     os._exit(INTERRUPTED)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
@@ -14,14 +15,16 @@ from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.config import load, peek
-from tilesim.errors import ArrayError, ConfigError, InputError, ProgramError
+from tilesim.errors import ArrayError, CapacityError, ConfigError, InputError, ModelError, ProgramError
 from tilesim.machines import MACHINES, Machine, Options, Program, SystolicTopology, Topology
 from tilesim.network.graph import Network
+from tilesim.network.obstacles import Support, is_no_model, obstacles_of, of_chip
 from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
 from tilesim.saving import undisturbed
 from tilesim.shipped import shipped
 from tilesim.sim.recorder import Recording
+from tilesim.systolic.choice import fastest
 from tilesim.systolic.compile import room_for
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.isa.scanner import unknown
@@ -150,14 +153,42 @@ def compile_networks(
     return _machine(topology).compile(networks, topology, Options(_policy(partition), policy, batches), say)
 
 
+def support(model: Path | str, topology: Topology | None = None, say: Callable[[str], None] = _silent) -> Support:
+    """Everything that stands between a model and a run, at once: on ``topology``, if one is given.
+
+    Args:
+        model: a .tflite, .onnx or .yaml file, or a shipped workload's name.
+        topology: the chip; without, the model is only read.
+        say: is told what is being tried.
+
+    Raises:
+        InputError: no such file or chip, or one that is no model.
+        TypeError: something else than a topology.
+    """
+    try:
+        network = load_network(model)
+    except ModelError as error:
+        if is_no_model(error):
+            raise
+        return Support(None, None, obstacles_of(error))
+    if topology is None:
+        return Support(network, None, ())
+    try:
+        compile(network, topology, say=say)
+    except InputError as error:
+        return Support(network, False, (of_chip(topology.name, error.faults),))
+    return Support(network, True, ())
+
+
 def plan_batches(
     network: Network,
     topology: Topology,
     inferences: int,
-    schedule: Schedule = "demand",
+    schedule: Schedule | Literal["fastest"] = "demand",
     weight_reuse: Fraction | int | None = None,
     power_of_two: bool = False,
     fit: bool = False,
+    say: Callable[[str], None] = _silent,
 ) -> Plan:
     """Put inferences together into batches for a systolic machine: a plan for :func:`compile`.
 
@@ -165,10 +196,12 @@ def plan_batches(
         network, topology: what to run on what.
         inferences: how many there are in all.
         schedule: ``none``, one inference after the other; ``demand``, each layer as much as the next one asks for;
-            ``lcm``, each layer the least common multiple of all batches.
+            ``lcm``, each layer the least common multiple of all batches; ``fastest``, the one of these that takes the
+            fewest cycles, which ``predicted`` of the plan then has of all that fit.
         weight_reuse: how often a weight is to be used; if not given, as often as the chip's weight memory asks for.
         power_of_two: round batches up to powers of two.
         fit: make batches smaller until the unified buffer holds what waits in it.
+        say: is told what is being tried.
 
     Raises:
         CapacityError: the unified buffer is too small.
@@ -181,17 +214,21 @@ def plan_batches(
     if not isinstance(topology, SystolicTopology):
         raise InputError(f"{topology.name}: must be a systolic machine to run batches, such as tpu-v1")
     value = topology.weight_tile_cycles if weight_reuse is None else Fraction(weight_reuse)
-    room = room_for(network, topology)
-    return plan(
-        graph_of(network),
-        value,
-        inferences,
-        schedule,
-        power_of_two,
-        capacity_bytes=room.capacity_bytes,
-        fit=fit,
-        at_once=room.at_once,
-    )
+    room, graph = room_for(network, topology), graph_of(network)
+
+    def made(schedule: Schedule) -> Plan:
+        return plan(
+            graph, value, inferences, schedule, power_of_two,
+            capacity_bytes=room.capacity_bytes, fit=fit, at_once=room.at_once,
+        )  # fmt: skip
+
+    if schedule != "fastest":
+        return made(schedule)
+    plans = [made("none")]  # if one inference does not fit, nothing does
+    for each in ("demand", "lcm"):
+        with suppress(CapacityError):
+            plans.append(made(each))
+    return fastest(network, topology, plans, say)
 
 
 def _machine(topology: Topology) -> Machine:
@@ -214,6 +251,7 @@ def simulate(
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
+    masters: str = "meet",
 ) -> Run:
     """Run one inference of a program on its chip.
 
@@ -224,12 +262,15 @@ def simulate(
             also takes the array alone.
         keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
         trace: also record what every unit does, into ``run.trace``; or as much of it as the recording says.
-        rules: what becomes of transfers that meet on the ring. ``strict``: the first two end the run; ``observe``: the
-            chip does what it then does, and ``run.statistics["findings"]`` says what came of it.
+        rules: what becomes of transfers that meet on the ring, and of accesses that nothing orders. ``strict``: the
+            first two transfers end the run, and such a program is refused; ``observe``: the chip does what it then
+            does, and ``run.statistics["findings"]`` says what came of it.
         not_before: cycles before which instructions must not begin, by label (``{"send": 100}``), or by label and tile
             (``{"send@2": 100}``), counted from the start of the load or run program.
         on_start: hears, when the chip begins, whom to ask how far it is: from another thread, as often as one likes. If
             the chip has to begin again, it hears so again.
+        masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
+            in common (``disjoint``); or be under way at once at all (``single``).
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -239,7 +280,14 @@ def simulate(
     _must_be(program, Program, "compile or load_program")
     arrays = _listed(inputs, len(program.inputs))
     return _machine(program.topology).simulate(
-        program, arrays, keep_tensors=keep_tensors, trace=trace, rules=rules, not_before=not_before, on_start=on_start
+        program,
+        arrays,
+        keep_tensors=keep_tensors,
+        trace=trace,
+        rules=rules,
+        not_before=not_before,
+        on_start=on_start,
+        masters=masters,
     )
 
 
@@ -251,6 +299,7 @@ def simulate_requests(
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
+    masters: str = "meet",
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -258,8 +307,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, not_before, on_start: as in :func:`simulate`; labels begin with ``request2.``, that of inference
-            2.
+        trace, rules, not_before, on_start, masters: as in :func:`simulate`; labels begin with ``request2.``, that of
+            inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -275,7 +324,7 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     arrays = [_listed(each, len(programs[k].inputs)) for k, each in zip(turns, inputs, strict=False)]
     return _machine(programs[0].topology).simulate_requests(
-        programs, turns, arrays, trace=trace, rules=rules, not_before=not_before, on_start=on_start
+        programs, turns, arrays, trace=trace, rules=rules, not_before=not_before, on_start=on_start, masters=masters
     )
 
 

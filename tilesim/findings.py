@@ -15,13 +15,30 @@ def sentence(finding: Finding) -> str:
 
 
 def _meeting_words(finding: Finding) -> str:
-    pairs = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
-    first, second = (_party(*each) for each in pairs)
-    reaches = [f"{nodes[0]} to {nodes[-1]}" for nodes in finding["nodes"]]
+    first, second = _parties(finding)
+    reaches = _reaches(finding)
     return (
         f"in cycle {finding['cycle']:,} a packet of {second}, which occupies {reaches[1]}, passes {finding['stop']}, "
         f"where {first}, which occupies {reaches[0]}, began first and has not ended"
     )
+
+
+def _at_once_words(finding: Finding) -> str:
+    first, second = _parties(finding)
+    reaches = _reaches(finding)
+    return (
+        f"in cycle {finding['cycle']:,} {second}, which occupies {reaches[1]}, begins while {first}, which occupies "
+        f"{reaches[0]}, is under way"
+    )
+
+
+def _parties(finding: Finding) -> list[str]:
+    pairs = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
+    return [_party(*each) for each in pairs]
+
+
+def _reaches(finding: Finding) -> list[str]:
+    return [f"{nodes[0]} to {nodes[-1]}" for nodes in finding["nodes"]]
 
 
 def _mixed_words(finding: Finding) -> str:
@@ -30,6 +47,17 @@ def _mixed_words(finding: Finding) -> str:
         for each in finding["rows"]
     ]
     return f"{finding['instruction']} at {finding['stop']} took rows of transfers that met: {' and '.join(parts)}"
+
+
+def _touched_words(finding: Finding) -> str:
+    first, other = finding["instructions"]
+    had, did = finding["accesses"]
+    low, high = finding["bytes"]
+    return (
+        f"in cycle {finding['cycle']:,} {other} {did} {finding['memory']} memory of tile {finding['tile']} between "
+        f"{low:#x} and {high:#x} too early ({finding['count']:,} bytes): {first}, which comes first in the program but "
+        f"which nothing orders before it, {had} there until cycle {finding['until']:,}"
+    )
 
 
 def _floating_words(finding: Finding) -> str:
@@ -46,6 +74,8 @@ def _party(instruction: str, transfer: int, master: str) -> str:
 
 _SENTENCES: dict[str, Callable[[Finding], str]] = {
     "meeting": _meeting_words,
+    "under way at once": _at_once_words,
+    "touched": _touched_words,
     "mixed payload": _mixed_words,
     "floating packet": _floating_words,
 }

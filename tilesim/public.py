@@ -12,6 +12,7 @@ from tilesim.api import (
     save_program,
     simulate,
     simulate_requests,
+    support,
 )
 from tilesim.errors import (
     AccessError,
@@ -62,4 +63,5 @@ __all__ = [
     "save_program",
     "simulate",
     "simulate_requests",
+    "support",
 ]

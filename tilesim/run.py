@@ -62,13 +62,13 @@ class Run:
         """The statistics as the text of ``run.json``."""
         return json.dumps(self.statistics, indent=2, allow_nan=False) + "\n"
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path | str) -> None:
         """Write ``run.json``, ``outputs.npz`` and, if there is one, ``trace.npz``: all of them or none.
 
         Raises:
             OSError: the files cannot be written.
         """
-        with all_or_nothing(folder, FILES) as made:
+        with all_or_nothing(Path(folder), FILES) as made:
             write_npz(made / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
             if self.trace is not None:
                 self.trace.save(made / "trace.npz")

@@ -6,10 +6,10 @@ beside the old ones, ``FOLDER/.saving-*``, which holds ``new``, ``old`` (hard li
 it still finds the old file. Then ``now`` is renamed from ``old`` to ``new``: this one step exchanges all files. At last
 the links become the files that they lead to, and the room goes.
 
-So at every moment, each name leads to the old file, or each to the new one: nobody who reads a folder that a dead
-process has left needs to repair anything. The next who saves there takes the links and the room away; by the locks of
-the living he knows which rooms are left. A power cut is another matter: nothing waits for the disk. Where a file system
-has no links, files move one by one.
+So at every moment, each name leads to the old file, or each to the new one: whoever reads a folder that a dead process
+has left has nothing to repair. The next to save there takes the links and the room away; a room is left if nobody has
+it locked. A power cut is another matter: nothing waits for the disk. Where a file system has no links, files move one
+by one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from secrets import token_hex
 if sys.platform != "win32":
     import fcntl
 
-_ROOM = ".saving-"
+_ROOM, _DIGITS = ".saving-", 16
 _OLD, _NEW, _NOW = "old", "new", "now"
 
 
@@ -41,6 +41,9 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
         OSError: the folder cannot be made or written.
     """
     made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for parent in made:
+        if parent.is_symlink():
+            raise FileNotFoundError(errno.ENOENT, "it is a link that leads nowhere", str(parent))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with _room(folder) as room:
@@ -58,16 +61,14 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
 @contextmanager
 def undisturbed(folder: Path) -> Iterator[None]:
     """While files in ``folder`` are read, nobody exchanges them: they are all of one saving."""
-    with ExitStack() as held:
-        with suppress(OSError):  # who cannot lock can read, and find out what there is to say of the folder
-            held.enter_context(_locked(folder, exclusive=False))
+    with _locked(folder, exclusive=False):
         yield
 
 
 @contextmanager
 def _room(folder: Path) -> Iterator[Path]:
     """A room of one's own in ``folder``, known to be in use until it goes."""
-    room = folder / f"{_ROOM}{token_hex(8)}"
+    room = folder / f"{_ROOM}{token_hex(_DIGITS // 2)}"
     with ExitStack() as held:
         try:
             with _locked(folder):
@@ -84,7 +85,7 @@ def _room(folder: Path) -> Iterator[Path]:
 
 def _clear(folder: Path) -> None:
     """Take away the rooms that dead processes have left; ``folder`` is locked."""
-    for room in folder.glob(f"{_ROOM}*"):
+    for room in folder.glob(_ROOM + _DIGITS * "[0-9a-f]"):
         with suppress(OSError):  # somebody else's, perhaps, who alone may do that
             if _left(room):
                 _settle(folder, room)
@@ -154,17 +155,14 @@ def _double(path: Path, copy: Path) -> None:
 
 @contextmanager
 def _locked(folder: Path, exclusive: bool = True) -> Iterator[None]:
-    """Nobody else has ``folder`` meanwhile, where folders can be locked."""
-    if sys.platform == "win32":
+    """Nobody else has ``folder`` meanwhile, where folders can be locked; if it is not there, others will say so."""
+    with ExitStack() as held:
+        if sys.platform != "win32":
+            with suppress(OSError):
+                descriptor = os.open(folder, os.O_RDONLY)
+                held.callback(os.close, descriptor)
+                fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
         yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _left(room: Path) -> bool:

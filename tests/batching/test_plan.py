@@ -88,6 +88,17 @@ def test_a_plan_is_one_of_graphs_that_have_its_layers(graph: Graph, other: Graph
     assert not is_of(replace(made, inferences=n + 1), graph)
 
 
+@pytest.mark.parametrize(
+    ("schedule", "buffer_bytes", "loads"), [("none", 110, 8), ("demand", 4 * 110, 2), ("lcm", 4 * 110, 2)]
+)
+def test_a_layer_alone_takes_its_batch_and_then_the_next(schedule: Schedule, buffer_bytes: int, loads: int) -> None:
+    """When all layers have run the same inferences, what comes then has nothing to do with what was before."""
+    graph = chain([1], makes_bytes=100, input_bytes=10)
+    made = plan(graph, 4, 8, schedule, at_once={0})
+    assert (made.peak_bytes, made.loads, made.weight_bytes) == (buffer_bytes, loads, loads * 100)
+    assert plan(graph, 4, 8, schedule).loads == 1  # a single tile stays
+
+
 def test_steps_that_run_as_one_are_in_the_buffer_together() -> None:
     nodes = (GraphNode("big", (~0,), 100, 28900, 1), GraphNode("last", (0,), 1, 1, 1))
     graph = Graph("falling", (1,), nodes)

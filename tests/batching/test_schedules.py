@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.batching.graphs import REUSES, chain, graphs
 from tilesim.batching import SCHEDULES, Graph, GraphNode, Plan, batch_size, peak_queues, plan
-from tilesim.batching.schedules import Schedule
+from tilesim.batching.schedules import Schedule, rounds
 
 VALUES = st.integers(1, 24)
 COUNTS = st.integers(1, 70)
@@ -43,6 +43,20 @@ def test_alone_every_inference_fetches_all_weights() -> None:
     made = published("none")
     assert (made.batches, made.loads, len(made.steps)) == ((1,) * 6, 192, 192)
     assert order(made)[:8] == [0, 1, 2, 3, 4, 5, 0, 1]
+
+
+@given(graphs(), VALUES, COUNTS, st.sampled_from(SCHEDULES))
+def test_a_round_ends_when_all_layers_have_run_the_same_inferences(
+    graph: Graph, value: int, inferences: int, schedule: Schedule
+) -> None:
+    steps = plan(graph, value, inferences, schedule).steps
+    numbers = [*rounds(steps)]
+    done = Counter[int]()
+    for step, number, later in zip(steps, numbers, [*numbers[1:], numbers[-1] + 1], strict=True):
+        done[step.layer] = step.first + step.count
+        assert later - number == (len(done) == len(graph.layers) and len({*done.values()}) == 1)
+    if schedule == "none":
+        assert numbers == [step.first for step in steps]
 
 
 def test_queues_of_the_published_example() -> None:

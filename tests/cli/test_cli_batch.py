@@ -38,8 +38,8 @@ def test_the_published_example_for_people(tilesim: Any) -> None:
     ]
     assert lines[-8:] == [
         ["none", "192", "192", "3.03 MiB", "225.78 KiB", "yes"],
-        ["demand", "61", "45", "308.25 KiB", "706.17 KiB", "yes"],
-        ["lcm", "61", "6", "96.89 KiB", "3.64 MiB", "yes"],
+        ["demand", "61", "45", "308.25 KiB", "819.06 KiB", "yes"],
+        ["lcm", "61", "6", "96.89 KiB", "7.06 MiB", "yes"],
         [""],
         ["schedule", "order of layers"],
         ["none", "32 x (0, 1, 2, 3, 4, 5)"],
@@ -87,9 +87,9 @@ def test_of_several_that_do_not_fit_it_says_so(tilesim: Any) -> None:
     lines = rows(tilesim(*small).stdout)
     assert [line[-1] for line in lines if line[0] in {"none", "demand", "lcm"}][:3] == ["yes", "yes", "no"]
     fitted = document(tilesim, *small, "--fit")["schedules"]
-    assert [made["fitted"] for made in fitted] == [None, None, "groups of at most 8 inferences, not 32"]
+    assert [made["fitted"] for made in fitted] == [None, None, "groups of at most 4 inferences, not 32"]
     assert all(made["fits"] for made in fitted)
-    assert "with groups of at most 8 inferences, not 32" in " ".join(tilesim(*small, "--fit").stdout.split())
+    assert "with groups of at most 4 inferences, not 32" in " ".join(tilesim(*small, "--fit").stdout.split())
 
 
 def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
@@ -102,7 +102,7 @@ def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
         assert refused.stderr == f"error: batching: tensors of {whose} {must} 225.78 KiB (231,200 bytes) {there_are}\n"
     refused = tilesim(*small, "--schedule", "lcm")
     assert refused.stderr == (
-        f"error: batching: tensors of schedule lcm {must} 3.64 MiB (3,814,800 bytes) {there_are}; "
+        f"error: batching: tensors of schedule lcm {must} 7.06 MiB (7,398,400 bytes) {there_are}; "
         "--fit makes batches smaller\n"
     )
 

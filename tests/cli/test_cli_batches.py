@@ -34,6 +34,37 @@ def test_the_published_example(tilesim: Any, schedule: str, loads: int) -> None:
     assert found["batches"][:6] == ([1, 2, 8, 8, 8, 32] if schedule != "none" else [1] * 6)
 
 
+def test_without_a_schedule_the_fastest_is_taken_and_said(tilesim: Any, tmp_path: Path) -> None:
+    words = ("run", "digits", "-t", "systolic-32", "-n", 4)
+    document = json.loads(tilesim(*words, "--json").stdout)
+    cycles = {
+        schedule: json.loads(tilesim(*words, "--batch-schedule", schedule, "--json").stdout)["cycles"]
+        for schedule in ("none", "demand", "lcm")
+    }
+    assert document["batching"]["predicted_cycles"] == cycles
+    assert document["cycles"] == min(cycles.values()) < cycles["none"]
+    chosen = document["batching"]["schedule"]
+    text = " ".join(tilesim(*words, "--out", tmp_path / "run").stdout.split())
+    figures = ", ".join(f"{schedule} {count:,}" for schedule, count in cycles.items())
+    assert f"schedule {chosen}, the fastest as predicted (cycles: {figures}): weights" in text
+    again = json.loads(tilesim("run", tmp_path / "run" / "program.tasm", "--json").stdout)
+    assert again == document == json.loads((tmp_path / "run" / "run.json").read_text())
+
+
+def test_a_schedule_that_is_asked_for_is_taken(tilesim: Any) -> None:
+    found = json.loads(tilesim(*BATCHES, "--batch-schedule", "none", "--json").stdout)["batching"]
+    assert (found["schedule"], found["predicted_cycles"]) == ("none", None)
+
+
+def test_schedules_without_room_are_left_out(tilesim: Any) -> None:
+    small = (*BATCHES, "--weight-reuse", 200, "--set", "unified_buffer.size_bytes=700")
+    found = json.loads(tilesim(*small, "--json").stdout)["batching"]
+    assert (found["schedule"], [*found["predicted_cycles"]]) == ("none", ["none"])
+    refused = tilesim(*BATCHES, "--set", "unified_buffer.size_bytes=300")
+    assert refused.exit_code == 2
+    assert "tensors of one inference must fit the unified buffer" in refused.stderr
+
+
 def test_each_inference_gets_its_sample(tilesim: Any, tmp_path: Path) -> None:
     images = np.arange(2 * 64).reshape(2, 4, 4, 4).astype(np.int8)
     np.savez(tmp_path / "in.npz", in0=images)

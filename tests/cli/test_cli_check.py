@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from itertools import count, pairwise
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+import tilesim as api
+from tests.tiled.programs import program
+from tests.tiled.rules.arena import mixed
+from tests.tiled.rules.lines import consume, fence, send
+from tilesim.findings import sentence
 from tilesim.shipped import shipped
 
 GUIDED = shipped("workloads") / "dual-master"
@@ -27,7 +34,7 @@ def test_legal_programs_are_proven_and_run(tilesim: Any, name: str) -> None:
 @pytest.mark.parametrize("name", REFUTED)
 def test_what_is_refuted_meets_as_the_check_says(tilesim: Any, name: str) -> None:
     result = tilesim("check", GUIDED / f"{name}.tasm")
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert f"can meet at {REFUTED[name]} (they share " in result.stdout
     [command] = re.findall(r"to see them meet: tilesim (.*)", result.stdout)
     observed = tilesim(*shlex.split(command), "--json")
@@ -53,10 +60,95 @@ def test_a_model_is_compiled_first(tilesim: Any) -> None:
 def test_json_says_the_same(tilesim: Any) -> None:
     result = tilesim("check", GUIDED / "overlap.tasm", "--json")
     document = json.loads(result.stdout)
-    assert result.exit_code == 2
-    assert (document["schema"], document["proven"], document["together"]) == ("tilesim.check/1", False, [])
+    assert result.exit_code == 1
+    assert (document["schema"], document["proven"], document["together"]) == ("tilesim.check/2", False, [])
     [refutation] = document["programs"][0]["refutations"]
     assert refutation["start_times"].keys() == {"first.send", "other.send"}
+
+
+@pytest.mark.parametrize("reading", ["single", "disjoint", "meet"])
+def test_each_reading_is_told_and_one_binds(tilesim: Any, reading: str) -> None:
+    """Low and high masters on disjoint nodes, at once."""
+    result = tilesim("check", GUIDED / "legal.tasm", "--masters", reading)
+    assert result.exit_code == (1 if reading == "single" else 0)
+    told = "single: 1 pair unproven; disjoint: proven; meet: proven"
+    assert told in result.stdout.replace(", which binds", "")
+    assert f"{reading}, which binds: " in result.stdout
+    [program] = json.loads(tilesim("check", GUIDED / "legal.tasm", "--masters", reading, "--json").stdout)["programs"]
+    assert (program["reading"], program["proven"]) == (reading, reading != "single")
+    assert {name: each["pairs"] for name, each in program["readings"].items()} == {
+        "single": 1,
+        "disjoint": 0,
+        "meet": 0,
+    }
+
+
+def test_a_recipe_of_a_stricter_reading_is_seen_in_a_run(tilesim: Any) -> None:
+    result = tilesim("check", GUIDED / "legal.tasm", "--masters", "single")
+    assert "can be under way at once (they share no node): no flag and no fence makes high.send wait" in result.stdout
+    [command] = re.findall(r"to see them under way at once: tilesim (.*)", result.stdout)
+    [finding] = json.loads(tilesim(*shlex.split(command), "--json").stdout)["findings"]
+    assert (finding["kind"], finding["instructions"]) == ("under way at once", ["low.send", "high.send"])
+    assert tilesim(*shlex.split(command.replace("observe", "strict"))).exit_code == 3
+    assert json.loads(tilesim(*shlex.split(command.replace("single", "disjoint")), "--json").stdout)["findings"] == []
+
+
+def test_what_is_not_seen_is_said_to_be_unordered(tilesim: Any, tmp_path: Path) -> None:
+    lines = (consume(4), consume(5), send("a", 0, 4), fence("ring_producer", 0), send("b", 2, 5))
+    api.save_program(program("".join(lines), "ring-8"), tmp_path / "far.tasm")
+    result = tilesim("check", tmp_path / "far.tasm")
+    assert result.exit_code == 1
+    assert re.search(
+        r"^  nothing orders them, but in \d\d runs they were not seen to meet$", result.stdout, re.MULTILINE
+    )
+    assert "tilesim run" not in result.stdout
+    [refutation] = json.loads(tilesim("check", tmp_path / "far.tasm", "--json").stdout)["programs"][0]["refutations"]
+    assert (refutation["start_times"], refutation["runs"] > 9) == (None, True)
+
+
+def test_a_recipe_for_a_model_names_its_chip(tilesim: Any) -> None:
+    result = tilesim("check", "digits", "-t", "edge-2x2", "--set", "tile.lanes=32", "--masters", "disjoint")
+    assert result.exit_code == 1
+    [command, *_] = re.findall(r"to see them under way at once: tilesim (.*)", result.stdout)
+    assert command.startswith("run digits -t edge-2x2 --set tile.lanes=32 --rules observe --masters disjoint --hold ")
+    found = json.loads(tilesim(*shlex.split(command), "--json").stdout)["findings"]
+    assert "under way at once" in {each["kind"] for each in found}
+
+
+def test_there_are_three_readings(tilesim: Any) -> None:
+    for command in ("check", "run"):
+        result = tilesim(command, GUIDED / "legal.tasm", "--masters", "singl")
+        fault = "masters must be single, disjoint or meet, not 'singl'; did you mean 'single'?"
+        assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"error: {fault}\n")
+    systolic = tilesim("run", "digits", "-t", "systolic-4", "--masters", "single")
+    assert (systolic.exit_code, systolic.stdout) == (2, "")
+    assert "masters must be left out" in systolic.stderr
+
+
+@pytest.mark.parametrize("recipes", [12, pytest.param(400, marks=pytest.mark.soak)])
+def test_every_recipe_is_seen_when_it_is_run(tilesim: Any, tmp_path: Path, recipes: int) -> None:
+    """Of random programs of several masters, by the commands that are printed."""
+    tried, seeds = 0, count()
+    while tried < recipes:
+        random = Random(next(seeds))  # noqa: S311  (no secret)
+        api.save_program(mixed(random).program(), tmp_path / "random.tasm")
+        masters = random.choice(["single", "disjoint", "meet", "meet"])
+        shown = tilesim("check", tmp_path / "random.tasm", "--masters", masters)
+        pattern = r"refuted \(masters\): (\S+) .*?, and (\S+) .*\n  to see them (.*): tilesim (.*)"
+        for first, other, what, command in re.findall(pattern, shown.stdout):
+            run = tilesim(*shlex.split(command), "--json")
+            assert run.exit_code in {0, 3}, run.stderr
+            told = json.loads(run.stdout)["findings"] if run.stdout else []
+            lines = [*map(sentence, told), *run.stderr.splitlines()]  # a run that hangs lists them
+            verb = "passes" if what == "meet" else "begins while"
+            assert any({f"{first} from", f"{other} from", verb} <= _words(line) for line in lines), command
+            tried += 1
+
+
+def _words(line: str) -> set[str]:
+    """Words of a sentence, and pairs of them."""
+    words = line.split()
+    return {*words, *(f"{one} {other}" for one, other in pairwise(words))}
 
 
 def test_several_programs_share_a_chip(tilesim: Any, tmp_path: Path) -> None:
@@ -70,7 +162,7 @@ def test_several_programs_share_a_chip(tilesim: Any, tmp_path: Path) -> None:
         paths.append(tmp_path / f"{name}.tasm")
         paths[-1].write_text(f"{text}{everywhere}.load{run}")
     result = tilesim("check", *paths)
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert "a and b: their regions parameters and parameters must not overlap" in result.stdout
 
 

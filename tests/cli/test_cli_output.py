@@ -62,7 +62,7 @@ def save_network(path: Path, kind: str = "Relu") -> None:
 
 
 def clean(text: str) -> bool:
-    return all(line.isprintable() and not line.startswith("error: no") for line in text.split("\n"))
+    return all(line.isprintable() and not line.strip().startswith("error: no") for line in text.split("\n"))
 
 
 def both(result: Any) -> str:
@@ -129,6 +129,8 @@ def test_the_names_in_a_program_and_its_chip(tilesim: Tilesim) -> None:
     assert "c\\u202e\\nx" in hung.stderr
     Path("p.tasm").write_text(PROGRAM.replace("grid rows=1", "gr\x1b\u202eid rows=1").replace("produce", "pr\x9boduce"))
     assert "\\x9b" in both(tilesim("run", "p.tasm"))
+    Path("c.yaml").write_text('machine: tiled\nname: x\ndescription: "a\\nerror: no"\n')
+    assert "a\\nerror: no" in both(tilesim("topologies", "c.yaml"))
     Path("c.yaml").write_text('machine: tiled\n"na\\eme\\n\\u202e": x\n')
     assert "\\x1b" in both(tilesim("topologies", "c.yaml"))
 

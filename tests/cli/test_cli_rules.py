@@ -80,12 +80,35 @@ def test_faults_are_sentences(tilesim: Any, meeting: Path, words: tuple[str, ...
     assert result.stderr.splitlines() == [f"error: {sentence}" for sentence in sentences]
 
 
+RACE = """
+take: ring_consume tiles=0x4 write=[r:4 @0x0+r*16]
+send: ring_produce tiles=0x1 read=[r:4 @0x0+r*16] to=0x4
+down: wide_to_narrow tiles=0x4 read=[r:4 @0x0+r*16] write=[r:4,w:4 @0x0+r*16+w*4]
+"""
+"""Nothing makes the last one wait for the rows of the first."""
+
+
+def test_strict_rules_refuse_such_a_program(tilesim: Any, tmp_path: Path) -> None:
+    api.save_program(program(RACE, grid__rows=3), tmp_path / "race.tasm")
+    strict = tilesim("run", tmp_path / "race.tasm")
+    assert (strict.exit_code, strict.stdout) == (2, "")
+    assert "nothing orders take (ring_consume)" in strict.stderr
+    observed = tilesim(
+        "run", tmp_path / "race.tasm", "--rules", "observe", "--hold", "send=98", "--out", tmp_path / "o"
+    )
+    assert (observed.exit_code, observed.stderr) == (0, "")
+    assert "in cycle 18 down read wide memory of tile 2 " in " ".join(observed.stdout.split())
+    found = json.loads((tmp_path / "o" / "run.json").read_text())["findings"]
+    assert [each["kind"] for each in found] == ["touched"]
+
+
 def test_several_chips_have_no_common_instructions(tilesim: Any) -> None:
     chips = ("--topology", "edge-1x1", "--topology", "edge-2x2")
-    result = tilesim("run", "digits", *chips, "--rules", "observe", "--hold", "a=1")
+    result = tilesim("run", "digits", *chips, "--rules", "observe", "--hold", "a=1", "--masters", "single")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
         "error: --rules is about the program of one chip; give one --topology",
+        "error: --masters is about the program of one chip; give one --topology",
         "error: --hold names instructions of one program; give one --topology",
     ]
 

@@ -36,6 +36,14 @@ def test_it_is_the_same_after_it_was_saved(tmp_path: Path) -> None:
     assert found.layer_of.tolist() == [-1, -1, 0]
 
 
+def test_a_path_may_be_text(tmp_path: Path) -> None:
+    trace = recorded()
+    trace.save(f"{tmp_path}/trace.npz")
+    assert Trace.load(f"{tmp_path}/trace.npz").sha256 == trace.sha256
+    with pytest.raises(ArrayError, match=r"none\.npz: there is no such file"):
+        Trace.load(f"{tmp_path}/none.npz")
+
+
 def test_an_empty_one_is_too(tmp_path: Path) -> None:
     Recorder().trace().save(tmp_path / "trace.npz")
     assert Trace.load(tmp_path / "trace.npz").tracks == ()

@@ -27,6 +27,7 @@ from tilesim.systolic.isa.program import DataSegment, HostTensor, Layer, Program
 from tilesim.systolic.simulate import memories_of
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip
+from tilesim.systolic.units.data import Carried
 from tilesim.systolic.units.host_memory import HostMemory
 
 Array = NDArray[Any]
@@ -107,7 +108,7 @@ def chip_of(
     segments = [DataSegment(f"d{k}", array.reshape(-1).view(np.uint8)) for k, array in enumerate(data or [])]
     host = HostMemory(sent, segments, [output_bytes], 1)
     whole = Program("none", chip, (), (ReadWeights(tiles=64, weight_bytes=2),))
-    return Chip(chip, memories_of(whole, 1), host, Recorder())
+    return Chip(chip, Carried(chip, memories_of(whole, 1), host), Recorder())
 
 
 def times(chip: Chip, *ops: Instruction, labels: tuple[str, ...] = ()) -> dict[str, tuple[int, int]]:

@@ -11,6 +11,7 @@ import tilesim
 from tests.networks import Weave
 from tests.systolic.compiled import as_model, chip, exact, golden, inputs_of
 from tilesim.batching import Plan, graph_of, plan
+from tilesim.batching.schedules import Schedule
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.systolic.compile import compile_network, room_for
@@ -116,6 +117,21 @@ def test_a_plan_for_which_there_is_no_room_is_refused() -> None:
     network, steps = mixed()
     with pytest.raises(CapacityError, match=r"must fit the unified buffer: with parameters, 1,272 bytes, they take"):
         compile_network(network, chip("systolic-32", {"unified_buffer.size_bytes": steps.peak_bytes // 2}), plan=steps)
+
+
+@pytest.mark.parametrize(("schedule", "sizes"), [("none", [1] * 8), ("demand", [2] * 4), ("lcm", [2] * 4)])
+def test_a_network_of_one_layer_needs_no_more_room_than_its_batches(schedule: Schedule, sizes: list[int]) -> None:
+    """Eight inferences of 120 bytes, for which there would be no room at once; two are on their way at a time."""
+    weave = Weave()
+    network = weave.network(weave.fully_connected(weave.input(100), 20))
+    topology = chip("systolic-32", {"unified_buffer.size_bytes": 240 + 4 * 120})
+    room = room_for(network, topology)
+    steps = plan(graph_of(network), 2, 8, schedule, capacity_bytes=room.capacity_bytes, at_once=room.at_once)
+    program = exact(network, topology, steps, order=1)
+    assert program.batching is not None
+    assert [step.count for step in program.batching.steps] == sizes
+    assert fetched(program) == steps.loads * 4 == len(sizes) * 4
+    assert max(step.buffer_bytes for step in program.batching.steps) <= 240 + 2 * 2 * 120
 
 
 def test_a_tight_buffer_reads_inputs_no_earlier_than_they_are_needed() -> None:

@@ -197,7 +197,7 @@ def test_inferences_and_batches() -> None:
     assert ends[0] == begins[0] + 3 + skew + 1 + 2
     assert begins[0] < begins[1] < ends[1]
     assert {key: batching[key] for key in ("schedule", "weight_set_loads", "weight_bytes", "peak_buffer_bytes")} == {
-        "schedule": "none", "weight_set_loads": 1, "weight_bytes": 32, "peak_buffer_bytes": 100,
+        "schedule": "none", "weight_set_loads": 2, "weight_bytes": 32, "peak_buffer_bytes": 100,
     }  # fmt: skip
     assert batching["latency_last_cycles"] == second["latency_cycles"]
 

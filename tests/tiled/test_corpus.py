@@ -15,7 +15,7 @@ from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
 from tilesim.tiled.verify import COLLIDED, ENDED, differences, event_account, stepped_account
 
-NUMBERS, CHUNKS = 5400, 4
+NUMBERS = 5400
 LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 100
 """Programs, and those of them in which a kind of unit waits for something: each chunk must have its share."""
 FEW = 80
@@ -75,20 +75,23 @@ def test_a_few_random_programs_agree() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_thousands_of_random_programs_agree(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("chunk", "chunks"),
+    [(0, 8), (1, 8), *(pytest.param(chunk, 4, marks=pytest.mark.soak) for chunk in range(4))],
+)
+def test_thousands_of_random_programs_agree(chunk: int, chunks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chunk has its share of the programs and of every wait that there can be; every other one is run by compiled
     loops, if there are any.
     """
     monkeypatch.setenv(VARIABLE, str(chunk % 2))
-    found = tally(range(chunk, NUMBERS, CHUNKS))
+    found = tally(range(chunk, NUMBERS, chunks))
     assert not found.different
     assert found.in_bursts > LEAST_IN_BURSTS
-    assert found.programs >= LEAST_PROGRAMS / CHUNKS
+    assert found.programs >= LEAST_PROGRAMS / chunks
     assert found.ends[ENDED] > 0.9 * found.programs
     assert found.ends[COLLIDED], "some must collide"
     assert len(found.ends) > 2, "some must hang"
     possible = {(kind, reason) for kind, reasons in CAN.items() for reason in reasons}
     assert {*found.waited} == possible
-    rare = {pair: found.waited[pair] for pair in possible if found.waited[pair] < LEAST_OF_EACH / CHUNKS}
+    rare = {pair: found.waited[pair] for pair in possible if found.waited[pair] < LEAST_OF_EACH / chunks}
     assert not rare

@@ -13,13 +13,14 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 import tilesim
+from tests.soak import counts
 from tests.tiled.test_bands import peak_bytes
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.tiled.isa.program import Program
 
-EXAMPLES = 60
+EXAMPLES = counts(30, 200)
 CHANNELS = st.sampled_from([1, 2, 3, 4, 5, 8, 17, 31, 64, 65, 100, 200]) | st.integers(1, 200)
 CHIPS: dict[str, st.SearchStrategy[Any]] = {
     "instruction_bus.buffer_depth": st.sampled_from([1, 2, 8]),
@@ -33,7 +34,7 @@ CHIPS: dict[str, st.SearchStrategy[Any]] = {
     "narrow_memory.size_bytes": st.sampled_from([8192, 16384, 196608]),
 }
 
-LARGER = 10
+LARGER = counts(4, 40)
 """Examples of networks that are larger than the tiles."""
 OTHERS = {
     "narrow": {"wide_memory.size_bytes": st.sampled_from([16384, 32768, 65536, 131072])},
@@ -189,11 +190,12 @@ def ran_exactly(workload: dict[str, Any], chip: dict[str, Any], folder: Path) ->
     return None if program is None else (network, program, exact(network, program))
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_random_networks_on_random_grids_are_exact(family: str, tmp_path: Path) -> None:
+def test_random_networks_on_random_grids_are_exact(family: str, examples: int, tmp_path: Path) -> None:
     ran = 0
 
-    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(workloads(FAMILIES[family]), chips())
     def check(workload: dict[str, Any], chip: dict[str, Any]) -> None:
         nonlocal ran
@@ -204,7 +206,7 @@ def test_random_networks_on_random_grids_are_exact(family: str, tmp_path: Path) 
             ran += 1
 
     check()
-    assert ran >= 0.8 * EXAMPLES, "hardly any network may be too large"
+    assert ran >= 0.8 * examples, "hardly any network may be too large"
 
 
 TOO_LARGE = [(family, memory) for family in FAMILIES for memory in OTHERS if (family, memory) != ("vectors", "narrow")]
@@ -238,13 +240,14 @@ def is_larger(program: Program, memory: str) -> bool:
     return any(home in layer.parameters for layer in program.layers for home in ("home tile", "streamed"))
 
 
+@pytest.mark.parametrize("examples", LARGER)
 @pytest.mark.parametrize(("family", "memory"), TOO_LARGE)
 def test_random_networks_on_chips_that_are_too_small_for_them_are_exact(
-    family: str, memory: str, tmp_path: Path
+    family: str, memory: str, examples: int, tmp_path: Path
 ) -> None:
     """Too small is the narrow memory for maps, or the wide one for parameters, but not so that nothing helps."""
 
-    @settings(max_examples=LARGER, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(workloads(FAMILIES[family], 2), chips(), st.fixed_dictionaries(OTHERS[memory]), st.integers(10, 19))
     def check(workload: dict[str, Any], chip: dict[str, Any], other: dict[str, Any], share: int) -> None:
         network = loaded(workload, tmp_path)

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.soak import counts
 from tests.tiled.test_random_networks import Family, chips, ran_exactly, workloads
 
-EXAMPLES = 40
+EXAMPLES = counts(15, 150)
 KERNELS = ((1, 1), (3, 3), (2, 3), (5, 1))
 FILTERS = st.sampled_from([8, 12, 16, 24, 62, 64, 96, 128, 200]) | st.integers(1, 200)
 SIZES: dict[str, Any] = {"kernels": KERNELS, "heights": (1, 8), "widths": (1, 8), "filters": FILTERS}
@@ -40,11 +41,12 @@ def chosen(draw: Any, family: Family) -> dict[str, Any]:
     return workload
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_layers_spread_at_random_are_exact(family: str, tmp_path: Path) -> None:
+def test_layers_spread_at_random_are_exact(family: str, examples: int, tmp_path: Path) -> None:
     ran = by_channel = 0
 
-    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(chosen(FAMILIES[family]), chips())
     def check(workload: dict[str, Any], chip: dict[str, Any]) -> None:
         nonlocal ran, by_channel
@@ -55,5 +57,5 @@ def test_layers_spread_at_random_are_exact(family: str, tmp_path: Path) -> None:
             by_channel += any(layer.spread == "channel" and layer.kind != "fullyconnected" for layer in program.layers)
 
     check()
-    assert ran >= 0.8 * EXAMPLES, "hardly any network may be too large"
-    assert by_channel >= 0.1 * EXAMPLES, "many networks must have layers that are spread by channel"
+    assert ran >= 0.8 * examples, "hardly any network may be too large"
+    assert by_channel >= 0.1 * examples, "many networks must have layers that are spread by channel"

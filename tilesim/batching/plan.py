@@ -6,12 +6,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import groupby
 from math import lcm
 
 from tilesim.batching.flow import moments
 from tilesim.batching.graph import Graph
-from tilesim.batching.schedules import SCHEDULES, Schedule, Step, in_groups, on_demand, runs
+from tilesim.batching.schedules import SCHEDULES, Schedule, Step, fetches, in_groups, on_demand, together, whole
 from tilesim.batching.sizes import layer_batches
 from tilesim.errors import CapacityError, InputError
 from tilesim.units import format_bytes
@@ -23,8 +22,9 @@ class Plan:
 
     ``batches`` are those of the graph's layers; ``group`` the inferences that go through a layer before the next one
     runs, 0 if as many as are asked for; ``buffer_bytes`` what lies in the buffer during each step; ``loads`` how often
-    a layer's weights are fetched, which steps in a row of one layer share, and ``weight_bytes`` their sum. ``fitted``
-    says what was made smaller so that the buffer holds it.
+    a layer's weights are fetched, which steps in a row of one layer share where they can, and ``weight_bytes`` their
+    sum. ``fitted`` says what was made smaller so that the buffer holds it; ``predicted``, if the schedule was chosen,
+    the cycles of those that it was chosen from.
     """
 
     schedule: Schedule
@@ -37,6 +37,7 @@ class Plan:
     loads: int
     weight_bytes: int
     fitted: str = ""
+    predicted: tuple[tuple[Schedule, int], ...] = ()
 
     @property
     def peak_bytes(self) -> int:
@@ -68,8 +69,9 @@ def plan(
         capacity_bytes: what the buffer holds, if it has an end.
         fit: make batches (of ``lcm`` the groups) smaller until the buffer holds what waits in it.
         group: of ``lcm`` the inferences that a layer runs before the next, instead of the least common multiple.
-        at_once: layers of which the machine runs steps in a row as one, so that all of their operands and results are
-            in the buffer together: those that would have to fetch their weights again for each step.
+        at_once: layers of which the machine runs steps in a row as one, up to where all layers have run the same
+            inferences, so that all of their operands and results are in the buffer together: those that would have
+            to fetch their weights again for each step.
 
     Raises:
         InputError: a network without weights, a schedule that there is not, or numbers below 1.
@@ -120,23 +122,16 @@ class _Wanted:
             else on_demand(self.graph, by_node, self.inferences)
         )
         buffer_bytes = tuple(self._buffer_bytes(steps))
-        loaded = [self.graph.nodes[layer].weight_bytes for layer in runs(steps)]
+        loaded = [self.graph.nodes[layer].weight_bytes for layer in fetches(steps, self.at_once)]
         return Plan(
             self.schedule, self.value, self.inferences, batches, group, steps, buffer_bytes, len(loaded), sum(loaded)
         )
 
     def _buffer_bytes(self, steps: Sequence[Step]) -> Iterator[int]:
         """What lies in the buffer during each step, those that run as one taken together."""
-        together = [
-            [*run] for _, run in groupby(enumerate(steps), lambda each: (each[1].layer, self._apart(each[0], each[1])))
-        ]
-        wholes = [replace(run[0][1], count=sum(step.count for _, step in run)) for run in together]
-        for run, moment in zip(together, moments(self.graph, wholes), strict=True):
+        runs = together(steps, self.at_once)
+        for run, moment in zip(runs, moments(self.graph, map(whole, runs)), strict=True):
             yield from (moment.buffer_bytes for _ in run)
-
-    def _apart(self, number: int, step: Step) -> int:
-        """What keeps steps in a row apart."""
-        return 0 if step.layer in self.at_once else number
 
     def limited(self, most: int) -> Plan:
         """With groups, or where there are none batches, of at most so many inferences."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, TypeAlias
 
@@ -75,6 +75,33 @@ def _filled(
             done[node] = end
 
 
-def runs(steps: tuple[Step, ...]) -> Iterator[int]:
-    """The layers in their order, steps in a row of one of them counted once: how often its weights are fetched."""
-    return (layer for layer, _ in groupby(step.layer for step in steps))
+def together(steps: Sequence[Step], at_once: Collection[int]) -> list[list[Step]]:
+    """The steps, those that run as one put together: of a layer ``at_once``, those in a row of the same round."""
+    numbered = zip(range(len(steps)), rounds(steps), steps, strict=True)
+    runs = groupby(numbered, lambda each: (each[2].layer, each[1] if each[2].layer in at_once else each[0]))
+    return [[step for _, _, step in run] for _, run in runs]
+
+
+def whole(run: Sequence[Step]) -> Step:
+    """What steps in a row of one layer come to."""
+    return replace(run[0], count=sum(step.count for step in run))
+
+
+def fetches(steps: Sequence[Step], at_once: Collection[int]) -> Iterator[int]:
+    """The layers in their order as often as their weights are fetched: once for steps in a row, as these find them
+    still there; but of a layer ``at_once`` for those of one round, as then only the last of its weights are there.
+    """
+    for layer, runs in groupby(together(steps, at_once), lambda run: run[0].layer):
+        yield from [layer] * (len([*runs]) if layer in at_once else 1)
+
+
+def rounds(steps: Iterable[Step]) -> Iterator[int]:
+    """The round of each step: when all layers have run the same inferences, a round is over and the next begins."""
+    steps = tuple(steps)
+    layers = len({step.layer for step in steps})
+    number = total = furthest = 0
+    for step in steps:
+        yield number
+        total += step.count
+        furthest = max(furthest, step.first + step.count)
+        number += total == layers * furthest

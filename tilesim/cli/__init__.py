@@ -19,6 +19,7 @@ from tilesim.cli.demo import demo
 from tilesim.cli.output import guard, tell
 from tilesim.cli.report import report
 from tilesim.cli.run import run
+from tilesim.cli.support import support
 from tilesim.cli.topologies import topologies
 from tilesim.cli.trace import trace
 from tilesim.cli.verify import verify
@@ -89,6 +90,7 @@ app.command("batch")(batch)
 app.command("check")(check)
 app.command("verify")(verify)
 app.command("trace")(trace)
+app.command("support")(support)
 app.command("topologies")(topologies)
 app.command("workloads")(workloads)
 app.command("demo")(demo)

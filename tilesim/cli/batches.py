@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,7 +25,7 @@ BatchScheduleOption = Annotated[
         "--batch-schedule",
         metavar="|".join(SCHEDULES),
         help="Of several inferences on a systolic machine: one after the other; each layer as much as the next one "
-        "asks for; or each the least common multiple of all batches.",
+        "asks for; or each the least common multiple of all batches. If not given, whichever is fastest.",
     ),
 ]
 WeightReuseOption = Annotated[
@@ -71,8 +71,8 @@ class Batches:
         elif self.schedule and self.schedule not in SCHEDULES:
             yield f"--batch-schedule {unknown(self.schedule, SCHEDULES, 'a schedule')}"
 
-    def plan(self, network: Network, chip: Topology) -> Plan | None:
-        """The plan; None if there is nothing to plan.
+    def plan(self, network: Network, chip: Topology, say: Callable[[str], None]) -> Plan | None:
+        """The plan; None if there is nothing to plan. ``say`` is told what is being tried.
 
         Raises:
             InputError: words that make no sense; a plan that does not fit.
@@ -81,12 +81,19 @@ class Batches:
             raise InputError(faults)
         if chip.machine != "systolic" or (self.inferences == 1 and not self.given):
             return None
-        schedule: Schedule = next((each for each in SCHEDULES if each == self.schedule), "none")
         value = weight_reuse(self.weight_reuse)
         try:
-            return api.plan_batches(network, chip, self.inferences, schedule, value, self.power_of_two, self.fit)
+            return api.plan_batches(
+                network, chip, self.inferences, self._schedule, value, self.power_of_two, self.fit, say
+            )
         except CapacityError as error:
-            raise advised(error, self.fit or schedule == "none") from None
+            raise advised(error, self.fit or self._schedule in {"none", "fastest"}) from None
+
+    @property
+    def _schedule(self) -> Schedule | Literal["fastest"]:
+        """That of one inference is always the same."""
+        given: Schedule | None = next((each for each in SCHEDULES if each == self.schedule), None)
+        return given or ("none" if self.inferences == 1 else "fastest")
 
 
 def advised(error: CapacityError, nothing_helps: bool) -> CapacityError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any
 
@@ -13,13 +14,17 @@ from tilesim.cli.output import tell, tell_json
 from tilesim.cli.partition import PartitionOption
 from tilesim.cli.program import is_program, ready_program
 from tilesim.cli.progress import progress
+from tilesim.cli.simulation import MastersOption
 from tilesim.errors import InputError
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.readings import Reading, reading_of
+from tilesim.tiled.recipes import seen
 from tilesim.tiled.rules.cached import overlaps_between
+from tilesim.tiled.rules.collisions import Collision
 from tilesim.tiled.rules.proof import Proof, Refutation, proof_of
 
-SCHEMA = "tilesim.check/1"
-REFUTED = 2
+SCHEMA = "tilesim.check/2"
+REFUTED = 1
 """The exit status."""
 
 PAIRS = {
@@ -52,25 +57,33 @@ def check(
     priority: PriorityOption = None,
     layer_priority: LayerPriorityOption = None,
     partition: PartitionOption = None,
+    masters: MastersOption = Reading.MEET,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Prove that programs keep to the chip's rules.
 
-    Or show how they can break them. Nothing is run: what is proven holds whatever the delays. The exit status is 2 if
-    anything is refuted. Models are compiled together, as `tilesim run` does it; programs must fit beside them, and
-    beside one another, as they are.
+    Or show how they can break them. What is proven holds whatever the delays; of what is refuted, start times are shown
+    with which it was seen to happen in a run. The rule for masters of the ring has three readings: all are told,
+    --masters says which one counts. The exit status is 1 if anything that counts is refuted. Models are compiled
+    together, as `tilesim run` does it; programs must fit beside them, and beside one another, as they are.
     """
+    reading = reading_of(masters)
     caching = Caching(no_cache, priority, layer_priority, partition)
     with progress(f"checking {', '.join(models)}") as say:
         programs = _programs(models, one_chip(topology), overrides(set_), caching, say)
-        proofs = [proof_of(program) for program in programs]
+        proofs = [proof_of(program, reading) for program in programs]
+        say("looking for start times with which refuted transfers are seen")
+        proofs = [seen(proof) for proof in proofs]
         together = list(overlaps_between(programs))
     proven = not together and all(proof.proven for proof in proofs)
     if json_:
         tell_json(_document(proven, proofs, together))
     else:
+        options = _options(topology, set_, caching)
         for model, proof in zip(models, proofs, strict=True):
-            tell(*_lines(model, proof))
+            command = shlex.join(["tilesim", "run", model, *([] if is_program(model) else options)])
+            reproducible = is_program(model) or len(models) == 1
+            tell(*_lines(command if reproducible else "", proof))
         for sentence in together:
             tell(f"refuted (parameters): {sentence}")
     if not proven:
@@ -89,6 +102,16 @@ def _programs(
     return [program_of_tiles(next(own if is_program(word) else others), "check") for word in words]
 
 
+def _options(topology: list[str] | None, set_: list[str] | None, caching: Caching) -> list[str]:
+    """The words with which one model is run on the chip for which it was checked."""
+    found = [("-t", each) for each in topology or []]
+    found += [("--set", each) for each in set_ or []]
+    found += [("--partition", each) for each in caching.partition or []]
+    found += [("--priority", caching.priority)] if caching.priority else []
+    found += [("--layer-priority", caching.layer_priority)] if caching.layer_priority else []
+    return [*(word for pair in found for word in pair), *(["--no-cache"] if caching.no_cache else [])]
+
+
 def _document(proven: bool, proofs: list[Proof], together: list[str]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
@@ -98,7 +121,7 @@ def _document(proven: bool, proofs: list[Proof], together: list[str]) -> dict[st
     }
 
 
-def _lines(model: str, proof: Proof) -> Iterator[str]:
+def _lines(command: str, proof: Proof) -> Iterator[str]:
     verdict = "proven" if proof.proven else f"{len(proof.refutations)} refuted"
     yield f"{proof.program.name} on {proof.program.topology.name}: {verdict}"
     masters = proof.masters
@@ -109,8 +132,18 @@ def _lines(model: str, proof: Proof) -> Iterator[str]:
         proofs = [f"{count:,} {PROOFS[kind]}" for kind, count in masters.proofs.items() if count]
         if proofs:
             yield f"  {_counted(masters.proofs.total(), 'order')} proven one by one{_listed(proofs)}"
+        if total:
+            readings = [_verdict(each, count, proof.reading) for each, count in proof.forbidden.items()]
+            yield f"  the rule for masters, read as {'; '.join(readings)}"
     for refutation in proof.refutations:
-        yield from _refuted(model, refutation)
+        yield f"refuted ({refutation.rule}): {refutation.sentence}"
+        if refutation.collision is not None:
+            yield f"  {_sight(command, proof.reading, refutation, refutation.collision)}"
+
+
+def _verdict(reading: Reading, pairs: int, binding: Reading) -> str:
+    read = f"{reading}, which binds" if reading is binding else str(reading)
+    return f"{read}: {_counted(pairs, 'pair')} unproven" if pairs else f"{read}: proven"
 
 
 def _counted(count: int, what: str) -> str:
@@ -121,8 +154,18 @@ def _listed(words: list[str]) -> str:
     return f": {', '.join(words)}" if words else ""
 
 
-def _refuted(model: str, refutation: Refutation) -> Iterator[str]:
-    yield f"refuted ({refutation.rule}): {refutation.sentence}"
-    if refutation.start_times:
-        holds = " ".join(f"--hold {label}={cycle}" for label, cycle in refutation.start_times)
-        yield f"  to see them meet: tilesim run {model} --rules observe {holds}"
+def _sight(command: str, reading: Reading, refutation: Refutation, collision: Collision) -> str:
+    """With what it was seen, or how little was seen."""
+    what = "under way at once" if collision.at_once else "meet"
+    if refutation.start_times is None:
+        if refutation.runs:
+            return f"nothing orders them, but in {_counted(refutation.runs, 'run')} they were not seen to {_be(what)}"
+        return f"no run was made to see them {what}"
+    holds = [word for label, cycle in refutation.start_times.items() for word in ("--hold", f"{label}={cycle}")]
+    strictly = [] if reading is Reading.MEET else ["--masters", str(reading)]
+    rules = shlex.join(["--rules", "observe", *strictly, *holds])
+    return f"to see them {what}: {command} {rules}" if command else f"to see them {what}, run the program with {rules}"
+
+
+def _be(what: str) -> str:
+    return f"be {what}" if what.startswith("under") else what

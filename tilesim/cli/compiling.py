@@ -123,7 +123,7 @@ def compiled(
     networks = [replace(each.network, name=title) for each, title in zip(named, titles(named), strict=True)]
     how = policy(named, not caching.no_cache, caching.priority, caching.layer_priority)
     partition = partition_policy(named, caching.partition)
-    programs = api.compile_networks(networks, chip, how, partition, say, batches.plan(networks[0], chip))
+    programs = api.compile_networks(networks, chip, how, partition, say, batches.plan(networks[0], chip, say))
     return Compiled(programs, tuple(unmet(networks, programs, partition)))
 
 

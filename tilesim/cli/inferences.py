@@ -40,6 +40,7 @@ def run_in_turn(
     trace: Recording | None,
     rules: str,
     not_before: Mapping[str, int],
+    masters: str,
 ) -> tuple[Program, Run]:
     """The program of all inferences, and its run. Inference i gets sample i of the file ``inputs``, or of those samples
     over again; else there are random arrays. ``keep``: the program is to be written down, so it must be one that can be
@@ -62,7 +63,14 @@ def run_in_turn(
         given = _by_request([len(programs[number].inputs) for number in order], arrays)
         with simulating(f"{len(order)} inferences on {joint.topology.name}") as on_start:
             run = api.simulate_requests(
-                programs, given, order, trace=trace or False, rules=rules, not_before=not_before, on_start=on_start
+                programs,
+                given,
+                order,
+                trace=trace or False,
+                rules=rules,
+                not_before=not_before,
+                on_start=on_start,
+                masters=masters,
             )
     return joint, run
 
@@ -75,6 +83,7 @@ def run_batches(
     trace: Recording | None,
     rules: str,
     not_before: Mapping[str, int],
+    masters: str,
 ) -> Run:
     """A run of all inferences that a systolic machine has batches of; they get samples as in :func:`run_in_turn`.
 
@@ -96,7 +105,13 @@ def run_batches(
         ]
     with naming(model, inputs), simulating(f"{inferences} inferences on {program.topology.name}") as on_start:
         return api.simulate(
-            program, arrays, trace=trace or False, rules=rules, not_before=not_before, on_start=on_start
+            program,
+            arrays,
+            trace=trace or False,
+            rules=rules,
+            not_before=not_before,
+            on_start=on_start,
+            masters=masters,
         )
 
 

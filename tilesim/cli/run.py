@@ -20,13 +20,14 @@ from tilesim.cli.partition import PartitionOption
 from tilesim.cli.paths import files_of_model, files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
-from tilesim.cli.simulation import HoldOption, RulesOption, samples, simulated, start_times
+from tilesim.cli.simulation import HoldOption, MastersOption, RulesOption, samples, simulated, start_times
 from tilesim.cli.tracing import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.errors import InputError
 from tilesim.files import Array
 from tilesim.machines import Program, SystolicProgram
 from tilesim.run import FILES, Run
 from tilesim.saving import all_or_nothing
+from tilesim.tiled.readings import Reading
 
 LISTED = 16
 """Outputs that are described."""
@@ -67,6 +68,7 @@ def run(
     trace_window: TraceWindowOption = None,
     trace_tracks: TraceTracksOption = None,
     rules: RulesOption = "strict",
+    masters: MastersOption = Reading.MEET,
     hold: HoldOption = None,
     inferences: InferencesOption = 1,
     no_cache: NoCacheOption = False,
@@ -92,7 +94,7 @@ def run(
     if topology is not None and len(topology) > 1:
         _refuse_several(models, inferences, [*caching.given, *batches.given])
         _refuse_files(models[0], out, recording is not None, energy)
-        _refuse_rules(rules, held)
+        _refuse_rules(rules, masters, held)
         compare(models[0], topology, changes, inputs, json, partition)
         return
     energies = table(energy)
@@ -100,12 +102,17 @@ def run(
         made = programs_of(models, topology[0] if topology else "", changes, caching, say, batches)
     programs = made.programs
     if len(programs) == inferences == 1:
-        program, result = programs[0], simulated(models[0], programs[0], inputs, recording, rules, held)
+        program, result = programs[0], simulated(models[0], programs[0], inputs, recording, rules, held, masters)
     elif isinstance(programs[0], SystolicProgram):
-        program, result = programs[0], run_batches(models[0], programs[0], inferences, inputs, recording, rules, held)
+        program, result = (
+            programs[0],
+            run_batches(models[0], programs[0], inferences, inputs, recording, rules, held, masters),
+        )
     else:
         tiled = [program_of_tiles(each, "run") for each in programs]
-        program, result = run_in_turn(models, tiled, inferences, inputs, out is not None, recording, rules, held)
+        program, result = run_in_turn(
+            models, tiled, inferences, inputs, out is not None, recording, rules, held, masters
+        )
     result = with_energies(result, energies)
     if out is not None:
         _save(program, result, out)
@@ -148,10 +155,11 @@ def _refuse_files(model: str, out: Path | None, trace: bool, energy: Path | None
         raise InputError(faults)
 
 
-def _refuse_rules(rules: str, held: dict[str, int]) -> None:
+def _refuse_rules(rules: str, masters: str, held: dict[str, int]) -> None:
     """What is about one program, and makes no sense with several chips either."""
     reasons = {
         "--rules is about the program of one chip; give one --topology": rules != "strict",
+        "--masters is about the program of one chip; give one --topology": masters != Reading.MEET,
         "--hold names instructions of one program; give one --topology": bool(held),
     }
     if faults := [fault for fault, holds in reasons.items() if holds]:

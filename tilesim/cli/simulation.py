@@ -17,14 +17,24 @@ from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.machines import HostTensor, Program
 from tilesim.run import Run
 from tilesim.sim.recorder import Recording
+from tilesim.tiled.readings import Reading
 
 RulesOption = Annotated[
     str,
     typer.Option(
         "--rules",
         metavar="strict|observe",
-        help="What becomes of transfers that meet on the ring: strict ends the run; observe goes on, and says what "
-        "came of it.",
+        help="What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
+        "refuses the run; observe goes on, and says what came of it.",
+    ),
+]
+MastersOption = Annotated[
+    str,
+    typer.Option(
+        "--masters",
+        metavar="single|disjoint|meet",
+        help="What transfers of two masters must not do: be under way at once (single), be so past a node in common "
+        "(disjoint), or meet there.",
     ),
 ]
 HoldOption = Annotated[
@@ -61,6 +71,7 @@ def simulated(
     trace: Recording | None = None,
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
+    masters: str = Reading.MEET,
 ) -> Run:
     """One inference of ``program``, made from ``model``, with the arrays of the file ``inputs``, or random ones; the
     rest is as in :func:`tilesim.simulate`.
@@ -73,7 +84,13 @@ def simulated(
         arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
         with naming(model, inputs):
             return api.simulate(
-                program, arrays, trace=trace or False, rules=rules, not_before=not_before, on_start=on_start
+                program,
+                arrays,
+                trace=trace or False,
+                rules=rules,
+                not_before=not_before,
+                on_start=on_start,
+                masters=masters,
             )
 
 

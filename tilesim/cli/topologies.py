@@ -10,6 +10,7 @@ import typer
 from tilesim.api import list_topologies, load_topology
 from tilesim.cli.output import tell_json
 from tilesim.machines import SystolicTopology, TiledTopology, Topology
+from tilesim.printable import printable
 from tilesim.report.keys import Key, keys, spelt
 from tilesim.report.terminal import frequency
 from tilesim.tiled.topology import MODELLED
@@ -97,7 +98,7 @@ def _keys_table(chip: Topology) -> Table:
     for title in ("key", "value", "meaning"):
         table.add_column(title, no_wrap=title == "key", max_width=LONGEST_VALUE if title == "value" else None)
     for key in keys(chip):
-        table.add_row(key.key, Text(spelt(key)), Text(_explained(key, chip).meaning))
+        table.add_row(key.key, Text(printable(spelt(key))), Text(_explained(key, chip).meaning))
     return table
 
 

@@ -16,6 +16,7 @@ from tilesim.cli.partition import PartitionOption
 from tilesim.cli.paths import given_path
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import naming
+from tilesim.printable import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -111,7 +112,7 @@ def _table(differences: tuple[Difference, ...]) -> Table:
     for title in ("unit", "what", "event-driven", "stepped"):
         table.add_column(title, justify="left" if title in ("unit", "what") else "right")
     for row in _rows(differences[:LISTED]):
-        table.add_row(*row)
+        table.add_row(*map(printable, row))
     return table
 
 

@@ -22,7 +22,7 @@ def workloads() -> None:
     for name in list_workloads():
         network = load_network(name)
         table.add_row(
-            name, _inputs(network), _layers(network), f"{network.macs:,}", format_bytes(_parameter_bytes(network))
+            name, _inputs(network), _layers(network), f"{network.macs:,}", format_bytes(network.parameter_bytes)
         )
     show(table)
 
@@ -37,7 +37,3 @@ def _layers(network: Network) -> str:
 
     counts = Counter(kind_words(node.kind) for node in network.nodes)
     return ", ".join(f"{count} {kind}" if count > 1 else kind for kind, count in counts.items())
-
-
-def _parameter_bytes(network: Network) -> int:
-    return sum(tensor.data.nbytes for tensor in network.tensors.values() if tensor.data is not None)

@@ -51,6 +51,7 @@ class Simulate(Protocol):
         rules: str,
         not_before: Mapping[str, int] | None,
         on_start: Callable[[Look], None],
+        masters: str,
     ) -> Run: ...
 
 
@@ -66,6 +67,7 @@ class SimulateRequests(Protocol):
         rules: str,
         not_before: Mapping[str, int] | None,
         on_start: Callable[[Look], None],
+        masters: str,
     ) -> Run: ...
 
 

@@ -21,6 +21,7 @@ from tilesim.systolic.isa.orders import races
 from tilesim.systolic.isa.program import Program as SystolicProgram
 from tilesim.systolic.simulate import simulate
 from tilesim.systolic.topology import Topology as SystolicTopology
+from tilesim.tiled.readings import Reading
 
 
 def _compile(
@@ -53,8 +54,11 @@ def _simulate(
     rules: str,
     not_before: Mapping[str, int] | None,
     on_start: Callable[[Look], None],
+    masters: str,
 ) -> Run:
     """A run of a program in which syncs order whatever meets in a memory."""
+    if masters != Reading.MEET:
+        raise InputError(f"masters must be left out: those are of a ring, and {program.topology.name} has none")
     if found := program.once(_faults):
         raise ProgramError(found)
     return simulate(program, inputs, keep_tensors, trace, rules, not_before, on_start)
@@ -68,6 +72,7 @@ def _simulate_requests(
     rules: str,
     not_before: Mapping[str, int] | None,
     on_start: Callable[[Look], None],
+    masters: str,
 ) -> Run:
     """All inferences that the one program is for."""
     [program] = programs[:1]
@@ -76,7 +81,7 @@ def _simulate_requests(
             f"{program.name}: the program is for {program.inferences} inferences of one network, not for {len(order)}"
         )
     arrays = [array for each in inputs for array in each]
-    return _simulate(program, arrays, False, trace, rules, not_before, on_start)
+    return _simulate(program, arrays, False, trace, rules, not_before, on_start, masters)
 
 
 def _is_own(path: Path) -> bool:

@@ -114,6 +114,11 @@ class Network:
         """Multiply-accumulates of one inference."""
         return sum(macs(self, node) for node in self.nodes)
 
+    @property
+    def parameter_bytes(self) -> int:
+        """Of all constants."""
+        return sum(tensor.data.nbytes for tensor in self.tensors.values() if tensor.data is not None)
+
 
 def macs(network: Network, node: Node) -> int:
     """Multiply-accumulates of one node: operators that have weights count them as often as they are used."""

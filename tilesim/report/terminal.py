@@ -117,7 +117,15 @@ def _memory(statistics: Statistics) -> str:
 def _batches(batching: Statistics) -> str:
     """How inferences went together, and what it cost."""
     loads, peak = batching["weight_set_loads"], format_bytes(batching["peak_buffer_bytes"])
-    return f"schedule {batching['schedule']}: weights of a layer fetched {loads:,} times; at most {peak} in the buffer"
+    chosen = _chosen(batching.get("predicted_cycles") or {})
+    cost = f"weights of a layer fetched {loads:,} times; at most {peak} in the buffer"
+    return f"schedule {batching['schedule']}{chosen}: {cost}"
+
+
+def _chosen(predicted: Mapping[str, int]) -> str:
+    """What a schedule was chosen from."""
+    cycles = ", ".join(f"{schedule} {cycles:,}" for schedule, cycles in predicted.items())
+    return f", the fastest as predicted (cycles: {cycles})" if predicted else ""
 
 
 def _layers(count: int) -> str:

@@ -68,21 +68,22 @@ class Trace:
         empty = {name: np.zeros(0, "<U1") for name in NAMES if not arrays[name].size}
         return {"schema": np.asarray(SCHEMA), **arrays, **empty}
 
-    def save(self, path: Path) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the columns as an .npz file.
 
         Raises:
             OSError: the file cannot be written.
         """
-        write_npz(path, self.columns(), compressed=True)
+        write_npz(Path(path), self.columns(), compressed=True)
 
     @classmethod
-    def load(cls, path: Path) -> Trace:
+    def load(cls, path: Path | str) -> Trace:
         """Read what was saved.
 
         Raises:
             ArrayError: no such file, or columns that are not those of a trace, all at once.
         """
+        path = Path(path)
         if not path.is_file():
             raise ArrayError(f"{path}: there is no such file")
         columns = read_npz(path, most_bytes=LARGEST_TRACE_BYTES)

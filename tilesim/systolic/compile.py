@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.batching import Plan, graph_of
+from tilesim.batching import Step as PlanStep
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
@@ -24,7 +25,7 @@ from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.stream import Stream
 from tilesim.systolic.compiler.tasks import Task, tasks_of
 from tilesim.systolic.isa.instructions import Halt, Instruction, ReadHostMemory
-from tilesim.systolic.isa.program import Batching, DataSegment, Layer, Program, Step
+from tilesim.systolic.isa.program import Batching, DataSegment, Layer, Prediction, Program, Step
 from tilesim.systolic.topology import Topology
 
 
@@ -54,8 +55,8 @@ def compile_network(
     storage = Storage()
     products, weights = _products(network, tasks, topology, storage)
     inferences = plan.inferences if plan else 1
-    steps = [(step.layer, step.count) for step in plan.steps] if plan else _one_by_one(tasks)
-    order = turns(tasks, steps, inferences, {layer for layer, product in products.items() if product.tiles == 1})
+    steps = plan.steps if plan else _one_by_one(tasks)
+    order = turns(tasks, steps, inferences, _at_once(products))
     where = place(front, order, storage.size_bytes, topology.unified_buffer.size_bytes)
     stream = Stream(front, topology, order, where, products, storage)
     stream.write()
@@ -94,8 +95,11 @@ def room_for(network: Network, topology: Topology) -> Room:
     """
     storage = Storage()
     products, _ = _products(network, tasks_of(outline(network), topology), topology, storage)
-    at_once = frozenset(layer for layer, product in products.items() if product.tiles > 1)
-    return Room(max(0, topology.unified_buffer.size_bytes - storage.size_bytes), at_once)
+    return Room(max(0, topology.unified_buffer.size_bytes - storage.size_bytes), _at_once(products))
+
+
+def _at_once(products: Mapping[int, Product]) -> frozenset[int]:
+    return frozenset(layer for layer, product in products.items() if product.tiles > 1)
 
 
 def _products(
@@ -131,8 +135,8 @@ def _check_weights(network: Network, layouts: Mapping[int, Layout], topology: To
         )
 
 
-def _one_by_one(tasks: Sequence[Task]) -> list[tuple[int, int]]:
-    return [(task.layer, 1) for task in tasks if task.weighted]
+def _one_by_one(tasks: Sequence[Task]) -> list[PlanStep]:
+    return [PlanStep(task.layer, 0, 1) for task in tasks if task.weighted]
 
 
 def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:
@@ -178,4 +182,5 @@ def _batching(
             last = steps[-1]
             most = max(last.buffer_bytes, used + constant_bytes)
             steps[-1] = Step(last.layer, last.first, last.count, end, most)
-    return Batching(plan.schedule, float(plan.weight_reuse), tuple(batches), tuple(steps))
+    predicted = tuple(Prediction(*each) for each in plan.predicted)
+    return Batching(plan.schedule, float(plan.weight_reuse), tuple(batches), tuple(steps), predicted)

@@ -88,8 +88,8 @@ class ValueLoaders(Section):
     feed: Annotated[
         Literal["window", "channels"],
         Field(
-            description="what the compiler puts side by side into a vector: elements of a whole window, or channels of "
-            "one of its positions"
+            description="what the compiler puts side by side into a vector: elements of a whole window, which the "
+            "unified buffer is then assumed to gather for nothing, or channels of one of its positions"
         ),
     ] = "window"
 

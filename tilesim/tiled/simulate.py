@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tilesim import compiled
-from tilesim.errors import ArrayError, InputError, ProgramError
+from tilesim.errors import ArrayError, HangError, InputError, ProgramError
+from tilesim.findings import Finding
 from tilesim.run import Look, Progress, Run, unwatched
 from tilesim.sim.memory import Bytes
 from tilesim.sim.recorder import Recorder, Recording
@@ -20,16 +22,21 @@ from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partners import partners
+from tilesim.tiled.readings import Reading, reading_of
 from tilesim.tiled.requests import series
-from tilesim.tiled.rules.soundness import unsound
+from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.tensor_watch import TensorWatch
+from tilesim.tiled.touched import raced
 from tilesim.tiled.units.announcement import Unforeseen
 from tilesim.tiled.units.chip import Chip, Holds
 
 Array = NDArray[Any]
 
 RULES = ("strict", "observe")
-"""What becomes of transfers that meet on the ring: they end the run, or it goes on and says so."""
+"""What becomes of transfers that meet on the ring, and of accesses that nothing orders: they end the run, or keep it
+from beginning; or it goes on and says so.
+"""
 
 
 def simulate(
@@ -40,6 +47,7 @@ def simulate(
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
+    masters: str = Reading.MEET,
 ) -> Run:
     """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once.
 
@@ -53,16 +61,23 @@ def simulate(
         not_before: cycles, counted from the start of a section, before which an instruction must not begin, by label,
             or by label, ``@`` and tile.
         on_start: hears, when the chip begins (again), whom to ask how far it is.
+        masters: the :class:`~tilesim.tiled.readings.Reading` of the rule for masters that ``rules`` are about.
 
     Raises:
         ProgramError: an instruction that the chip could not run.
         ArrayError: inputs that do not fit.
-        InputError: other rules, labels that the program does not have, or tracks to trace that no unit or link matches.
-        CollisionError: two transfers met on the ring, against strict rules.
+        InputError: other rules, another reading, labels that the program does not have, or tracks to trace that no unit
+            or link matches.
+        CollisionError: two transfers met on the ring, or did what else the reading forbids, against strict rules.
         HangError: the run can't go on.
     """
-    _must_be_sound([program], rules)
-    return _run(_named(program), inputs, keep_tensors, trace, rules, not_before or {}, on_start)
+    reading = reading_of(masters)
+    lenient = rules == "observe" and len(program.requests) < 2
+    _must_be_sound([program], rules, unrunnable if lenient else unsound)
+    racing = lenient and bool(program.once(hazards))
+    if racing and keep_tensors:
+        raise InputError(f"{program.name}: tensors can only be kept of a program whose accesses have an order")
+    return _run(_named(program), inputs, keep_tensors, trace, rules, not_before or {}, on_start, reading, racing)
 
 
 def simulate_requests(
@@ -73,21 +88,41 @@ def simulate_requests(
     rules: str = "strict",
     not_before: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
+    masters: str = Reading.MEET,
 ) -> Run:
     """Load the parameters, then run the inferences of ``programs`` in ``order``, by their numbers, each with its own
     ``inputs``; the run's outputs are those of all requests, one after the other.
 
-    Each program is checked alone: the fences between requests let none meet another.
+    Each program is checked alone: the fences between requests let none meet another. Accesses that nothing orders are
+    refused whatever the rules.
 
     Raises:
         ProgramError: as in :func:`simulate`, or programs that can't follow one another.
         ArrayError, InputError, CollisionError, HangError: as in :func:`simulate`.
     """
-    _must_be_sound(programs, rules)
+    reading = reading_of(masters)
+    _must_be_sound(programs, rules, unsound)
     program = series(programs, order)
     _must_match(programs, order, inputs)
     arrays = [array for each in inputs for array in each]
-    return _run(program, arrays, False, trace, rules, not_before or {}, on_start)
+    return _run(program, arrays, False, trace, rules, not_before or {}, on_start, reading)
+
+
+def observed(program: Program, not_before: Mapping[str, int], masters: Reading) -> list[Finding]:
+    """What is noticed on the ring in a run with zeros for inputs, if that comes to its end or not.
+
+    Raises:
+        InputError: labels that the program does not have.
+    """
+    named = _named(program)
+    arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
+    rows_of_host, samples = host_driver.rows_of_inputs(program, arrays)
+    chip = Chip(program.topology, samples, None, _forget, reading=masters)
+    try:
+        _sections(chip, named, rows_of_host, holds(named, not_before))
+    except HangError as error:
+        return error.findings
+    return chip.monitor.findings()
 
 
 def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]]) -> None:
@@ -98,11 +133,11 @@ def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Seque
         raise ArrayError(f"inputs of request {k + 1} must be {need} arrays, not {have}" for k, need, have in wrong)
 
 
-def _must_be_sound(programs: Sequence[Program], rules: str) -> None:
+def _must_be_sound(programs: Sequence[Program], rules: str, faults: Callable[[Program], list[str]]) -> None:
     if rules not in RULES:
         raise InputError(f"rules {unknown(rules, RULES, 'strict or observe')}")
     several = len(programs) > 1
-    found = [f"{program.name}: {fault}" if several else fault for program in programs for fault in unsound(program)]
+    found = [f"{program.name}: {fault}" if several else fault for program in programs for fault in faults(program)]
     if found:
         raise ProgramError(found)
 
@@ -115,6 +150,8 @@ def _run(
     rules: str,
     not_before: Mapping[str, int],
     on_start: Callable[[Look], None],
+    reading: Reading,
+    racing: bool = False,
 ) -> Run:
     held = holds(program, not_before)
     rows_of_host, samples = host_driver.rows_of_inputs(program, inputs)
@@ -129,6 +166,7 @@ def _run(
             strict=rules == "strict",
             bursts=bursts,
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
+            reading=reading,
         )
         if isinstance(trace, Recording):
             _must_match_tracks(trace, chip)
@@ -137,17 +175,21 @@ def _run(
         return chip, *_sections(chip, program, rows_of_host, held)
 
     try:
-        chip, load_cycles, cycles = finish(bursts=program.topology.ring.no_consumer == "stall")
+        bursts = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
+        chip, load_cycles, cycles = finish(bursts)
     except Unforeseen:
         chip, load_cycles, cycles = finish(bursts=False)
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]
     recorded = _trace(program, chip, chip.recorder) if chip.recorder else None
+    findings: list[Finding] = []
+    if racing:
+        outputs, findings = raced(program, inputs, samples, held)
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=statistics.document(program, chip, load_cycles, cycles, recorded),
+        statistics=statistics.document(program, chip, load_cycles, cycles, recorded, findings),
         tensors=watch.tensors(outputs) if keep_tensors else {},
         trace=recorded,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import accumulate, pairwise
 from typing import Any
 
 from tilesim import energy
+from tilesim.findings import Finding
 from tilesim.run import SCHEMA
 from tilesim.sim.trace import Trace
 from tilesim.sim.unit import BUSY, Unit
@@ -18,16 +20,19 @@ from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
 
 
-def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> dict[str, Any]:
+def document(
+    program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None, raced: Sequence[Finding] = ()
+) -> dict[str, Any]:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
     make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
     bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
     :mod:`~tilesim.tiled.traffic`, ``energy`` is that of :mod:`tilesim.energy`, ``breakdown`` and ``bound_by`` are those
-    of :mod:`~tilesim.tiled.bounds`, ``findings`` those of :mod:`~tilesim.tiled.units.ring_monitor`. ``partition`` says
-    how the user wanted layers to be spread over the tiles, how each of them is, and why; its ``candidates`` are what
-    was tried to find out (-1 cycles: there can't be such a program, for a ``reason``).
+    of :mod:`~tilesim.tiled.bounds`, ``findings`` those of :mod:`~tilesim.tiled.units.ring_monitor`, and what was
+    ``raced`` for, as :mod:`~tilesim.tiled.touched` tells. ``partition`` says how the user wanted layers to be spread
+    over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1 cycles: there
+    can't be such a program, for a ``reason``).
 
     Of several inferences, ``requests`` are the inferences, and everything else is of all together: ``cycles`` from the
     first word in to the last word out, a layer's figures sums, its ``start_cycle`` the first. ``start_cycle`` of a
@@ -65,7 +70,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         "layers": _layers(program, chip, run.start, breakdowns, traffic.by_layer(program, buses)),
         "links": [_link(unit) for unit in links],
         "partition": _partition(program),
-        "findings": chip.monitor.findings(),
+        "findings": [*chip.monitor.findings(), *raced],
         "inferences": len(requests),
         "requests": requests,
         "interval_cycles": interval,

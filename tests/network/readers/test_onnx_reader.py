@@ -213,6 +213,26 @@ def test_all_faults_at_once_but_none_that_follows_from_another(tmp_path: Path) -
     ]
 
 
+@pytest.mark.parametrize("form", ["pairs", "integer"])
+def test_what_lies_behind_a_fault_is_looked_at_too(form: str, tmp_path: Path) -> None:
+    case = Case(0, np.int8, tmp_path)
+    x, s = case.quantisation("x", 0.1, zero_point=0), case.quantisation("s", 0.1, zero_point=0)
+    case.model.constant("w", case.integers(np.int8, (4, 3, 3, 3)))
+    if form == "pairs":
+        case.model.node("DequantizeLinear", ["x", *x], "xr")
+        case.model.node("Tanh", ["xr"], "t")
+        case.model.node("QuantizeLinear", ["t", *s], "a")
+    else:
+        case.model.node("QLinearConv", ["x", *x, "w", *x, *s], "t", group=2)
+        case.model.constant("v", case.integers(np.int8, (4, 4, 1, 1)))
+        case.model.node("QLinearConv", ["t", *s, "v", *x, *s], "a")
+    case.model.node("MaxPool", ["a"], "y", kernel_shape=[2, 2], pads=[2, 0, 0, 0])
+    case.write((1, 4, 8, 8), (1, 4, 9, 7) if form == "pairs" else (1, 4, 7, 5))
+    first, second = faults(case.path)
+    assert first.split(": ")[0] == ("node 1 (Tanh)" if form == "pairs" else "node 0 (QLinearConv)")
+    assert second.endswith("(MaxPool): padding [2, 0, 0, 0] must be smaller than its window [2, 2]")
+
+
 def test_faulty_ends_and_operators_that_onnx_does_not_know(tmp_path: Path) -> None:
     case = Case(0, np.int8, tmp_path)
     case.model.node("Unheard", ["x"], "a")

@@ -18,6 +18,7 @@ from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.instructions import Instruction, MatrixMultiply, ReadWeights
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip
+from tilesim.systolic.units.data import Carried
 from tilesim.systolic.units.host_memory import HostMemory
 
 Integers = NDArray[Any]
@@ -32,7 +33,7 @@ def chip_with(topology: Topology, activations: Integers, tiles: Integers) -> tup
     )
     memories.buffer.bytes[0, : activations.nbytes] = activations.reshape(-1).view(np.uint8)
     memories.weights.bytes[0] = tiles.reshape(-1).view(np.uint8)
-    return Chip(topology, memories, HostMemory([], [], [1], 1), Recorder()), memories
+    return Chip(topology, Carried(topology, memories, HostMemory([], [], [1], 1)), Recorder()), memories
 
 
 def shifts_of(chip: Chip, tiles: Integers) -> list[Shift]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.networks import Weave
 from tests.systolic.compiled import chip
+from tilesim.batching import Step
 from tilesim.network.graph import Network
 from tilesim.network.operators import Add, MaxPool, Padding
 from tilesim.systolic.compiler.outline import outline
@@ -29,7 +31,12 @@ def joined() -> Network:
 
 def order(steps: Iterable[tuple[int, int]], inferences: int) -> list[Turn]:
     plan = outline(joined())
-    return turns(tasks_of(plan, chip("systolic-32")), steps, inferences)
+    done = Counter[int]()
+    counted = []
+    for layer, count in steps:
+        counted.append(Step(layer, done[layer], count))
+        done[layer] += count
+    return turns(tasks_of(plan, chip("systolic-32")), counted, inferences, {1, 2, 4})
 
 
 def brief(found: list[Turn]) -> list[tuple[int, int, int]]:

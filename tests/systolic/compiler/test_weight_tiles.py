@@ -36,7 +36,7 @@ def test_a_matrix_of_600_by_600_takes_nine_tiles_of_256() -> None:
 )
 def test_as_many_channels_side_by_side_as_need_the_fewest_tiles(channels: int, together: int, count: int) -> None:
     """3 by 3 windows on 256 rows: 28 channels have 252 elements."""
-    cut = tiling((channels, 3, 3, 1), channels, chip("tpu-v1"))
+    cut = tiling((channels, 3, 3, 1), channels, chip("tpu-v1", {"value_loaders.feed": "window"}))
     assert (cut.together, cut.tiles) == (together, count)
 
 

@@ -40,7 +40,7 @@ FIRST = 2
 
 
 def seen(chip: Chip, address: int) -> int:
-    return int(chip.memories.buffer.bytes[0, address])
+    return int(chip.data.memories.buffer.bytes[0, address])
 
 
 def started(chip: Chip, *ops: object) -> None:
@@ -159,15 +159,15 @@ def test_sixteen_bits_take_twice_as_long_on_either_side(activations: str, weight
 
 def test_sums_are_there_when_a_multiply_retires_and_not_a_cycle_before() -> None:
     chip = chip_of(topology())
-    chip.memories.weights.bytes[...] = 1
-    chip.memories.buffer.bytes[0, :4] = 3
+    chip.data.memories.weights.bytes[...] = 1
+    chip.data.memories.buffer.bytes[0, :4] = 3
     op = multiply(elements=4, columns=4, switch=True)
     listing = (ReadWeights(), op)
     retired = times(chip_of(topology()), *listing)["matrix.0"][1]
     started(chip, *listing)
     for cycle, value in ((retired, 0), (retired + 1, 12)):
         chip.clock.run(until=cycle)
-        assert chip.memories.accumulators[0, 0].tolist() == [value] * 4
+        assert chip.data.memories.accumulators[0, 0].tolist() == [value] * 4
 
 
 def test_switches_follow_one_another_as_fast_as_tiles_are_shifted_in() -> None:

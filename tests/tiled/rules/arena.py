@@ -17,6 +17,7 @@ from tilesim.tiled.isa.instructions import (
     TileFence,
 )
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.readings import Reading
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 
@@ -40,19 +41,22 @@ KINDS = (*(0, 1, 2, 3, 4) * 4, 5, 6, 6)
 
 
 class Arena:
-    """A chip that is used again for the next run, or made anew after one that hung."""
+    """A chip that is used again for the next run, or made anew after one that hung; its monitor reads the rule for
+    masters as ``reading`` says.
+    """
 
-    def __init__(self, topology: Topology = CHIP) -> None:
-        self._topology = topology
+    def __init__(self, topology: Topology = CHIP, reading: Reading = Reading.MEET) -> None:
+        self._topology, self._reading = topology, reading
         self._chip: Chip | None = None
 
     def run(self, program: Program, not_before: dict[str, int]) -> tuple[list[dict[str, Any]], bool]:
         """What the monitor finds, and whether the run came to its end."""
-        chip = self._chip or Chip(self._topology, 1, None, lambda _tile, _label: None)
+        chip = self._chip or Chip(self._topology, 1, None, lambda _tile, _label: None, reading=self._reading)
         for tile in chip.tiles:
             tile.flags.counts.clear()
         chip.sequencer.counters.counts.clear()
         chip.monitor._meetings.clear()
+        chip.monitor._under_way.clear()
         for passage in chip.monitor.passages:
             for found in (passage.under_way, passage.sent, passage.taken, passage.met):
                 found.clear()

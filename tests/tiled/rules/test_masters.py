@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
+from tilesim.tiled.recipes import seen
 from tilesim.tiled.simulate import simulate
 
 
@@ -28,7 +29,7 @@ def test_disjoint_groups_run_at_once() -> None:
 )
 def test_groups_that_share_a_node_meet(a: tuple[int, int], b: tuple[int, int], stop: str, shared: list[str]) -> None:
     """Oracle 11: each is refuted with both instructions, both node sets, what they share, and when they meet."""
-    found = proof(consume(a[1]), consume(b[1]), send("a", *a), send("b", *b))
+    found = seen(proof(consume(a[1]), consume(b[1]), send("a", *a), send("b", *b)))
     assert rules(found) == ["masters"]
     plain = found.document()["refutations"][0]
     assert plain["instructions"] == ["a", "b"]
@@ -73,7 +74,8 @@ def test_an_ordinal_that_is_too_low_is_shown_to_be() -> None:
     )
     [first] = [each for each in found.refutations if each.rule == "masters"]
     assert first.sentence.endswith(
-        "can meet at tile 1 (they share tiles 1-2): b waits for 1 to have passed it, which x can do without that"
+        "can meet at tile 1 (they share tiles 1-2): b waits for 1 transfer to have passed it, which x can do "
+        "without that"
     )
     assert "masters" not in rules(
         proof(
@@ -81,6 +83,26 @@ def test_an_ordinal_that_is_too_low_is_shown_to_be() -> None:
             *(send("x", 0, 2), send("a", 0, 2), send("b", 1, 2, wait="ring_producer_a>=2")),
         )
     )
+
+
+def test_transfers_of_one_name_are_counted() -> None:
+    """Those of an infeed, of which two pass tile 1 and make up the count."""
+    found = proof(
+        *(consume(tile) for tile in (1, 2, 3)),
+        *(consume(3, name="d3", row=12), consume(4)),
+        "i: infeed source=data rows=4 to=0x2 transfers=3\n",
+        *(send("a", 0, 3), send("b", 1, 4, wait="ring_producer_a>=2")),
+    )
+    assert [each.sentence.partition(": ")[2] for each in found.refutations if " and b (" in each.sentence] == [
+        f"b waits for 2 transfers to have passed it, which {some} can do without that"
+        for some in ("i and a", "2 of i and a", "3 of i")
+    ]
+
+
+def test_one_instruction_on_two_tiles_is_told_apart() -> None:
+    both = "a: ring_produce tiles=0x3 read=[r:4 @0x0+r*16] to=0x8\n"
+    found = proof(consume(3), consume(3, name="d3", row=12), both)
+    assert found.refutations[0].sentence.endswith("no flag and no fence makes a of tile 1 wait for all of a of tile 0")
 
 
 def test_a_producer_that_is_through_has_not_arrived() -> None:
@@ -140,7 +162,9 @@ def test_single_packets_cannot_lie_inside_one_another() -> None:
 def test_rows_that_are_held_in_a_loop_count_from_the_first() -> None:
     """Its first row waits for nothing, so that it can go between the other's."""
     by_row = "b: ring_produce tiles=0x2 read=[r:4 @0x0+r*16] to=0x8 wait=ring_producer_a@r>=0+1\n"
-    assert rules(proof(consume(2), consume(3), send("a", 0, 2), by_row))[:1] == ["masters"]
+    found = proof(consume(2), consume(3), send("a", 0, 2), by_row)
+    assert rules(found)[:1] == ["masters"]
+    assert found.refutations[0].sentence.endswith("no flag and no fence makes the first row of b wait for all of a")
 
 
 def test_one_buffer_for_both_roles_makes_a_master_wait_for_its_rows() -> None:

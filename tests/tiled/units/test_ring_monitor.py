@@ -19,6 +19,7 @@ from tilesim.errors import CollisionError, HangError
 from tilesim.findings import sentence
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import Unit
+from tilesim.tiled.readings import Reading
 from tilesim.tiled.simulate import simulate
 from tilesim.tiled.units.ring import Packet, RingStop
 from tilesim.tiled.units.ring_monitor import Monitor, Passage, Transfer, node_name
@@ -30,12 +31,15 @@ NODES = TILES + 3
 class Log(Passage):
     """Keeps what passes."""
 
-    def __init__(self, node: int, meet: Any) -> None:
-        super().__init__(node, meet)
+    def __init__(self, node: int, monitor: Monitor, clock: Clock) -> None:
+        super().__init__(node, monitor._meet, monitor._begin)
         self.passed: list[Transfer] = []
+        self.cycles: list[int] = []
+        self._clock = clock
 
     def note(self, transfer: Transfer, tail: bool) -> None:
         self.passed.append(transfer)
+        self.cycles.append(self._clock.cycle)
         super().note(transfer, tail)
 
 
@@ -55,10 +59,10 @@ class Taker:
 class Ring:
     """Eight stops that log, and masters with rows at given cycles: (node, destinations, start cycle, gaps)."""
 
-    def __init__(self, masters: list[tuple[int, set[int], int, list[int]]]) -> None:
+    def __init__(self, masters: list[tuple[int, set[int], int, list[int]]], reading: Reading = Reading.MEET) -> None:
         self.clock = Clock()
-        self.monitor = Monitor(self.clock, TILES, False, lambda: [p.transfer for s in self.stops for p in s.packets])  # type: ignore[misc]
-        self.logs = [Log(node, self.monitor._meet) for node in range(NODES)]
+        self.monitor = Monitor(self.clock, TILES, False, self._on_ring, reading)
+        self.logs = [Log(node, self.monitor, self.clock) for node in range(NODES)]
         self.monitor.passages = list(self.logs)
         bits = [None, *range(NODES - 1)]
         links = [Unit(self.clock, f"link{k}") for k in range(NODES)]
@@ -78,8 +82,11 @@ class Ring:
             yield self.stops[transfer.master].send(data)
             yield self.clock.timeout(1 + gap)
 
-    def noticed(self) -> set[frozenset[str]]:
-        return {frozenset(each["instructions"]) for each in self.monitor.findings() if each["kind"] == "meeting"}
+    def _on_ring(self) -> list[Transfer]:
+        return [packet.transfer for stop in self.stops for packet in stop.packets if packet.transfer is not None]
+
+    def noticed(self, kind: str = "meeting") -> set[frozenset[str]]:
+        return {frozenset(each["instructions"]) for each in self.monitor.findings() if each["kind"] == kind}
 
     def by_definition(self) -> set[frozenset[str]]:
         """Pairs of which, at some stop, a packet of one lies between the first and the last of the other."""
@@ -90,6 +97,23 @@ class Ring:
                 if any(x[0] < k < x[-1] for x, y in (spans, spans[::-1]) for k in y):
                     found.add(frozenset((a.sender, b.sender)))
         return found
+
+    def at_once(self, reading: Reading) -> set[frozenset[str]]:
+        """Pairs that are under way in a cycle, from that of the first row sent up to before that of the last taken."""
+        noted = [
+            (log.node, cycle, each) for log in self.logs for each, cycle in zip(log.passed, log.cycles, strict=True)
+        ]
+        times, nodes = {}, {}
+        for transfer in {each for *_, each in noted}:
+            cycles = [cycle for _, cycle, each in noted if each is transfer]
+            times[transfer] = range(min(cycles), max(cycles))
+            nodes[transfer] = {node for node, _, each in noted if each is transfer}
+        return {
+            frozenset((a.sender, b.sender))
+            for a, b in combinations(times, 2)
+            if max(times[a].start, times[b].start) < min(times[a].stop, times[b].stop)
+            and reading.forbids_at_once(not nodes[a].isdisjoint(nodes[b]))
+        }
 
 
 def np_row() -> Any:
@@ -111,6 +135,22 @@ def masters(draw: st.DrawFn) -> list[tuple[int, set[int], int, list[int]]]:
 def test_it_notices_what_meets_by_definition(given_masters: list[tuple[int, set[int], int, list[int]]]) -> None:
     ring = Ring(given_masters)
     assert ring.noticed() == ring.by_definition()
+
+
+@given(masters(), st.sampled_from([*Reading]))
+def test_it_notices_who_is_under_way_at_once_by_definition(
+    given_masters: list[tuple[int, set[int], int, list[int]]], reading: Reading
+) -> None:
+    ring = Ring(given_masters, reading)
+    assert ring.noticed("under way at once") == ring.at_once(reading)
+    assert ring.noticed() == ring.by_definition()
+
+
+@given(masters())
+def test_what_meets_is_under_way_at_once(given_masters: list[tuple[int, set[int], int, list[int]]]) -> None:
+    """Each reading forbids what those after it do."""
+    single, disjoint = (Ring(given_masters, reading) for reading in (Reading.SINGLE, Reading.DISJOINT))
+    assert single.noticed("under way at once") >= disjoint.noticed("under way at once") >= disjoint.noticed()
 
 
 @pytest.mark.parametrize(

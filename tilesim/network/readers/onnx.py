@@ -8,8 +8,9 @@ tensor carries the name of the integer value in the file, and indices number the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
+from tilesim.network.readers.fault import Fault
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_graph import (
     Constant,
@@ -29,6 +31,7 @@ from tilesim.network.readers.onnx_graph import (
     Operand,
     Pending,
     Reals,
+    Value,
     array_of,
     attribute,
     target,
@@ -69,12 +72,18 @@ def _model(content: bytes) -> onnx.ModelProto:
         onnx.checker.check_model(content)
     except _FAULTY as error:
         # the checker stops at its first complaint, which may be an operator of which there are several
-        unknown = [f"{_where(k, node)}: {_UNSUPPORTED}" for k, node in enumerate(nodes) if not _supported(node)]
-        raise ModelError(unknown or f"must be a valid ONNX model: {' '.join(str(error).split())}") from error
+        unknown: list[str] = []
+        for k, node in enumerate(nodes):
+            if not _supported(node):
+                collect(unknown, _where(k, node), _unsupported(node), node.op_type, _name(node))
+        what = f"must be a valid ONNX model: {' '.join(str(error).split())}"
+        raise ModelError(unknown or Fault(what, "form" if nodes else "file")) from error
     return model
 
 
-_UNSUPPORTED = "the operator is not supported"
+def _unsupported(node: onnx.NodeProto) -> ModelError:
+    custom = "" if node.domain in _DOMAINS else f"custom operator {node.domain}."
+    return ModelError(Fault("the operator is not supported", "operator", f"{custom}{node.op_type}"))
 
 
 def _supported(node: onnx.NodeProto) -> bool:
@@ -85,24 +94,65 @@ def _where(position: int, node: onnx.NodeProto) -> str:
     return f"node {position} ({node.op_type}{f' {titled(node.name)}' if node.name else ''})"
 
 
+def _name(node: onnx.NodeProto) -> str:
+    """What a node is called: as itself, or as its output."""
+    return node.name or next(iter(node.output), "")
+
+
 def _network(name: str, model: onnx.ModelProto) -> Network:
     faults: list[str] = []
     graph = Graph.of(model.graph, faults)
+    shapes = cache(partial(_shapes, model))
     for position, node in enumerate(model.graph.node):
         try:
             if not _supported(node):
-                raise ModelError(_UNSUPPORTED)
+                raise _unsupported(node)
             if graph.spoiled.isdisjoint(node.input):
                 _read_node(graph, node)
                 continue
+            if _stands_in(graph, node, shapes):
+                continue
         except ModelError as error:
-            collect(faults, _where(position, node), error)
+            collect(faults, _where(position, node), error, node.op_type, _name(node))
         graph.spoiled.update(node.output)
     results = [value.name for value in model.graph.output if value.name not in graph.spoiled]
     outputs = gather(faults, results, partial(_output, graph))
     if faults:
         raise ModelError(faults)
     return graph.scope.network(name, tuple(graph.inputs), tuple(outputs))
+
+
+def _stands_in(graph: Graph, node: onnx.NodeProto, shapes: Callable[[], Mapping[str, tuple[int, ...]]]) -> bool:
+    """Let integers stand for what a node would have made of spoiled values, if the file says all of them: so that those
+    who read them are looked at, too.
+    """
+    names = _quantisation_of(node)
+    if len(node.output) != 1 or not names or not graph.values.keys() >= {name for name in names if name}:
+        return False
+    shape = shapes().get(node.output[0])
+    try:
+        return shape is not None and graph.stand_in(node.output[0], shape, graph.target(node.output[0], names))
+    except ModelError:  # said already
+        return False
+
+
+def _quantisation_of(node: onnx.NodeProto) -> list[str]:
+    """The names of scale and zero point of the integers that a node makes, if it makes such."""
+    if node.op_type == "QuantizeLinear":
+        return list(node.input[1:3])
+    form = INTEGER.get(node.op_type)
+    return list(node.input[form.output : form.output + 2]) if form else []
+
+
+def _shapes(model: onnx.ModelProto) -> Mapping[str, tuple[int, ...]]:
+    """Of values by name, as far as the file says or implies them; a free batch is one sample."""
+    try:
+        graph = onnx.shape_inference.infer_shapes(model).graph
+    except (onnx.shape_inference.InferenceError, RuntimeError, *_FAULTY):
+        return {}
+    dims = {value.name: value.type.tensor_type.shape.dim for value in (*graph.value_info, *graph.output)}
+    found = {name: tuple(d.dim_value or int(not k) for k, d in enumerate(dim)) for name, dim in dims.items()}
+    return {name: shape for name, shape in found.items() if min(shape, default=0) > 0}
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
@@ -144,8 +194,14 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
 def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Operand:
     value = graph.value(node.input[position])
     if not isinstance(value, Operand):
-        raise ModelError(f"{titled(node.input[position])} must come from a DequantizeLinear")
+        sentence = f"{titled(node.input[position])} must come from a DequantizeLinear"
+        raise ModelError(Fault(sentence, "form" if isinstance(value, Integers) else "type", _type_of(value)))
     return value
+
+
+def _type_of(value: Value) -> str:
+    """The type of numbers that are not those of an operand."""
+    return value.array.dtype.name if isinstance(value, Constant) else "" if isinstance(value, Integers) else "float32"
 
 
 def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor, titled
+from tilesim.network.readers.fault import Fault
 from tilesim.network.readers.scope import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, Scope, gather, quantisation
 
 MAP_AXES = (0, 3, 1, 2)
@@ -138,11 +139,12 @@ class Graph:
         # a free batch is one sample
         model_shape = tuple(d.dim_value if d.dim_value > 0 or axis else 1 for axis, d in enumerate(kind.shape.dim))
         if min(model_shape, default=0) < 1 or prod(model_shape) > MAX_ELEMENTS:
-            raise ModelError(f"input {titled(value.name)}: must have a fixed shape, not {list(model_shape)}")
+            sentence = f"input {titled(value.name)}: must have a fixed shape, not {list(model_shape)}"
+            raise ModelError(Fault(sentence, "shape", name=value.name))
         if dtype not in {*ACTIVATION_DTYPES, np.dtype(np.float32)}:
-            raise ModelError(f"input {titled(value.name)}: must be float32, int8 or uint8, not {dtype}")
-        shape = tuple(model_shape[axis] for axis in (0, 2, 3, 1)) if len(model_shape) == 4 else model_shape
-        index = self._tensor(value.name, dtype, shape, None)
+            sentence = f"input {titled(value.name)}: must be float32, int8 or uint8, not {dtype}"
+            raise ModelError(Fault(sentence, "type", dtype.name, name=value.name))
+        index = self._tensor(value.name, dtype, _canonical(model_shape), None)
         self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
         self.inputs.append(index)
 
@@ -196,7 +198,9 @@ class Graph:
         """What (scale, zero point if any) ask of the value ``name``."""
         dtype = self.constant(names[1]).dtype if len(names) > 1 and names[1] else np.dtype(np.uint8)
         if dtype not in ACTIVATION_DTYPES:
-            raise ModelError(f"{titled(name)} must be quantised to int8 or uint8, not {dtype}")
+            raise ModelError(
+                Fault(f"{titled(name)} must be quantised to int8 or uint8, not {dtype}", "type", dtype.name)
+            )
         known = self.quantisation(name, names, dtype)
         if known.scale.ndim:
             raise ModelError(f"{titled(name)} must have one scale")
@@ -220,11 +224,23 @@ class Graph:
         self.scope.nodes.append(Node(name, built.operator, built.inputs, index))
         self.values[name] = Integers(index)
 
+    def stand_in(self, name: str, model_shape: tuple[int, ...], wanted: Target) -> bool:
+        """Let the integer value ``name`` be there without a node that makes it, as a fault keeps that away."""
+        if prod(model_shape) > MAX_ELEMENTS:
+            return False
+        self.values[name] = Integers(self._tensor(name, wanted.dtype, _canonical(model_shape), wanted.quantisation))
+        return True
+
     def add_reals(self, name: str, operator: Operator, source: int) -> int:
         """Add a node that makes the float32 output ``name`` of tensor ``source``."""
         index = self._tensor(name, np.dtype(np.float32), self.scope.tensors[source].shape, None)
         self.scope.nodes.append(Node(name, operator, (source,), index))
         return index
+
+
+def _canonical(model_shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Channels last."""
+    return tuple(model_shape[axis] for axis in (0, 2, 3, 1)) if len(model_shape) == 4 else model_shape
 
 
 def _bound(real: float, wanted: Target) -> int:

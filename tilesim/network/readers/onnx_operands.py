@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Tensor
+from tilesim.network.readers.fault import Fault
 from tilesim.network.readers.onnx_graph import Graph, Operand, Target
-from tilesim.network.readers.scope import broadcast
+from tilesim.network.readers.scope import ACTIVATION_DTYPES, broadcast
 
 Operands: TypeAlias = list[Operand]
 
@@ -39,8 +40,13 @@ def common_shape(graph: Graph, a: Operand, b: Operand) -> tuple[int, ...]:
 
 def constant_weights(operand: Operand, rank: int, channels_axis: int) -> Array:
     """An operand that is a constant, with one scale or one along its axis of output channels."""
-    if operand.data is None or operand.data.dtype not in {np.dtype(np.int8), np.dtype(np.uint8)}:
+    if operand.data is None:
         raise ModelError(f"weights {operand.title} must be constants of int8 or uint8")
+    if operand.data.dtype not in ACTIVATION_DTYPES:
+        found = operand.data.dtype.name
+        raise ModelError(
+            Fault(f"weights {operand.title} must be constants of int8 or uint8, not {found}", "type", found)
+        )
     if operand.data.ndim != rank:
         raise ModelError(f"weights {operand.title} must have {rank} axes, not shape {list(operand.data.shape)}")
     scales, channels = operand.quantisation.scale, operand.data.shape[channels_axis]

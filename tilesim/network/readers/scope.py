@@ -15,6 +15,7 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Network, Node, Operator, Quantisation, Tensor
 from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size
+from tilesim.network.readers.fault import Fault
 from tilesim.units import format_bytes
 
 MAX_ELEMENTS = 1 << 28
@@ -75,7 +76,8 @@ class Scope:
         """An int8 or uint8 tensor with its scale and zero point."""
         tensor = self.tensors[index]
         if tensor.dtype not in ACTIVATION_DTYPES:
-            raise ModelError(f"{tensor.title} must be int8 or uint8, not {tensor.dtype}")
+            sentence = f"{tensor.title} must be int8 or uint8, not {tensor.dtype}"
+            raise ModelError(Fault(sentence, "type", tensor.dtype.name))
         if tensor.quantisation is None or tensor.quantisation.scale.ndim:
             raise ModelError(f"{tensor.title} must have one scale and one zero point")
         return tensor, float(tensor.quantisation.scale), tensor.quantisation.zero_point
@@ -86,7 +88,8 @@ class Scope:
         if tensor.data is None:
             raise ModelError(f"weights {tensor.title} must be a constant")
         if tensor.dtype not in ACTIVATION_DTYPES or tensor.quantisation is None:
-            raise ModelError(f"weights {tensor.title} must be quantised int8 or uint8, not {tensor.dtype}")
+            sentence = f"weights {tensor.title} must be quantised int8 or uint8, not {tensor.dtype}"
+            raise ModelError(Fault(sentence, "type", tensor.dtype.name))
         if len(tensor.shape) != rank:
             raise ModelError(f"weights {tensor.title} must have {rank} axes, not shape {list(tensor.shape)}")
         if tensor.shape[channels_axis] > MOST_CHANNELS:
@@ -163,24 +166,30 @@ def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:
     return shape
 
 
-def collect(faults: list[str], where: str, error: ModelError) -> None:
-    """Keep each of an error's sentences, led by where it arose."""
-    faults.extend(f"{where}: {fault}" for fault in error.faults)
+def collect(faults: list[str], where: str, error: ModelError, operator: str = "", name: str = "") -> None:
+    """Keep each of an error's sentences, led by where it arose: at a node, or a tensor that has but a name."""
+    faults.extend(Fault.of(fault).at(where, operator, name) for fault in error.faults)
 
 
 def gather(faults: list[str], items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
     """What ``read`` makes of each item; of those that it refuses the faults are kept instead."""
-    results = []
+    return [result for result in gather_each(faults, items, read) if result is not None]
+
+
+def gather_each(faults: list[str], items: Iterable[Item], read: Callable[[Item], Result | None]) -> list[Result | None]:
+    """What ``read`` makes of each item, None of those that it refuses."""
+    results: list[Result | None] = []
     for item in items:
         try:
             results.append(read(item))
         except ModelError as error:
             faults.extend(error.faults)
+            results.append(None)
     return results
 
 
 def raise_all(place: str, faults: Iterable[str]) -> None:
     """Raise every fault at once, led by the file, if there is any."""
-    sentences = [f"{place}: {fault}" for fault in faults]
+    sentences = [Fault.of(fault).of_file(place) for fault in faults]
     if sentences:
         raise ModelError(sentences)

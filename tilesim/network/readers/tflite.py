@@ -6,18 +6,22 @@ Arithmetic is that of TensorFlow Lite's reference kernels: see the rule of each 
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
+from functools import cache, partial
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tflite
 
 from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
+from tilesim.network.readers.fault import Fault
 from tilesim.network.readers.scope import (
+    ACTIVATION_DTYPES,
     MAX_ELEMENTS,
     Scope,
     collect,
@@ -53,15 +57,15 @@ OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FUL
 
 def _network(name: str, graph: FileGraph) -> Network:
     _check_size(graph)
-    faults = _end_faults(graph)
+    faults = [*graph.faults, *_end_faults(graph)]
     scope = Scope(_tensors(graph, faults), len(graph.tensors))
     ready = _given(graph)
     made = set(graph.inputs)
     for op in graph.operators:
-        wrong = _wiring_faults(op, ready, len(graph.tensors))
+        wrong = _wiring_faults(op, ready, graph.tensors)
         if not wrong and scope.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
             gather(wrong, [op], partial(_add, scope))
-        faults += [f"node {op.index} ({op.kind}): {fault}" for fault in wrong]
+        collect(faults, f"node {op.index} ({op.kind})", ModelError(wrong), op.kind, _name(graph, op))
         made.update(op.outputs)
         ready.update(i for i in op.outputs if 0 <= i < len(graph.tensors))
     faults += [f"output {i}: must be an input, or made by a node" for i in graph.outputs if i not in made]
@@ -70,23 +74,34 @@ def _network(name: str, graph: FileGraph) -> Network:
     return scope.network(name, graph.inputs, graph.outputs)
 
 
+def _name(graph: FileGraph, op: FileOperator) -> str:
+    """What a node is called: as its first output."""
+    named = (graph.tensors[i] for i in op.outputs[:1] if 0 <= i < len(graph.tensors))
+    return next((tensor.name for tensor in named if tensor is not None), "")
+
+
+def _constant_bytes(graph: FileGraph) -> dict[int, int]:
+    """Of the tensors that are constants."""
+    found = ((index, tensor.data) for index, tensor in enumerate(graph.tensors) if tensor is not None)
+    return {index: data.size for index, data in found if data is not None}
+
+
 def _check_size(graph: FileGraph) -> None:
     read = [*graph.outputs, *(i for op in graph.operators for i in op.inputs)]
-    sizes = {index: tensor.data.size for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
+    sizes = _constant_bytes(graph)
     must_be_bearable(sum(sizes.get(i, 0) for i in read))
 
 
 def _given(graph: FileGraph) -> set[int]:
     """Inputs and constants: the tensors that are ready before any node has run."""
     everything = range(len(graph.tensors))
-    constants = {index for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
-    return constants.union(i for i in graph.inputs if i in everything)
+    return {*_constant_bytes(graph), *(i for i in graph.inputs if i in everything)}
 
 
 def _end_faults(graph: FileGraph) -> list[str]:
     count = len(graph.tensors)
     faults = [f"an input must be a tensor from 0 to {count - 1}, not {i}" for i in graph.inputs if not 0 <= i < count]
-    constants = {index for index, tensor in enumerate(graph.tensors) if tensor.data is not None}
+    constants = _constant_bytes(graph)
     faults += [f"input {i}: must be a tensor without data" for i in graph.inputs if i in constants]
     if len(set(graph.inputs)) != len(graph.inputs):
         faults.append("the inputs must all be different")
@@ -95,15 +110,19 @@ def _end_faults(graph: FileGraph) -> list[str]:
     return faults
 
 
-def _wiring_faults(op: FileOperator, ready: set[int], count: int) -> list[str]:
-    """Whether the operator is known, its inputs are ``ready``, and its outputs are some of ``count`` that are not."""
-    faults = [] if op.kind in BUILDERS else ["the operator is not supported"]
+def _wiring_faults(op: FileOperator, ready: set[int], tensors: Sequence[FileTensor | None]) -> list[str]:
+    """Whether the operator is known, its inputs are ``ready``, and its outputs are some of ``tensors`` that are not;
+    of those that are faulty nothing is said.
+    """
+    faults: list[str] = [] if op.kind in BUILDERS else [Fault("the operator is not supported", "operator", op.kind)]
     faults += [
         f"must read a tensor that is ready, not {i}"
         for position, i in enumerate(op.inputs)
-        if i not in ready and not (i == -1 and (op.kind, position) in OPTIONAL)
+        if i not in ready
+        and not (i == -1 and (op.kind, position) in OPTIONAL)
+        and not (0 <= i < len(tensors) and tensors[i] is None)
     ]
-    fresh = {i for i in op.outputs if 0 <= i < count} - ready
+    fresh = {i for i in op.outputs if 0 <= i < len(tensors)} - ready
     if not op.outputs or len(fresh) != len(op.outputs):
         faults.append(f"must write tensors that nothing has written, not {list(op.outputs)}")
     return faults
@@ -114,22 +133,30 @@ def _tensors(graph: FileGraph, faults: list[str]) -> dict[int, Tensor]:
     used = {*graph.inputs, *graph.outputs, *(i for op in graph.operators for i in (*op.inputs, *op.outputs))}
     tensors = {}
     for index in sorted(used.intersection(range(len(graph.tensors)))):
+        if (source := graph.tensors[index]) is None:
+            continue
         try:
-            tensors[index] = _tensor(index, graph.tensors[index])
+            tensors[index] = _tensor(index, source)
         except ModelError as error:
-            collect(faults, f"tensor {index} ({graph.tensors[index].title})", error)
+            collect(faults, f"tensor {index} ({source.title})", error, name=source.name)
     return tensors
 
 
 def _tensor(index: int, source: FileTensor) -> Tensor:
     if source.type_code not in DTYPES:
         supported = ", ".join(np.dtype(dtype).name for dtype in DTYPES.values())
-        raise ModelError(f"its type must be one of {supported}, not code {source.type_code}")
+        found = _type_names().get(source.type_code, f"code {source.type_code}")
+        raise ModelError(Fault(f"its type must be one of {supported}, not {found}", "type", found))
     dtype = np.dtype(DTYPES[source.type_code])
     if prod(source.shape) > MAX_ELEMENTS:
         raise ModelError(f"must have at most {MAX_ELEMENTS} elements, not shape {list(source.shape)}")
     data = None if source.data is None else _constant(source, source.data, dtype)
     return Tensor(index, source.name, dtype, source.shape, _quantisation(source, dtype), data)
+
+
+@cache
+def _type_names() -> dict[int, str]:
+    return {code: name.lower() for name, code in vars(tflite.TensorType).items() if isinstance(code, int)}
 
 
 def _constant(source: FileTensor, data: Array, dtype: np.dtype[Any]) -> Array:
@@ -153,6 +180,7 @@ def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | No
 
 def _add(scope: Scope, op: FileOperator) -> None:
     """Add the node that an operator becomes, or one for each of its outputs."""
+    _refuse_hybrid(scope, op)
     found = BUILDERS[op.kind](scope, op)
     parts = found if isinstance(found, tuple) else (found,)
     if len(parts) != len(op.outputs):
@@ -162,3 +190,12 @@ def _add(scope: Scope, op: FileOperator) -> None:
         if built.shape != output.shape:
             raise ModelError(f"makes shape {list(built.shape)}, but {output.title} has {list(output.shape)}")
         scope.nodes.append(Node(output.name, built.operator, built.inputs, index))
+
+
+def _refuse_hybrid(scope: Scope, op: FileOperator) -> None:
+    """Refuse weights of bytes for activations that are reals, which runtimes quantise as they come."""
+    tensors = [scope.tensors[i] for i in op.inputs if i >= 0]
+    reals = tensors[:1] and tensors[0].dtype == np.float32 and tensors[0].data is None
+    if reals and any(t.data is not None and t.dtype in ACTIVATION_DTYPES for t in tensors):
+        sentence = f"{tensors[0].title} must be int8 or uint8 like its weights (this form is hybrid), not float32"
+        raise ModelError(Fault(sentence, "type", "hybrid"))

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from tilesim.budgets import LARGEST_NAMES_BYTES, MOST_MODEL_NUMBERS, MOST_OPERATORS, MOST_TENSORS
 from tilesim.errors import ModelError
 from tilesim.network.graph import titled
-from tilesim.network.readers.scope import gather
+from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.scope import gather, gather_each
 
 MAX_AXES = 8
 MAX_NAME_BYTES = 4096
@@ -91,12 +92,13 @@ class FileOperator:
 
 @dataclass(frozen=True)
 class FileGraph:
-    """The file's only subgraph."""
+    """The file's only subgraph; None stands for tensors that ``faults`` are about."""
 
-    tensors: tuple[FileTensor, ...]
+    tensors: tuple[FileTensor | None, ...]
     operators: tuple[FileOperator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    faults: tuple[str, ...] = ()
 
 
 class _TooMuch(Exception):
@@ -138,31 +140,33 @@ def parse(data: bytes) -> FileGraph:
         ModelError: not a TensorFlow Lite file, a damaged one, or one with more in it than a model has.
     """
     if data[4:8] != b"TFL3":
-        raise ModelError("must be a TensorFlow Lite file with identifier TFL3 at byte 4")
+        raise ModelError(Fault("must be a TensorFlow Lite file with identifier TFL3 at byte 4", "file"))
     try:
         return _graph(tflite.Model.GetRootAs(data, 0), _Budget())
     except _TooMuch as error:
         raise ModelError(str(error)) from None
     except _DAMAGE as error:
-        raise ModelError(f"the file is damaged or cut short ({type(error).__name__}: {error})") from error
+        what = f"the file is damaged or cut short ({type(error).__name__}: {error})"
+        raise ModelError(Fault(what, "file")) from error
 
 
 def _graph(model: Any, budget: _Budget) -> FileGraph:
-    if model.SubgraphsLength() != 1:
-        raise ModelError(f"must have 1 subgraph, not {model.SubgraphsLength()}")
+    faults = [] if model.SubgraphsLength() == 1 else [f"must have 1 subgraph, not {model.SubgraphsLength()}"]
+    if not model.SubgraphsLength():
+        raise ModelError(faults)
     graph = model.Subgraphs(0)
     _items(model.BuffersLength(), MOST_TENSORS, "buffers")
     codes = _items(model.OperatorCodesLength(), MOST_OPERATORS, "operator codes")
     kinds = [_operator_name(model.OperatorCodes(i), budget) for i in codes]
     indices = _items(graph.TensorsLength(), MOST_TENSORS, "tensors")
-    faults: list[str] = []
-    tensors = gather(faults, indices, partial(_tensor, model, graph, budget))
+    tensors = gather_each(faults, indices, partial(_tensor, model, graph, budget))
     indices = _items(graph.OperatorsLength(), MOST_OPERATORS, "operators")
-    operators = gather(faults, indices, partial(_operator, graph, kinds, budget))
-    if faults:
-        raise ModelError(faults)
+    damage: list[str] = []
+    operators = gather(damage, indices, partial(_operator, graph, kinds, budget))
+    if damage:
+        raise ModelError([*faults, *damage])
     ends = budget.indices(graph.InputsAsNumpy()), budget.indices(graph.OutputsAsNumpy())
-    return FileGraph(tuple(tensors), tuple(operators), *ends)
+    return FileGraph(tuple(tensors), tuple(operators), *ends, tuple(faults))
 
 
 def _items(count: int, most: int, what: str) -> range:
@@ -198,7 +202,8 @@ def _tensor(model: Any, graph: Any, budget: _Budget, index: int) -> FileTensor:
     name = budget.text(tensor.Name()) or f"tensor {index}"
     title, shape = f"tensor {index} ({titled(name)})", budget.indices(tensor.ShapeAsNumpy())
     if len(shape) > MAX_AXES or min(shape, default=1) < 1:
-        raise ModelError(f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}")
+        sentence = f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}"
+        raise ModelError(Fault(sentence, "shape", name=name))
     if tensor.Sparsity() is not None:
         raise ModelError(f"{title}: sparse tensors are not supported")
     details = tensor.Quantization()

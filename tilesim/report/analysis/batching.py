@@ -18,8 +18,8 @@ SCHEDULES = {
 DEFINITION = (
     "Footprint: bytes of all tensors that lie in the unified buffer, those that wait for their layer included; it "
     "changes when a batch begins. Weight sets: how often the weights of a layer were fetched; batches of one layer in "
-    "a row share them. Their bytes are those of whole tiles, which come again for each part of a batch where the "
-    "accumulators do not hold the sums of all of it."
+    "a row share them, where not all layers have run the same inferences in between. Their bytes are those of whole "
+    "tiles, which come again for each part of a batch where the accumulators do not hold the sums of all of it."
 )
 
 

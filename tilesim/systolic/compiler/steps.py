@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from tilesim.batching.schedules import Step, together, whole
 from tilesim.systolic.compiler.tasks import Task
 
 
@@ -23,32 +24,19 @@ class Turn:
         return range(self.first, self.first + self.count)
 
 
-def turns(
-    tasks: Sequence[Task], steps: Iterable[tuple[int, int]], inferences: int, staying: Collection[int] = ()
-) -> list[Turn]:
-    """``steps`` of layers with weights, (layer, how many inferences more), in order, and around them all that has none.
+def turns(tasks: Sequence[Task], steps: Sequence[Step], inferences: int, at_once: Collection[int]) -> list[Turn]:
+    """``steps`` of layers with weights in order, and around them all that has none.
 
-    Steps of one layer after one another become one, so that each of its tiles comes once; but not of layers whose
-    weights are ``staying`` in the array anyway, as they are a single tile. What reads nothing that comes of weights
-    runs when something first needs it; other layers without weights as soon as their operands are there.
+    Steps in a row of a layer ``at_once`` become one, so that each of its tiles comes once; other layers have a single
+    tile, which stays in the array anyway. What reads nothing that comes of weights runs when something first needs it;
+    other layers without weights as soon as their operands are there.
     """
     order = _Order(tasks, inferences)
-    for layer, count in _merged(steps, staying):
-        order.step(order.by_layer[layer], count)
+    for step in map(whole, together(steps, at_once)):
+        order.step(order.by_layer[step.layer], step.count)
     for task in tasks:
         order.run(task, inferences)
     return order.found
-
-
-def _merged(steps: Iterable[tuple[int, int]], staying: Collection[int]) -> Iterator[tuple[int, int]]:
-    last, total = -1, 0
-    for layer, count in steps:
-        if total and (layer != last or layer in staying):
-            yield last, total
-            total = 0
-        last, total = layer, total + count
-    if total:
-        yield last, total
 
 
 @dataclass

@@ -109,6 +109,10 @@ def _batching(batching: Batching, program: Program) -> Iterator[str]:
         yield f"schedule must be one of {', '.join(SCHEDULES)}, not {batching.schedule!r}"
     if len(batching.batches) != len(program.layers) or any(each < 0 for each in batching.batches):
         yield f"batches must be a size of 0 or more for each of {len(program.layers)} layers, not {batching.batches}"
+    for each in batching.predicted:
+        if each.schedule not in SCHEDULES or each.cycles < 0:
+            what = f"{each.cycles} of {each.schedule!r}"
+            yield f"predicted must be 0 or more cycles of one of {', '.join(SCHEDULES)}, not {what}"
     labels = {op.label for op in program.run if op.label}
     for place, step in enumerate(batching.steps):
         if not 0 <= step.layer < len(program.layers):

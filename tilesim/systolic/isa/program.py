@@ -98,15 +98,25 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Prediction:
+    """The cycles that a ``schedule`` was said to take."""
+
+    schedule: str
+    cycles: int
+
+
+@dataclass(frozen=True)
 class Batching:
     """How inferences were put together: the ``schedule`` (``none``, ``demand`` or ``lcm``), the weight-reuse value, for
-    each layer of the program its batch size (0: it has no weights), and the steps, in order.
+    each layer of the program its batch size (0: it has no weights), and the steps, in order. If nobody asked for the
+    schedule, ``predicted`` are those that it was chosen from.
     """
 
     schedule: str
     weight_reuse: float
     batches: tuple[int, ...]
     steps: tuple[Step, ...]
+    predicted: tuple[Prediction, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

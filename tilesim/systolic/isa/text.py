@@ -27,7 +27,7 @@ segments are not part of the text; ``storage`` keeps them beside it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -261,9 +261,8 @@ class _Reader:
             self.faults.append((self.places["steps"][0], "a .step must belong to a .batching line"))
 
     def _batching(self) -> Batching | None:
-        for each in self.found.get("batching", ()):
-            return Batching(each.schedule, each.weight_reuse, each.batches, tuple(self.found.get("steps", ())))
-        return None
+        found: list[Batching] = self.found.get("batching", [])
+        return replace(found[0], steps=tuple(self.found.get("steps", ()))) if found else None
 
     def _bytes(self, segment: _Segment, place: tuple[int, int], data: SegmentBytes) -> NDArray[np.uint8]:
         given = data.get(segment.name)

@@ -11,13 +11,12 @@ from simpy.core import StopSimulation
 from tilesim.sim.clock import Clock
 from tilesim.sim.recorder import Recorder
 from tilesim.sim.unit import BUSY, Unit
-from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.encoding import length_bytes
 from tilesim.systolic.isa.instructions import Instruction, Queue
 from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.dma_in import DmaIn
 from tilesim.systolic.units.dma_out import DmaOut
-from tilesim.systolic.units.host_memory import HostMemory
 from tilesim.systolic.units.intake import Intake
 from tilesim.systolic.units.logged import LoggedUnit
 from tilesim.systolic.units.matrix import MatrixUnit
@@ -43,15 +42,14 @@ class Chip:
     def __init__(
         self,
         topology: Topology,
-        memories: Memories,
-        host: HostMemory,
+        data: Data,
         recorder: Recorder | None = None,
         on_retired: Callable[[str], None] = lambda _label: None,
     ) -> None:
         self.topology = topology
         self.clock = Clock()
         self.recorder = recorder
-        self.memories = memories
+        self.data = data
         self.section = ("load", 0)
         self.retirement = Retirement(self.clock, on_retired)
         self.infeed, self.outfeed = self._unit("host.infeed"), self._unit("host.outfeed")
@@ -68,7 +66,7 @@ class Chip:
 
         fifo = WeightFifo(self.clock, topology.weight_fifo.tiles)
         self.path = WeightPath(self.clock, path, topology, fifo)
-        for worker in self._workers(host, fifo):
+        for worker in self._workers(fifo):
             self.clock.process(worker.work())
         buffers = {queue: intake.buffer for queue, intake in self.intakes.items()}
         self.sequencer = Sequencer(
@@ -99,15 +97,15 @@ class Chip:
         for unit in (*self.units, *self.links):
             unit.close(end)
 
-    def _workers(self, host: HostMemory, fifo: WeightFifo) -> list[Worker]:
-        clock, topology, intakes, memories = self.clock, self.topology, self.intakes, self.memories
+    def _workers(self, fifo: WeightFifo) -> list[Worker]:
+        clock, topology, intakes, data = self.clock, self.topology, self.intakes, self.data
         return [
-            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], host, memories),
-            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], host, memories),
-            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, memories),
+            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], data),
+            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], data),
+            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, data),
             self.path,
-            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, memories),
-            VectorUnit(clock, topology, intakes[Queue.VECTOR], memories),
+            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, data),
+            VectorUnit(clock, topology, intakes[Queue.VECTOR], data),
         ]
 
     def _unit(self, name: str) -> Unit:

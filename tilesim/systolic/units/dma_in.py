@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import partial
 from math import ceil
 from typing import Any
 
@@ -12,10 +11,9 @@ import simpy
 from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import BUSY, Unit
-from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.instructions import ReadHostMemory
 from tilesim.systolic.topology import Topology
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.intake import Intake
 
 
@@ -34,30 +32,26 @@ class DmaIn:
         link: Unit,
         topology: Topology,
         intake: Intake[ReadHostMemory],
-        host: HostMemory,
-        memories: Memories,
+        data: Data,
     ) -> None:
         self._clock = clock
         self._link = link
         self._host = topology.host
         self._intake = intake
-        self._host_memory = host
-        self._memories = memories
+        self._data = data
 
     def work(self) -> Generator[simpy.Event, Any, None]:
         unit, link = self._intake.unit, self._link
         while True:
             op = yield from self._intake.next()
             yield from self._intake.begin(op)
-            data = self._host_memory.read(op)
-            to_buffer = op.destination == "unified_buffer"
-            memory = self._memories.buffer if to_buffer else self._memories.weights
+            write = self._data.bring(op)
             link.spend("idle")
             link.instruction = op.label
             yield self._clock.timeout(ceil(op.bytes / self._host.bytes_per_cycle))
             unit.spend(BUSY)
             link.spend(BUSY, moved_bytes=op.bytes)
-            if to_buffer:
+            if op.destination == "unified_buffer":
                 unit.act({Action.BUFFER_WRITE: op.bytes})
             there = self._clock.cycle + self._host.latency_cycles
-            self._intake.retire(op, there, partial(memory.write_row, op.address, data))
+            self._intake.retire(op, there, write)

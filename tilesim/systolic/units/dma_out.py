@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import partial
 from math import ceil
 from typing import Any
 
@@ -12,10 +11,9 @@ import simpy
 from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import BUSY, Unit
-from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.instructions import WriteHostMemory
 from tilesim.systolic.topology import Topology
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.intake import Intake
 
 
@@ -31,22 +29,20 @@ class DmaOut:
         link: Unit,
         topology: Topology,
         intake: Intake[WriteHostMemory],
-        host: HostMemory,
-        memories: Memories,
+        data: Data,
     ) -> None:
         self._clock = clock
         self._link = link
         self._host = topology.host
         self._intake = intake
-        self._host_memory = host
-        self._memories = memories
+        self._data = data
 
     def work(self) -> Generator[simpy.Event, Any, None]:
         unit, link = self._intake.unit, self._link
         while True:
             op = yield from self._intake.next()
             yield from self._intake.begin(op)
-            data = self._memories.buffer.row(op.address, op.bytes)
+            write = self._data.send(op)
             link.spend("idle")
             link.instruction = op.label
             yield self._clock.timeout(ceil(op.bytes / self._host.bytes_per_cycle))
@@ -54,4 +50,4 @@ class DmaOut:
             link.spend(BUSY, moved_bytes=op.bytes)
             unit.act({Action.BUFFER_READ: op.bytes})
             there = self._clock.cycle + self._host.latency_cycles
-            self._intake.retire(op, there, partial(self._host_memory.write, op, data))
+            self._intake.retire(op, there, write)

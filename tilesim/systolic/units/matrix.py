@@ -14,10 +14,9 @@ from tilesim.sim.clock import Clock
 from tilesim.sim.recorder import Source
 from tilesim.sim.unit import BUSY, Reason
 from tilesim.systolic.array_timing import retirement_cycle
-from tilesim.systolic.datapath.matrix import prepare_multiply
-from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.instructions import MatrixMultiply
 from tilesim.systolic.topology import Array, Topology
+from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.intake import Intake
 from tilesim.systolic.units.weight_path import WeightPath
 
@@ -37,13 +36,13 @@ class MatrixUnit:
     """
 
     def __init__(
-        self, clock: Clock, topology: Topology, intake: Intake[MatrixMultiply], path: WeightPath, memories: Memories
+        self, clock: Clock, topology: Topology, intake: Intake[MatrixMultiply], path: WeightPath, data: Data
     ) -> None:
         self._clock = clock
         self._array = topology.array
         self._intake = intake
         self._path = path
-        self._memories = memories
+        self._data = data
         self._weights: NDArray[Any] = np.zeros((topology.array.inputs, topology.array.outputs), np.int8)
 
     def work(self) -> Generator[simpy.Event, Any, None]:
@@ -56,7 +55,7 @@ class MatrixUnit:
             retires = retirement_cycle(self._array, self._clock.cycle, op.vectors, op.passes)
             if op.switch:
                 self._weights = self._path.take().weights
-            write = prepare_multiply(op, self._memories, self._weights)
+            write = self._data.multiply(op, self._weights)
             yield self._clock.timeout(op.vectors * op.passes)
             unit.spend(BUSY)
             unit.act(actions(op, self._array))

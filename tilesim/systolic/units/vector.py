@@ -9,10 +9,9 @@ import simpy
 
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import BUSY
-from tilesim.systolic.datapath.memories import Memories
-from tilesim.systolic.datapath.vector import prepare
 from tilesim.systolic.isa.instructions import VectorInstruction
 from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.intake import Intake
 from tilesim.systolic.units.vector_costs import actions, cycles
 
@@ -25,18 +24,18 @@ class VectorUnit:
     for what it does; rates and depth are assumptions.
     """
 
-    def __init__(self, clock: Clock, topology: Topology, intake: Intake[Any], memories: Memories) -> None:
+    def __init__(self, clock: Clock, topology: Topology, intake: Intake[Any], data: Data) -> None:
         self._clock = clock
         self._topology = topology
         self._intake = intake
-        self._memories = memories
+        self._data = data
 
     def work(self) -> Generator[simpy.Event, Any, None]:
         unit = self._intake.unit
         while True:
             op: VectorInstruction = yield from self._intake.next()
             yield from self._intake.begin(op)
-            write = prepare(op, self._memories)
+            write = self._data.compute(op)
             yield self._clock.timeout(cycles(op, self._topology))
             unit.spend(BUSY)
             unit.act(actions(op))

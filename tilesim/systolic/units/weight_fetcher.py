@@ -10,9 +10,9 @@ import simpy
 from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.systolic.datapath.memories import Memories, read_tile
 from tilesim.systolic.isa.instructions import ReadWeights
 from tilesim.systolic.topology import Topology
+from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.intake import Intake
 from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
 from tilesim.systolic.units.weight_memory import WeightMemory
@@ -34,14 +34,14 @@ class WeightFetcher:
         topology: Topology,
         intake: Intake[ReadWeights],
         fifo: WeightFifo,
-        memories: Memories,
+        data: Data,
     ) -> None:
         self._clock = clock
         self._link = link
         self._topology = topology
         self._intake = intake
         self._fifo = fifo
-        self._memories = memories
+        self._data = data
         self._memory = WeightMemory(topology)
         self._fetched = 0
 
@@ -51,12 +51,9 @@ class WeightFetcher:
             yield from self._intake.begin(op)
             tile_bytes = self._topology.weight_tile_bytes * op.weight_bytes
             there = self._clock.cycle
-            for tile in [self._tile(op, op.address + k * tile_bytes) for k in range(op.tiles)]:
+            for tile in [Tile(self._data.tile(op, k), op.weight_bytes, op.label) for k in range(op.tiles)]:
                 there = yield from self._fetch(tile, tile_bytes)
             self._intake.retire(op, there)
-
-    def _tile(self, op: ReadWeights, address: int) -> Tile:
-        return Tile(read_tile(self._memories, address, op.weight_bytes, self._topology), op.weight_bytes, op.label)
 
     def _fetch(self, tile: Tile, tile_bytes: int) -> Generator[simpy.Event, Any, int]:
         unit, link = self._intake.unit, self._link

@@ -59,4 +59,5 @@ def fences(story: Story) -> Iterator[str]:
     used = sum(op.count for op in before if isinstance(op, ScalarFence))
     others = f", of which scalar fences before it take {used}" if used else ""
     counted = amount("tile fence", [part for part in raised if part[1]])
-    yield f"{current.label} expects {current.count} tile fences: before it the program has {counted}{others}"
+    expected = "1 tile fence" if current.count == 1 else f"{current.count} tile fences"
+    yield f"{current.label} expects {expected}: before it the program has {counted}{others}"

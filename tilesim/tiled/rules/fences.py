@@ -24,9 +24,11 @@ def fence_faults(duties: Duties) -> Iterator[str]:
         elif isinstance(op, ScalarFence):
             left -= op.count
             if left < 0:
+                there = op.count + left
+                added = f"those before it add only {there}" if there else "those before it add none"
                 yield (
-                    f"{name} (scalar_fence) waits for {op.count} tile fences, but those before it add only "
-                    f"{op.count + left}: one a tile that is fenced with an increment"
+                    f"{name} (scalar_fence) waits for {op.count} tile fence{'s' * (op.count != 1)}, but {added}: one a "
+                    "tile that is fenced with an increment"
                 )
                 left = 0
 

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
+from operator import attrgetter
 
 import numpy as np
 
@@ -27,8 +28,27 @@ def hazards(program: Program) -> list[str]:
     """Every pair of instructions that may touch the same bytes in either order, at least one of them writing, one
     sentence a pair; and every wait for a later instruction that has nothing to do with the one that waits.
     """
-    search = _Search(acts_of(program), program.topology.tile.strict_compare)
+    search = _Search(acts_of(program))
     return [sentence for tile in range(program.topology.tiles) for sentence in search.sentences(tile)]
+
+
+@dataclass(frozen=True)
+class Unordered:
+    """Two instructions of a tile, by label, as they come in the program, that nothing orders, and the bytes of a memory
+    that both touch, as a bitmap.
+    """
+
+    tile: int
+    first: str
+    other: str
+    memory: str
+    touched: int
+
+
+def unordered(program: Program) -> list[Unordered]:
+    """The pairs of which :func:`hazards` tells; each instruction must have a label."""
+    search = _Search(acts_of(program))
+    return [pair for tile in range(program.topology.tiles) for pair in search.pairs(tile)]
 
 
 @dataclass(frozen=True)
@@ -53,17 +73,30 @@ class _Search:
     """A search tile by tile; what is found out of two instructions holds in all tiles that have both."""
 
     acts: Acts
-    strict: bool
     _shared: dict[tuple[Act, Act], list[Pair]] = field(default_factory=dict)
     _followed: dict[tuple[Use, Use, int], bool] = field(default_factory=dict)
+
+    @property
+    def strict(self) -> bool:
+        return self.acts.topology.tile.strict_compare
 
     def sentences(self, tile: int) -> Iterator[str]:
         order = TileOrder(self.acts, tile)
         yield from (f"tile {tile}: {sentence}" for sentence in order.fence_faults)
         started = [step for step in order.steps if order.starts(step)]
         yield from (f"tile {tile}: {sentence}" for sentence in vain_waits(order, started))
-        found = [met for met in self._meetings(order, started) if not self._gated(order, met)]
-        yield from (_sentence(tile, met) for met in _listed(started, found))
+        yield from (_sentence(tile, met) for met in _listed(started, self.unordered(order, started)))
+
+    def pairs(self, tile: int) -> Iterator[Unordered]:
+        order = TileOrder(self.acts, tile)
+        for met in self.unordered(order, [step for step in order.steps if order.starts(step)]):
+            first, other = sorted((met.a, met.b), key=attrgetter("number"))
+            one, another = (use.footprint for use in met.uses)
+            both = one.touched & another.touched
+            yield Unordered(tile, first.op.label, other.op.label, one.memory, both)
+
+    def unordered(self, order: TileOrder, started: list[Step]) -> list[_Met]:
+        return [met for met in self._meetings(order, started) if not self._gated(order, met)]
 
     def _meetings(self, order: TileOrder, started: list[Step]) -> Iterator[_Met]:
         """Instructions of two engines in no order (the buffer of one keeps them in order), and operands that meet."""

@@ -13,7 +13,7 @@ from tilesim.tiled.rules.transfers import Transfer
 from tilesim.tiled.units.ring_monitor import node_name
 
 NAMED = 8
-"""Causes that are named; of more only the number is given."""
+"""Causes that are named, and waits of a circle; of more only the number is given."""
 
 
 class Wait(NamedTuple):
@@ -48,7 +48,9 @@ def _followed(play: Play, task: Task, explained: set[int]) -> Iterator[str]:
         if here is None:
             yield words[-1]
     if here in way:
-        yield "these wait in a circle: " + "; ".join(words[way.index(here) :])
+        circle = words[way.index(here) :]
+        more = [f"and so on, through {len(circle) - NAMED} more"] if len(circle) > NAMED else []
+        yield "these wait in a circle: " + "; ".join(circle[:NAMED] + more)
 
 
 def waits_for(play: Play, task: Task) -> Wait:

@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
-from tilesim.tiled.rules.collisions import Collision, half_way, reason
+from tilesim.tiled.readings import Reading
+from tilesim.tiled.rules.collisions import Collision, half_way, passed_before, reason
 from tilesim.tiled.rules.duties import Duties, Fence, Task
 from tilesim.tiled.rules.play import Play
 from tilesim.tiled.rules.precedence import Precedence
-from tilesim.tiled.rules.situation import Barrier, History
+from tilesim.tiled.rules.situation import History
 from tilesim.tiled.rules.transfers import Transfer
+from tilesim.tiled.rules.under_way import Pair, at_once
 
 Wanted = dict[tuple[Transfer, int], list[Transfer]]
 """Transfers that must not pass a stop while the tail of another one is held there."""
@@ -30,7 +32,8 @@ class Masters:
     ``pairs`` counts all pairs by what keeps them apart: ``disjoint`` nodes, one master's ``queue``, a proven ``order``,
     or that both are ``single`` packets, of which none lies inside the other; the rest are ``open``. ``proofs`` counts
     those whose order was proven by itself, by what holds the later one (``flag``, ``fence``, ``section`` or
-    ``arrival``); the order of the others follows. ``arrivals``: two that may reach a node in either order.
+    ``arrival``); the order of the others follows. ``at_once``: pairs that can be under way at once, ``collisions``
+    among them. ``arrivals``: two that may reach a node in either order. ``history`` is what the proof rests on.
     """
 
     order: tuple[Transfer, ...]
@@ -38,8 +41,16 @@ class Masters:
     pairs: Counter[str]
     proofs: Counter[str]
     collisions: tuple[Collision, ...]
+    at_once: tuple[Pair, ...]
     arrivals: tuple[tuple[Transfer, Transfer, int], ...]
     early_resets: tuple[tuple[Fence, Transfer], ...]
+    history: History
+
+    def forbidden(self, reading: Reading) -> list[Pair]:
+        """The pairs of which it is not proven that they keep to a reading of the rule."""
+        if reading is Reading.MEET:
+            return [(each.first, each.other) for each in self.collisions]
+        return [pair for pair in self.at_once if reading.forbids_at_once(bool(pair[0].occupied & pair[1].occupied))]
 
 
 def prove(duties: Duties, history: History) -> Masters:
@@ -93,7 +104,7 @@ class _Proof:
         self.precedence.close()
 
     def _hold(self, play: Play, first: Transfer, node: int, others: list[Transfer]) -> None:
-        play.without(self._barrier(first, node))
+        play.without(self.precedence.barrier(first, node))
         passing = [other for other in others if play.head_passed(other, node)]
         for other in others:
             if other not in passing:
@@ -105,23 +116,10 @@ class _Proof:
         reasons = {other: reason(play, first, other) for other in passing}
         play.rewind()
         for other in passing:
-            after = self._passed_before(play, first, other, node)
+            found = Collision(first, other, node, None, reasons[other])
+            after = passed_before(play, self.precedence, found)
             why = reasons[other] if after is None else half_way(first, other, node, after, self._duties.tiles)
-            self._passing.append(Collision(first, other, node, after, why))
-
-    def _barrier(self, first: Transfer, node: int) -> Barrier:
-        return Barrier(first, node, frozenset(each.number for each in self.precedence.after(first, node)))
-
-    def _passed_before(self, play: Play, first: Transfer, other: Transfer, node: int) -> int | None:
-        """The last stop ahead of ``node`` that all of ``first`` has passed when ``other`` begins."""
-        ahead = [each for each in first.destinations if first.hops(each) < first.hops(node)]
-        for stop in (*reversed(ahead), first.master):
-            play.without(self._barrier(first, stop))
-            passed = not play.head_passed(other, node)
-            play.rewind()
-            if passed and stop != node:
-                return stop
-        return None
+            self._passing.append(replace(found, after=after, reason=why))
 
     def result(self) -> Masters:
         order = self._history.order
@@ -134,8 +132,10 @@ class _Proof:
             _pairs(order, first_of),
             self._proofs,
             tuple(each for each in first_of.values() if not _single(each.first, each.other)),
+            tuple(dict.fromkeys([*at_once(self._duties, self._history, self.precedence), *first_of])),
             tuple(dict.fromkeys(self._arrivals())),
             tuple(self._early_resets),
+            self._history,
         )
 
     def _open(self) -> list[Collision]:

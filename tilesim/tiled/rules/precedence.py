@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from tilesim.tiled.rules.situation import Barrier
 from tilesim.tiled.rules.transfers import Transfer
 
 
@@ -47,6 +48,10 @@ class Precedence:
         """The transfers that come to a stop when ``first`` has passed it."""
         place = self._places[id(first)]
         return (self._order[other] for other, before in self._before[node].items() if before >> place & 1)
+
+    def barrier(self, first: Transfer, node: int) -> Barrier:
+        """The tail of ``first`` held at a stop, and with it those that are known to come there behind it."""
+        return Barrier(first, node, frozenset(each.number for each in self.after(first, node)))
 
     def close(self) -> None:
         """Draw all conclusions."""

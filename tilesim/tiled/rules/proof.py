@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tilesim.tiled.isa.check import faults
 from tilesim.tiled.isa.program import Program
+from tilesim.tiled.readings import Reading
 from tilesim.tiled.rules.arrivals import arrival_faults
 from tilesim.tiled.rules.buffers import buffer_faults
 from tilesim.tiled.rules.cached import overlaps
@@ -23,7 +24,7 @@ from tilesim.tiled.rules.posted import late_consumers
 from tilesim.tiled.rules.precedence import Precedence
 from tilesim.tiled.rules.regions import strays
 from tilesim.tiled.rules.situation import History
-from tilesim.tiled.rules.start_times import start_times
+from tilesim.tiled.rules.under_way import explained
 from tilesim.tiled.units.ring_monitor import node_name
 
 RULES = {
@@ -31,7 +32,7 @@ RULES = {
     "regions": "operands that stray out of their region",
     "hazards": "accesses to the same bytes in no proven order",
     "parameters": "what lies on cached parameters",
-    "masters": "transfers that can meet on the ring",
+    "masters": "transfers that can meet on the ring, or be under way there at once",
     "arrivals": "rows and the instructions that take them",
     "posted": "rows that can find nobody posted",
     "fences": "fences that can't be met",
@@ -41,28 +42,45 @@ RULES = {
 """What is checked, in the order in which it is."""
 
 
+EXPLAINED = 16
+"""Pairs of transfers of which a proof says why they can be under way at once; of more it gives the number."""
+
+
 @dataclass(frozen=True)
 class Refutation:
-    """One thing that is wrong with a program: the rule, the sentence, and for masters what can meet, and when."""
+    """One thing that is wrong with a program: the rule and the sentence, and for masters which two.
+
+    ``start_times`` are those with which the two were seen to break the rule, by instruction; None if they were not, in
+    ``runs`` runs.
+    """
 
     rule: str
     sentence: str
     collision: Collision | None = None
-    start_times: tuple[tuple[str, int], ...] = ()
+    start_times: Mapping[str, int] | None = None
+    runs: int = 0
 
 
 @dataclass(frozen=True)
 class Proof:
-    """``refutations`` is empty if everything is proven; ``masters`` is missing if the program is too faulty to tell."""
+    """``refutations`` is empty if everything is proven; ``masters`` is missing if the program is too faulty to tell.
+    ``reading`` is the one of the rule for masters that binds.
+    """
 
     program: Program
     refutations: tuple[Refutation, ...]
+    reading: Reading = Reading.MEET
     transfers: int = 0
     masters: Masters | None = None
 
     @property
     def proven(self) -> bool:
         return not self.refutations
+
+    @property
+    def forbidden(self) -> dict[Reading, int]:
+        """How many pairs of transfers are not proven to keep to each reading of the rule for masters."""
+        return {each: len(self.masters.forbidden(each)) for each in Reading} if self.masters else {}
 
     def document(self) -> dict[str, Any]:
         """All of it in plain values."""
@@ -72,16 +90,18 @@ class Proof:
             "topology": self.program.topology.name,
             "proven": self.proven,
             "transfers": self.transfers,
+            "reading": str(self.reading),
+            "readings": {str(each): {"proven": not pairs, "pairs": pairs} for each, pairs in self.forbidden.items()},
             "pairs": dict(masters.pairs) if masters else {},
             "proofs": dict(masters.proofs) if masters else {},
             "refutations": [_plain(each, self.program.topology.tiles) for each in self.refutations],
         }
 
 
-def proof_of(program: Program) -> Proof:
-    """Prove or refute everything in :data:`RULES`."""
+def proof_of(program: Program, reading: Reading = Reading.MEET) -> Proof:
+    """Prove or refute everything in :data:`RULES`, that for masters as it is read."""
     if found := _refuted("instructions", program.once(faults)):
-        return Proof(program, tuple(found))
+        return Proof(program, tuple(found), reading)
     found = [
         *_refuted("regions", program.once(strays)),
         *_refuted("hazards", program.once(hazards)),
@@ -91,13 +111,16 @@ def proof_of(program: Program) -> Proof:
     play = Play(work)
     play.run()
     masters = prove(work, play.history)
-    found += _of_masters(work, masters)
-    found += _refuted("arrivals", arrival_faults(work, masters))
-    found += _refuted("fences", [*fence_faults(work), *early_resets(masters)])
-    found += _refuted("deadlock", impasse(play))
-    if not {"masters", "arrivals", "fences", "deadlock"} & {each.rule for each in found}:
+    found += _of_masters(work, masters, reading)
+    ordered = [
+        *_refuted("arrivals", arrival_faults(work, masters)),
+        *_refuted("fences", [*fence_faults(work), *early_resets(masters)]),
+        *_refuted("deadlock", impasse(play)),
+    ]
+    found += ordered
+    if not ordered and not masters.collisions:
         found += _in_order(work, play.history, masters.precedence)
-    return Proof(program, tuple(found), len(work.transfers), masters)
+    return Proof(program, tuple(found), reading, len(work.transfers), masters)
 
 
 def _in_order(work: Duties, history: History, known: Precedence) -> Iterator[Refutation]:
@@ -112,10 +135,15 @@ def _refuted(rule: str, sentences: Iterable[str]) -> list[Refutation]:
     return [Refutation(rule, sentence) for sentence in sentences]
 
 
-def _of_masters(work: Duties, masters: Masters) -> Iterator[Refutation]:
-    for each in masters.collisions:
-        times = tuple(start_times(work, each).items())
-        yield Refutation("masters", each.sentence(work.tiles), each, times)
+def _of_masters(work: Duties, masters: Masters, reading: Reading) -> Iterator[Refutation]:
+    collisions: Sequence[Collision] = masters.collisions
+    pairs = masters.forbidden(reading)
+    if reading is not Reading.MEET:
+        collisions = explained(work, masters.history, masters.precedence, pairs[:EXPLAINED])
+    for each in collisions:
+        yield Refutation("masters", each.sentence(work.tiles), each)
+    if left := len(pairs) - len(collisions):
+        yield Refutation("masters", f"{left:,} more pair{'s' * (left != 1)} of transfers can be under way at once")
 
 
 def _plain(refutation: Refutation, tiles: int) -> dict[str, Any]:
@@ -134,5 +162,6 @@ def _plain(refutation: Refutation, tiles: int) -> dict[str, Any]:
         "shared": [name(node) for node in collision.shared],
         "stop": name(collision.stop),
         "reason": collision.reason,
-        "start_times": dict(refutation.start_times),
+        "start_times": None if refutation.start_times is None else dict(refutation.start_times),
+        "runs": refutation.runs,
     }

@@ -16,5 +16,14 @@ def unsound(program: Program) -> list[str]:
     return program.once(_unsound)
 
 
+def unrunnable(program: Program) -> list[str]:
+    """That of it with which there is no run to observe: everything but accesses in no order."""
+    return program.once(_unrunnable)
+
+
 def _unsound(program: Program) -> list[str]:
     return program.once(faults) or [*program.once(strays), *program.once(hazards)]
+
+
+def _unrunnable(program: Program) -> list[str]:
+    return program.once(faults) or program.once(strays)

@@ -1,10 +1,14 @@
-"""When to let two transfers begin so that they meet: the proof by example of a refutation.
+"""When to let two transfers begin so that they meet, or are under way at once: the proof by example of a refutation.
 
-Everything else is long over by then. The times are those of chips on which nothing else wants the memories' ports.
+Everything else is long over by then. The times are those of chips on which nothing else wants the memories' ports; so
+there are several to try, the best guess first.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
 from math import ceil
 
 from tilesim.tiled.isa.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
@@ -13,11 +17,34 @@ from tilesim.tiled.rules.collisions import Collision
 from tilesim.tiled.rules.duties import CONTROLLER, Duties, Task
 from tilesim.tiled.rules.transfers import Transfer
 
+StartTimes = Mapping[str, int]
+"""Cycles before which instructions must not begin, by label, or label, ``@`` and tile."""
+SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8)
+"""Cycles by which one of two instructions may be earlier or later than was guessed."""
+OTHERS = 8
+"""Other transfers that are kept out of the way one by one."""
 
-def start_times(duties: Duties, collision: Collision) -> dict[str, int]:
-    """Cycles before which instructions must not begin, by label, or label, ``@`` and tile, so that the two meet.
 
-    One of the two has its master at the stop. Its first packet is ready in the cycle in which the other's first one
+def start_times(duties: Duties, collision: Collision) -> Iterator[StartTimes]:
+    """Start times that may let the two of a collision do what they can: guessed, and around that; with others out of
+    the way; with the two in turned roles; with one of them held up where it arrives; and without any.
+    """
+    turned = replace(collision, first=collision.other, other=collision.first, after=None)
+    for each in (collision, turned):
+        guess = _at_once(duties, each) if each.at_once else _meeting(duties, each)
+        away = _out_of_the_way(duties, each)
+        yield guess
+        yield {**away, **guess}
+        *_, later = guess
+        yield from ({**guess, later: guess[later] + shift} for shift in SHIFTS)
+        yield from ({label: cycle, **guess} for label, cycle in islice(away.items(), OTHERS))
+    yield from _held_up(duties, collision.first, collision.other)
+    yield from _held_up(duties, collision.other, collision.first)
+    yield {}
+
+
+def _meeting(duties: Duties, collision: Collision) -> dict[str, int]:
+    """One of the two has its master at the stop. Its first packet is ready in the cycle in which the other's first one
     passes, which goes before it; or in the cycle before, if that is the other's last one, or leaves it no gap.
     """
     node, hop, quiet = collision.stop, duties.program.topology.ring.hop_cycles, _quiet(duties)
@@ -34,6 +61,36 @@ def start_times(duties: Duties, collision: Collision) -> dict[str, int]:
     closed = gap == 1 and through.reach > through.hops(node)
     early = through.rows == 1 or (closed and here.rows > 1)
     return {_key(held): quiet, _key(duties.senders[here.number]): passes - early - _lead(duties, here)}
+
+
+def _at_once(duties: Duties, collision: Collision) -> dict[str, int]:
+    """The first packets of both enter the ring in one cycle; or that of the other does when the first transfer is held
+    up where it arrives.
+    """
+    first, other, quiet = collision.first, collision.other, _quiet(duties)
+    late = _key(duties.senders[other.number])
+    gate = None if collision.after is None else _gate(duties, first, collision.after, first.destinations[-1])
+    if gate is not None:
+        return {_key(gate): quiet, late: quiet - 2 - _lead(duties, other)}
+    held = duties.senders[first.number]
+    return {_key(held): quiet, late: quiet + _lead(duties, first) - _lead(duties, other)}
+
+
+def _out_of_the_way(duties: Duties, collision: Collision) -> dict[str, int]:
+    """The transfers behind the first of the two in the program, late enough for both to be over."""
+    behind = duties.senders[collision.first.number + 1 :]
+    return {_key(task): 2 * _quiet(duties) for task in behind if task.transfer is not collision.other}
+
+
+def _held_up(duties: Duties, transfer: Transfer, other: Transfer) -> Iterator[StartTimes]:
+    """One transfer waits at one of its destinations; the other begins shortly before it can go on, or after."""
+    quiet, key = _quiet(duties), _key(duties.senders[other.number])
+    for place in range(len(transfer.destinations)):
+        before = transfer.destinations[place - 1] if place else transfer.master
+        gate = _gate(duties, transfer, before, transfer.destinations[place])
+        if gate is not None:
+            yield {_key(gate): quiet}
+            yield from ({_key(gate): quiet, key: quiet - _lead(duties, other) + shift} for shift in (-4, -1, 0, 2))
 
 
 def _gate(duties: Duties, transfer: Transfer, after: int, node: int) -> Task | None:

@@ -70,6 +70,11 @@ class Transfer:
     def passes(self, node: int) -> bool:
         return bool(self.occupied >> node & 1)
 
+    def beside(self, other: Transfer) -> str:
+        """Its name, with its tile if another transfer has the same one."""
+        same = self.name == other.name and self.tile is not None
+        return f"{self.name} of tile {self.tile}" if same else self.name
+
     def __str__(self) -> str:
         if isinstance(self.op, RingProduce):
             return f"{self.name} ({self.op.mnemonic} of tile {self.tile})"

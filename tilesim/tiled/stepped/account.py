@@ -7,6 +7,7 @@ from collections import Counter
 BUSY, IDLE = "busy", "idle"
 TRAVERSAL, FLAG, CREDIT = "stall:traversal", "stall:flag", "stall:credit"
 FIFO, HAZARD, PORT, HOST, WORK = "stall:fifo", "stall:hazard", "stall:port", "stall:host", "stall:work"
+HOLD = "stall:hold"
 
 Span = tuple[str, int, int, str, str]
 """Track, first cycle, cycles, kind, label of the instruction."""

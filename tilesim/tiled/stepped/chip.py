@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
+from typing import NamedTuple
 
 from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
@@ -18,7 +19,7 @@ from tilesim.tiled.stepped.fifo import Fifo
 from tilesim.tiled.stepped.host import HostInfeed, HostOutfeed
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Station
-from tilesim.tiled.stepped.memory import Bytes, Memory
+from tilesim.tiled.stepped.memory import Access, Bytes, Memory
 from tilesim.tiled.stepped.mesh_link import MeshLink
 from tilesim.tiled.stepped.monitor import Monitor
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
@@ -26,6 +27,20 @@ from tilesim.tiled.stepped.ring import RingStop
 from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import Topology
+
+Holds = Mapping[tuple[str, int | None], int]
+"""Cycles by instruction and tile."""
+NO_HOLDS: Holds = {}
+
+
+class Touch(NamedTuple):
+    """Bytes of a tile's memory that an instruction read or wrote, in a cycle of its section."""
+
+    cycle: int
+    memory: str
+    address: int
+    width_bytes: int
+    writes: bool
 
 
 class ClassifierStation:
@@ -48,9 +63,23 @@ class ClassifierStation:
 
 
 class Chip:
-    """A chip at rest, with a program's parameters in data memory; ``keeps_spans``: for a trace."""
+    """A chip at rest, with a program's parameters in data memory; ``keeps_spans``: for a trace; ``observes``: transfers
+    may meet.
 
-    def __init__(self, topology: Topology, data: tuple[DataSegment, ...], keeps_spans: bool) -> None:
+    ``touches`` is what the instructions ``watched``, by tile and label, have touched, with the cycles of that section.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        data: tuple[DataSegment, ...],
+        keeps_spans: bool,
+        observes: bool = False,
+        watched: Collection[tuple[int, str]] = (),
+    ) -> None:
+        self.touches: dict[tuple[int, str], list[Touch]] = {each: [] for each in watched}
+        self._observes = observes
+        self._start = 0
         self.clock = Clock()
         self.accounts: list[Account] = []
         self._keeps_spans = keeps_spans
@@ -80,7 +109,8 @@ class Chip:
             self._outfeed_is_through,
         )
         self.tiles = [
-            Tile(k, clock, topology, self.stops[k + 1], self._account, self._raise_fence) for k in range(tiles)
+            Tile(k, clock, topology, self.stops[k + 1], self._account, self._raise_fence, self._listener(k))
+            for k in range(tiles)
         ]
         for tile in self.tiles:
             for side in tile.mesh_out:
@@ -152,11 +182,18 @@ class Chip:
         self.monitor.commit()
         self.clock.cycle += 1
 
-    def run(self, instructions: Iterable[Instruction], rows: list[Bytes]) -> tuple[int, int]:
-        """Issue the instructions of a section and feed the rows until nothing changes any more, or transfers meet; the
-        first cycle, and that after the last.
+    @property
+    def collided(self) -> bool:
+        """Whether transfers met that must not."""
+        return self.monitor.collided and not self._observes
+
+    def run(self, instructions: Iterable[Instruction], rows: list[Bytes], holds: Holds = NO_HOLDS) -> tuple[int, int]:
+        """Issue the instructions of a section and feed the rows until nothing changes any more, or transfers meet that
+        must not; the first cycle, and that after the last. ``holds`` says before which cycle of the section an
+        instruction must not begin, on a tile or (None) anywhere.
         """
-        start = self.clock.cycle
+        start = self._start = self.clock.cycle
+        self._hold(holds, start)
         for account in self.accounts:
             account.restart(start)
         self.infeed.passed = 0
@@ -164,9 +201,27 @@ class Chip:
         self.controller.to_issue = list(ops)
         self.host_infeed.start(rows, ops)
         self.clock.stir()
-        while not (self.clock.rests or self.monitor.collided or self._circulation.endless()):
+        while not (self.clock.rests or self.collided or self._circulation.endless()):
             self.step()
         return start, max(start, self.host_outfeed.last_arrival, *(account.active_until for account in self.accounts))
+
+    def _hold(self, holds: Holds, start: int) -> None:
+        everywhere = {label: start + cycle for (label, tile), cycle in holds.items() if tile is None}
+        for thread in (self.infeed, self.outfeed, self.classifier):
+            thread.holds = everywhere
+        for tile in self.tiles:
+            own = {label: start + cycle for (label, index), cycle in holds.items() if index == tile.index}
+            tile.holds = everywhere | own
+
+    def _listener(self, tile: int) -> Callable[[str, Access], None] | None:
+        """Who keeps what the watched instructions of a tile touch, if there are any."""
+        watched = {label: touches for (index, label), touches in self.touches.items() if index == tile}
+
+        def listen(label: str, access: Access) -> None:
+            if label in watched:
+                watched[label].append(Touch(self.clock.cycle - self._start, *access))
+
+        return listen if watched else None
 
     def close(self, end: int) -> dict[str, dict[str, int]]:
         """The accounts of a section that ended at ``end``: a tensor control that rests at last has no more work."""

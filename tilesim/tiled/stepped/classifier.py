@@ -64,7 +64,7 @@ class ClassifierTile(Thread):
         super().commit()
 
     def engaged(self) -> bool:
-        return bool(self.label)
+        return bool(self.label) and not self.held
 
     def ready(self) -> bool:
         return self._posted

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from tilesim.tiled.isa.fields import Flag, Nest
 from tilesim.tiled.isa.instructions import Work
-from tilesim.tiled.stepped.account import FIFO, FLAG, IDLE, PORT, TRAVERSAL, Account
+from tilesim.tiled.stepped.account import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.flags import FlagFile
-from tilesim.tiled.stepped.memory import Memories
+from tilesim.tiled.stepped.memory import Access, Memories
 from tilesim.tiled.stepped.ttu import Step, Watch, walk
 from tilesim.tiled.topology import Topology
 
@@ -40,6 +41,9 @@ class Tile(Protocol):
     topology: Topology
     memories: Memories
     flags: FlagFile
+    holds: Mapping[str, int]
+    touch: Callable[[str, Access], None] | None
+    """Hears of what an instruction, by its label, reads or writes in this cycle."""
 
 
 class Engine:
@@ -55,6 +59,8 @@ class Engine:
         self.tile = tile
         self.clock = tile.clock
         self.memories = tile.memories
+        if (touch := tile.touch) is not None:
+            self.memories = tile.memories.told_to(lambda access: touch(self.op.label, access))
         self.account = account
         self.flag = flag
         self.buffer = buffer
@@ -64,6 +70,7 @@ class Engine:
         self.kind = IDLE
         self._gates: list[tuple[Flag, int]] = []
         self._fill_cycles = 0
+        self._held_until = 0
 
     def deliver(self, op: Work, later_cycles: int) -> None:
         """An instruction arrives so many cycles later; its place was kept."""
@@ -84,12 +91,16 @@ class Engine:
     def _take_up(self, op: Any) -> None:
         tile = self.tile.topology.tile
         self.op = op
+        self._held_until = self.tile.holds.get(op.label, 0)
         self._fill_cycles = tile.multiplier_cycles if tile.traversal == "multiplier" else 0
         self._gates = [(watcher.flag, watcher.expected) for watcher in op.wait if watcher.loop is None]
 
     def _prepare(self) -> None:
-        """Wait for the first address, then for the flags that hold the instruction as a whole."""
-        if self._fill_cycles:
+        """Wait for the end of a hold and the first address, then for the flags that hold the instruction as a whole."""
+        if self.held:
+            self.clock.stir(self._held_until - self.clock.cycle)
+            self.kind = HOLD
+        elif self._fill_cycles:
             self._fill_cycles -= 1
             self.clock.stir()
             self.kind = TRAVERSAL
@@ -99,6 +110,11 @@ class Engine:
             self.begin(self.op)
         else:
             self.kind = FLAG
+
+    @property
+    def held(self) -> bool:
+        """Whether the instruction in hand must not begin yet."""
+        return self.clock.cycle < self._held_until
 
     def passes_gates(self) -> bool:
         """Whether all flags that are waited for have counted enough; each is looked at until it has, in order."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,19 +15,43 @@ from tilesim.tiled.topology import Topology
 Bytes = NDArray[np.uint8]
 
 
+class Access(NamedTuple):
+    """Bytes of a memory that were read or written."""
+
+    memory: str
+    address: int
+    width_bytes: int
+    writes: bool
+
+
+Hear = Callable[[Access], None]
+
+
 class Memory:
-    """``size_bytes`` of storage, zero at first."""
+    """``size_bytes`` of storage, zero at first; ``hear`` is told of every access."""
+
+    hear: Hear | None = None
 
     def __init__(self, name: str, size_bytes: int) -> None:
         self.name = name
         self._bytes = np.zeros(size_bytes, np.uint8)
 
+    def told_to(self, name: str, hear: Hear) -> Memory:
+        """The same bytes, with somebody who hears of accesses to the memory ``name``."""
+        seen = copy(self)
+        seen.name, seen.hear = name, hear
+        return seen
+
     def read(self, address: int, width_bytes: int) -> Bytes:
         self._check(address, width_bytes)
+        if self.hear is not None:
+            self.hear(Access(self.name, address, width_bytes, writes=False))
         return self._bytes[address : address + width_bytes].copy()
 
     def write(self, address: int, data: Bytes) -> None:
         self._check(address, len(data))
+        if self.hear is not None:
+            self.hear(Access(self.name, address, len(data), writes=True))
         self._bytes[address : address + len(data)] = data
 
     def _check(self, address: int, width_bytes: int) -> None:
@@ -64,6 +92,12 @@ class Memories:
         self.wide_port = Port(topology.wide_memory.ports)
         self.narrow_read = Port(1)
         self.narrow_write = Port(1)
+
+    def told_to(self, hear: Hear) -> Memories:
+        """The same memories and ports, with somebody who hears of accesses."""
+        seen = copy(self)
+        seen.narrow, seen.wide = self.narrow.told_to("narrow", hear), self.wide.told_to("wide", hear)
+        return seen
 
     def commit(self) -> None:
         """The cycle ends."""

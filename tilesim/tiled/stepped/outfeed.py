@@ -67,7 +67,7 @@ class OutfeedEngine(Thread):
         self._forwarded.put(self._row)
 
     def engaged(self) -> bool:
-        return bool(self.label)
+        return bool(self.label) and not self.held
 
     def ready(self) -> bool:
         return self._posted

@@ -29,7 +29,7 @@ class RingConsumer(Engine):
         self.gate(self._rounds.next())
 
     def engaged(self) -> bool:
-        return self.op is not None
+        return self.op is not None and not self.held
 
     def proceed(self) -> None:
         self._open = self.passes_gates()

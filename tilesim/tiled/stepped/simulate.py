@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.stepped import host_driver
 from tilesim.tiled.stepped.account import Span
-from tilesim.tiled.stepped.chip import Chip
+from tilesim.tiled.stepped.chip import NO_HOLDS, Chip, Holds, Touch
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Outcome:
     ``units`` holds the cycles of each track by kind (``busy``, ``idle``, ``stall:`` and the reason) in the run section,
     ``spans`` (track, first cycle, cycles, kind, label) of both sections where they were asked for, of which the run
     begins in cycle ``run_start``. ``hung`` names the section that can't go on, ``collided`` says that transfers met on
-    the ring, which ends the run; there are no outputs then.
+    the ring, which ends the run; there are no outputs then. ``touches`` are the accesses of instructions that were
+    watched, by tile and label.
     """
 
     outputs: list[NDArray[Any]] = field(default_factory=list)
@@ -35,10 +36,26 @@ class Outcome:
     collided: bool = False
     spans: list[Span] = field(default_factory=list)
     run_start: int = 0
+    touches: dict[tuple[int, str], list[Touch]] = field(default_factory=dict)
 
 
-def simulate(program: Program, inputs: Sequence[NDArray[Any]], trace: bool = False) -> Outcome:
+def simulate(
+    program: Program,
+    inputs: Sequence[NDArray[Any]],
+    trace: bool = False,
+    observes: bool = False,
+    holds: Holds = NO_HOLDS,
+    watched: Collection[tuple[int, str]] = (),
+) -> Outcome:
     """Load the parameters, then run one inference.
+
+    Args:
+        program: what to run; it brings its chip along.
+        inputs: an array for each of the program's inputs, of one sample.
+        trace: keep spans.
+        observes: go on when transfers meet on the ring.
+        holds: cycles of a section before which an instruction must not begin, by label and tile (None: anywhere).
+        watched: instructions, by tile and label, whose accesses to their tile's memories are kept.
 
     Raises:
         ProgramError: an instruction that the chip could not run, or several inferences.
@@ -49,23 +66,23 @@ def simulate(program: Program, inputs: Sequence[NDArray[Any]], trace: bool = Fal
     if len(program.requests) > 1:
         raise ProgramError(f"requests must be one inference, not {len(program.requests)}")
     rows = host_driver.input_rows(program, list(inputs))
-    chip = Chip(program.topology, program.data, trace)
-    start, load_end = chip.run(_named(program.load, "load"), [])
-    if chip.monitor.collided or chip.hangs:
+    chip = Chip(program.topology, program.data, trace, observes, watched)
+    start, load_end = chip.run(_named(program.load, "load"), [], holds)
+    if chip.collided or chip.hangs:
         return _cut_short(chip, "load", Outcome(load_cycles=load_end), load_end)
-    start, end = chip.run(_named(program.run, "run"), rows)
+    start, end = chip.run(_named(program.run, "run"), rows, holds)
     outcome = Outcome(cycles=end - start, load_cycles=load_end, run_start=start)
     received = chip.host_outfeed.received
     missing = any(len(received.get(k, [])) < output.rows for k, output in enumerate(program.outputs))
-    if chip.monitor.collided or chip.hangs or missing:
+    if chip.collided or chip.hangs or missing:
         return _cut_short(chip, "run", outcome, end)
     outputs = [host_driver.output_array(output, received[k]) for k, output in enumerate(program.outputs)]
-    return replace(outcome, outputs=outputs, units=chip.close(end), spans=chip.spans)
+    return replace(outcome, outputs=outputs, units=chip.close(end), spans=chip.spans, touches=chip.touches)
 
 
 def _cut_short(chip: Chip, section: str, outcome: Outcome, end: int) -> Outcome:
     """What is known of a run that did not come to its end."""
-    units, collided = chip.close(end), chip.monitor.collided
+    units, collided = chip.close(end), chip.collided
     return replace(outcome, units=units, spans=chip.spans, collided=collided, hung="" if collided else section)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
-from tilesim.tiled.stepped.account import BUSY, IDLE, Account
+from tilesim.tiled.stepped.account import BUSY, HOLD, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo
 
@@ -21,6 +21,8 @@ class Thread:
         self.account = account
         self.label = ""
         self.acted = False
+        self.holds: Mapping[str, int] = {}
+        self.held = False
         self._kind = IDLE
         self._life = self.life()
 
@@ -29,12 +31,18 @@ class Thread:
         raise NotImplementedError
 
     def next_of(self, buffer: Fifo[Any]) -> Generator[str, None, Any]:
-        """Wait for an instruction in ``buffer``, and take it up."""
+        """Wait for an instruction in ``buffer``, and take it up; one that is held back, in its cycle."""
         self.label = ""
         while buffer.head() is None:
             yield IDLE
         op = buffer.take()
         self.label = op.label
+        until = self.holds.get(op.label, 0)
+        while self.clock.cycle < until:
+            self.clock.stir(until - self.clock.cycle)
+            self.held = True
+            yield HOLD
+        self.held = False
         return op
 
     def request(self) -> None:

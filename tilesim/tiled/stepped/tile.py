@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tilesim.tiled.isa.fields import Engine as EngineName
@@ -14,7 +14,7 @@ from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.engine import Buffer, Engine
 from tilesim.tiled.stepped.fifo import Fifo
 from tilesim.tiled.stepped.flags import FlagFile
-from tilesim.tiled.stepped.memory import Memories
+from tilesim.tiled.stepped.memory import Access, Memories
 from tilesim.tiled.stepped.mesh_in import MeshInEngine
 from tilesim.tiled.stepped.mesh_out import MeshOutEngine
 from tilesim.tiled.stepped.narrow_to_wide import NarrowToWideEngine
@@ -28,7 +28,8 @@ from tilesim.tiled.topology import Topology
 
 
 class Tile:
-    """Tile ``index``, at the ring's ``stop``; ``raise_fence(increment)`` bumps the controller's fence counter.
+    """Tile ``index``, at the ring's ``stop``; ``raise_fence(increment)`` bumps the controller's fence counter;
+    ``touch(label, access)`` hears of accesses to its memories.
 
     ``by_priority`` are the engines in the order in which they get at the memories' ports, the ring's apart: those of
     the mesh first, then the DMAs between the memories, then the tensor control.
@@ -42,13 +43,16 @@ class Tile:
         stop: RingStop,
         account: Callable[[str], Account],
         raise_fence: Callable[[int], None],
+        touch: Callable[[str, Access], None] | None,
     ) -> None:
         self.index = index
         self.clock = clock
         self.topology = topology
         self.memories = Memories(index, topology)
         self.flags = FlagFile(topology.tile.strict_compare)
+        self.holds: Mapping[str, int] = {}
         self._raise_fence = raise_fence
+        self.touch = touch
 
         def track(name: str) -> Account:
             return account(f"chip.tile{index}.{name}")

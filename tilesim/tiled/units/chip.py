@@ -18,6 +18,7 @@ from tilesim.tiled.isa.fields import Side
 from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.program import DataSegment
+from tilesim.tiled.readings import Reading
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.burst_stop import BurstStop
 from tilesim.tiled.units.circulation import Circulation
@@ -75,8 +76,9 @@ class ClassifierStation:
 
 class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
-    the first transfers that meet on the ring end the run; ``bursts``: the ring is worked out a transfer at a time;
-    ``flat``: what engines do is worked out by compiled loops.
+    the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
+    forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``flat``: what
+    engines do is worked out by compiled loops.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Chip:
         strict: bool = False,
         bursts: bool = False,
         flat: bool = False,
+        reading: Reading = Reading.MEET,
     ) -> None:
         self.topology = topology
         self.clock = Clock()
@@ -101,7 +104,7 @@ class Chip:
         for stop, following in zip(self.packet_stops, [*self.packet_stops[1:], *self.packet_stops[:1]], strict=True):
             stop.connect(following)
         self.stops: Sequence[RingStop | BurstStop] = self.packet_stops if self.bursts is None else self.bursts.stops
-        self.monitor = Monitor(self.clock, tiles, strict, self._transfers_on_ring)
+        self.monitor = Monitor(self.clock, tiles, strict, self._transfers_on_ring, reading)
         for stop, passage in zip(self.packet_stops, self.monitor.passages, strict=False):
             stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)

@@ -1,7 +1,9 @@
 """Watches the ring in every run for transfers that meet, and for what comes of it.
 
 Two transfers *meet* when at some stop a packet of one lies between the first and the last of the other; back to back is
-legal. The hardware has nothing to notice that with: what is noted here changes nothing that a unit does.
+legal. Where the rule for masters is read more strictly, two that are under way at once are told, too: see
+:mod:`~tilesim.tiled.readings`. The hardware has nothing to notice that with: what is noted here changes nothing that a
+unit does.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import simpy
 from tilesim.errors import CollisionError
 from tilesim.findings import Finding, sentence
 from tilesim.sim.clock import Clock, Phase
+from tilesim.tiled.readings import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +46,8 @@ class Afloat:
 
 
 Meet = Callable[["Passage", Transfer, Transfer], None]
+MEETING, AT_ONCE = "meeting", "under way at once"
+"""Kinds of findings."""
 
 
 class Passage:
@@ -51,17 +56,20 @@ class Passage:
     order.
     """
 
-    def __init__(self, node: int, meet: Meet) -> None:
+    def __init__(self, node: int, meet: Meet, begin: Callable[[Passage, Transfer], None]) -> None:
         self.node = node
         self.under_way: list[Transfer] = []
         self.sent: set[Transfer] = set()
         self.taken: defaultdict[str, list[Transfer]] = defaultdict(list)
         self.met: set[frozenset[Transfer]] = set()
         self._meet = meet
+        self._begin = begin
 
     def note(self, transfer: Transfer, tail: bool) -> None:
         """A packet of ``transfer`` is sent, forwarded or taken here in this cycle."""
         under_way = self.under_way
+        if transfer.master == self.node and transfer not in under_way and transfer not in self.sent:
+            self._begin(self, transfer)
         if under_way and (len(under_way) > 1 or under_way[0] is not transfer):
             for other in [each for each in under_way if each is not transfer]:
                 self._meet(self, other, transfer)
@@ -85,8 +93,9 @@ class Passage:
 
 @dataclass(frozen=True)
 class _Meeting:
-    """``second`` passed ``node`` while ``first`` was not over there."""
+    """``second`` passed ``node`` while ``first`` was not over: there, if it is a meeting, or anywhere."""
 
+    kind: str
     section: str
     start: int
     cycle: int
@@ -100,29 +109,41 @@ class _Meeting:
 
 
 class Monitor:
-    """Hears of every packet at every stop; ``strict``: the first meeting ends the run.
+    """Hears of every packet at every stop; ``strict``: the first meeting ends the run, or whatever else the ``reading``
+    of the rule for masters forbids.
 
     ``on_ring`` tells the transfers that have packets on the ring. One that has none left at the end of a cycle meets
     nobody in it, though some stop has not seen its tail. Only the earliest meeting of each pair is kept, of
     several in one cycle that at the first node.
     """
 
-    def __init__(self, clock: Clock, tiles: int, strict: bool, on_ring: Callable[[], Iterable[Transfer]]) -> None:
-        self.passages = [Passage(node, self._meet) for node in range(tiles + 3)]
+    def __init__(
+        self,
+        clock: Clock,
+        tiles: int,
+        strict: bool,
+        on_ring: Callable[[], Iterable[Transfer]],
+        reading: Reading = Reading.MEET,
+    ) -> None:
+        self.passages = [Passage(node, self._meet, self._begin) for node in range(tiles + 3)]
         self._clock = clock
         self._tiles = tiles
         self._strict = strict
         self._on_ring = on_ring
+        self._reading = reading
+        self._under_way: list[Transfer] = []
         self._section, self._start = "run", 0
-        self._meetings: dict[frozenset[Transfer], _Meeting] = {}
-        self._suspected: list[tuple[Passage, Transfer, Transfer]] = []
+        self._meetings: dict[tuple[str, frozenset[Transfer]], _Meeting] = {}
+        self._suspected: list[tuple[str, Passage, Transfer, Transfer]] = []
 
     def begin(self, section: str) -> None:
         """A section, ``load`` or ``run``, begins in this cycle."""
         self._section, self._start = section, self._clock.cycle
 
     def findings(self, afloat: Iterable[Afloat] = ()) -> list[Finding]:
-        """Everything found so far: meetings in their order in time, mixed payloads by stop, then what is ``afloat``."""
+        """Everything found so far: who met, or was under way at once, in their order in time, mixed payloads by stop,
+        then what is ``afloat``.
+        """
         return [
             *(self._meeting(each) for each in sorted(self._meetings.values(), key=lambda each: each.place)),
             *(self._mixed(passage, *each) for passage in self.passages for each in passage.mixed()),
@@ -131,29 +152,42 @@ class Monitor:
 
     def _meet(self, passage: Passage, first: Transfer, second: Transfer) -> None:
         """``second`` passes while ``first`` is under way, unless that turns out to be over at the end of the cycle."""
-        if frozenset((first, second)) in passage.met:
+        if frozenset((first, second)) not in passage.met:
+            self._suspect(MEETING, passage, first, second)
+
+    def _begin(self, passage: Passage, transfer: Transfer) -> None:
+        """The first packet of ``transfer`` enters the ring."""
+        if self._reading is Reading.MEET:
             return
+        for other in self._under_way:
+            if other.master != transfer.master and self._reading.forbids_at_once(self._share(other, transfer)):
+                self._suspect(AT_ONCE, passage, other, transfer)
+        self._under_way.append(transfer)
+
+    def _suspect(self, kind: str, passage: Passage, first: Transfer, second: Transfer) -> None:
         if not self._suspected:
             self._clock.phase(Phase.CLAIM).callbacks.append(self._judge)  # when all stops have passed on what they can
-        self._suspected.append((passage, first, second))
+        self._suspected.append((kind, passage, first, second))
 
     def _judge(self, _: simpy.Event) -> None:
         suspected, self._suspected = self._suspected, []
-        for passage, first, second in suspected:
+        for kind, passage, first, second in suspected:
             if not self._is_over(first):
-                self._note(passage, first, second)
+                self._note(kind, passage, first, second)
             elif first in passage.under_way:
                 passage.under_way.remove(first)
+        self._under_way = [each for each in self._under_way if not self._is_over(each)]
         if self._strict and self._meetings:
             self._refuse()
 
-    def _note(self, passage: Passage, first: Transfer, second: Transfer) -> None:
+    def _note(self, kind: str, passage: Passage, first: Transfer, second: Transfer) -> None:
         pair = frozenset((first, second))
-        passage.met.add(pair)
-        meeting = _Meeting(self._section, self._start, self._clock.cycle, passage.node, first, second)
-        known = self._meetings.get(pair)
+        if kind == MEETING:
+            passage.met.add(pair)
+        meeting = _Meeting(kind, self._section, self._start, self._clock.cycle, passage.node, first, second)
+        known = self._meetings.get((kind, pair))
         if known is None or meeting.place < known.place:
-            self._meetings[pair] = meeting
+            self._meetings[kind, pair] = meeting
 
     def _is_over(self, transfer: Transfer) -> bool:
         """Whether all its packets have left the ring, though some stop has not seen its tail: it was taken on a later
@@ -163,14 +197,15 @@ class Monitor:
 
     def _refuse(self) -> None:
         finding = self.findings()[0]
+        what = "meet" if finding["kind"] == MEETING else "be under way at once"
         raise CollisionError(
-            f"the {finding['section']} program lets transfers meet on the ring: {sentence(finding)}", [finding]
+            f"the {finding['section']} program lets transfers {what} on the ring: {sentence(finding)}", [finding]
         )
 
     def _meeting(self, meeting: _Meeting) -> Finding:
         both = [self._named(transfer) for transfer in (meeting.first, meeting.second)]
         return {
-            "kind": "meeting",
+            "kind": meeting.kind,
             "section": meeting.section,
             "cycle": meeting.cycle - meeting.start,
             "stop": node_name(meeting.node, self._tiles),
@@ -206,9 +241,15 @@ class Monitor:
         }
 
     def _nodes(self, transfer: Transfer) -> list[str]:
+        return [node_name(node, self._tiles) for node in self._path(transfer)]
+
+    def _path(self, transfer: Transfer) -> list[int]:
         count = len(self.passages)
         reach = max((bit + 1 - transfer.master) % count for bit in range(count - 1) if transfer.to >> bit & 1)
-        return [node_name((transfer.master + step) % count, self._tiles) for step in range(reach + 1)]
+        return [(transfer.master + step) % count for step in range(reach + 1)]
+
+    def _share(self, one: Transfer, other: Transfer) -> bool:
+        return not set(self._path(one)).isdisjoint(self._path(other))
 
 
 def node_name(node: int, tiles: int) -> str:

@@ -1,0 +1,131 @@
+"""What stands between a model and a run: faults sorted by what they are about, each with its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from tilesim.errors import ModelError
+from tilesim.network.graph import Network
+from tilesim.network.readers.fault import Fault
+
+About: TypeAlias = Literal["operator", "type", "shape", "form", "chip"]
+
+GUIDE = 'README, "Quantise a model"'
+INTEGERS = f"quantise weights and activations to int8 ({GUIDE})"
+REMEDIES: Mapping[str, str] = {
+    "operator": 'make the model without it, or cut it off and compute it at the host (README, "Limits", lists what is '
+    "read)",
+    "custom": "make the model of built-in operators alone, or cut it off and compute it at the host",
+    "dynamic": f"quantise activations beforehand, too, with samples of them ({GUIDE})",
+    "type": f"int8 or uint8 is what chips compute with: {INTEGERS}",
+    "shape": f"give every axis but the first a fixed size when the model is exported ({GUIDE})",
+    "form": "export it in the form that the sentence asks for",
+    "chip": "another chip, or another memory by `--set`; `tilesim topologies NAME` lists all keys",
+}
+TYPES: Mapping[str, str] = {
+    **dict.fromkeys(("float32", "float16", "float64", "bfloat16"), INTEGERS),
+    "hybrid": f"quantise activations, too: only the weights are ({GUIDE})",
+    "int16": f"convert it with activations of int8, not of int16 ({GUIDE})",
+    "int4": f"convert it with weights of int8, not of int4 ({GUIDE})",
+}
+DYNAMIC = frozenset({"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul"})
+"""Operators that quantise values as they come."""
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Faults of one sort. ``what`` there is: an operator's kind, a type of numbers, or the chip; ``count``, of nodes or
+    tensors, which are called ``names``; ``sentences`` say it all.
+    """
+
+    about: About
+    what: str
+    count: int
+    names: tuple[str, ...]
+    sentences: tuple[str, ...]
+    remedy: str
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "about": self.about,
+            "what": self.what,
+            "count": self.count,
+            "names": list(self.names),
+            "sentences": list(self.sentences),
+            "remedy": self.remedy,
+        }
+
+
+@dataclass(frozen=True)
+class Support:
+    """What became of a model: its network, if it could be read; whether that compiles, if a chip was named; and all
+    that stands in the way.
+    """
+
+    network: Network | None = field(repr=False)
+    compiles: bool | None
+    obstacles: tuple[Obstacle, ...]
+
+    @property
+    def verdict(self) -> str:
+        if self.network is None:
+            return "is not read"
+        return {None: "is read", True: "runs", False: "does not fit"}[self.compiles]
+
+    def document(self) -> dict[str, Any]:
+        """As plain values."""
+        network = self.network
+        return {
+            "verdict": self.verdict,
+            "layers": network and len(network.nodes),
+            "macs": network and network.macs,
+            "parameter_bytes": network and network.parameter_bytes,
+            "obstacles": [each.document() for each in self.obstacles],
+        }
+
+
+def is_no_model(error: ModelError) -> bool:
+    """Whether the file is no model at all."""
+    return any(Fault.of(fault).about == "file" for fault in error.faults)
+
+
+def obstacles_of(error: ModelError) -> tuple[Obstacle, ...]:
+    """The faults of a model, sorted: operators first, then numbers, sizes and forms, the most frequent first."""
+    groups: dict[Hashable, list[Fault]] = {}
+    for fault in map(Fault.of, error.faults):
+        groups.setdefault((fault.about, _what(fault)), []).append(fault)
+    found = [_obstacle(faults) for faults in groups.values()]
+    order = ("operator", "type", "shape", "form")
+    return tuple(sorted(found, key=lambda each: (order.index(each.about), -each.count)))
+
+
+def of_chip(chip: str, sentences: Iterable[str]) -> Obstacle:
+    """What a compiler says of a network that does not fit."""
+    said = tuple(sentences)
+    return Obstacle("chip", chip, len(said), (), said, REMEDIES["chip"])
+
+
+def _what(fault: Fault) -> str:
+    if fault.about == "shape":
+        return "dynamic shape"
+    return fault.found or fault.operator or "model"
+
+
+def _obstacle(faults: list[Fault]) -> Obstacle:
+    first = faults[0]
+    assert first.about != "file"
+    names = tuple(dict.fromkeys(fault.name for fault in faults if fault.name))
+    sentences = tuple(fault.inside for fault in faults)
+    return Obstacle(first.about, _what(first), len(faults), names, sentences, _remedy(first))
+
+
+def _remedy(fault: Fault) -> str:
+    if fault.about == "type":
+        return TYPES.get(fault.found, REMEDIES["type"])
+    if fault.about == "operator":
+        key = "custom" if fault.found.startswith("custom ") else "dynamic" if fault.found in DYNAMIC else "operator"
+        return REMEDIES[key]
+    return REMEDIES[fault.about]

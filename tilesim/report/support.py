@@ -1,0 +1,97 @@
+"""What stands between models and a run, as text that a person reads in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tilesim.printable import printable
+from tilesim.report.names import Ending, short_name
+from tilesim.units import format_bytes
+
+LISTED = 3
+"""Names, or sentences, that stand for all."""
+COUNTED = {"operator": "operator", "type": "place", "shape": "tensor"}
+"""What the count of each sort of obstacle is of."""
+
+
+def support_summary(document: Mapping[str, Any]) -> Group:
+    """A verdict a model, and then what stands in the way of each, with the remedies."""
+    parts: list[RenderableType] = [_verdicts(document)]
+    for model in document["models"]:
+        if model["obstacles"]:
+            parts += ["", Text(printable(model["model"]), "bold"), _obstacles(model["obstacles"])]
+    return Group(*parts)
+
+
+def _verdicts(document: Mapping[str, Any]) -> Table:
+    chip = document["topology"]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("model")
+    for title in ("layers", "MACs", "parameters"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column(Text(f"on {printable(chip)}" if chip else "verdict"), no_wrap=True)
+    table.add_column("in the way", overflow="fold")
+    words = _apart([printable(model["model"]) for model in document["models"]])
+    for word, model in zip(words, document["models"], strict=True):
+        sizes = (model["layers"], model["macs"], model["parameter_bytes"])
+        shown = [
+            "-" if size is None else write(size)
+            for size, write in zip(sizes, (_count, _count, format_bytes), strict=True)
+        ]
+        table.add_row(Ending(word), *shown, model["verdict"], Text(_brief(model["obstacles"])))
+    return table
+
+
+def _apart(words: Sequence[str]) -> list[str]:
+    """Paths without the folders that all of them begin with, and without the file's name that all of them have."""
+    paths = [word.split("/") for word in words]
+    several = [path for path in paths if len(path) > 1]
+    if len(several) < 2:
+        return [*words]
+    alike = sum(1 for _ in takewhile(lambda parts: len({*parts}) == 1, zip(*several, strict=False)))
+    ends = 1 if len({path[-1] for path in several}) == 1 else 0
+    shown = [path[alike : len(path) - ends] if len(path) > 1 else path for path in paths]
+    return ["/".join(part or path) for part, path in zip(shown, paths, strict=True)]
+
+
+def _count(number: int) -> str:
+    return f"{number:,}"
+
+
+def _brief(obstacles: Sequence[Mapping[str, Any]]) -> str:
+    words = {"form": "form of {}", "chip": "the chip"}
+    return _some([words.get(each["about"], "{}").format(printable(each["what"])) for each in obstacles])
+
+
+def _some(words: Sequence[str]) -> str:
+    """The first of many."""
+    rest = len(words) - LISTED
+    return ", ".join(words[:LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def _obstacles(obstacles: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=False, max_width=24, overflow="fold")
+    table.add_column(overflow="fold")
+    for each in obstacles:
+        lines = [Text(line) for line in _lines(each)]
+        table.add_row(Text(printable(each["what"])), Group(*lines, Text.assemble("-> ", each["remedy"])))
+    return table
+
+
+def _lines(obstacle: Mapping[str, Any]) -> Iterator[str]:
+    """Of operators, numbers and sizes the names say enough; what else there is, sentences say."""
+    if counted := COUNTED.get(obstacle["about"]):
+        count, names = obstacle["count"], [short_name(name) for name in obstacle["names"]]
+        yield f"{count:,} {counted}{'s' if count > 1 else ''}: {_some(names)}" if names else f"{count:,} {counted}"
+        return
+    sentences = [printable(sentence) for sentence in obstacle["sentences"]]
+    yield from sentences[:LISTED]
+    if len(sentences) > LISTED:
+        yield f"and {len(sentences) - LISTED:,} more like these"
