@@ -109,15 +109,7 @@ def changed(rng: Random, tree: Any, deeper: float = 0.97) -> Any:
     if isinstance(tree, list) and tree and rng.random() < deeper:
         return _changed_list(rng, list(tree))
     if isinstance(tree, int) and rng.random() < 0.85:
-        return rng.choice(
-            (
-                *[nasty.near(rng, tree)] * 4,
-                -tree,
-                f"{tree}",
-                tree / 1 if abs(tree) < 1 << 64 else 0.5,
-                nasty.number(rng),
-            )
-        )
+        return nasty.near(rng, tree) if rng.random() < 0.5 else rng.choice((-tree, f"{tree}", 0.5, nasty.number(rng)))
     return nasty.value(rng)
 
 
