@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from random import Random
 from typing import Any
 
@@ -60,7 +61,7 @@ def _near(rng: Random, values: Any) -> Any:
 def _sign(files: dict[str, bytes | None]) -> None:
     """Make ``run.json`` say that the trace is its own, if it can be read as one at all."""
     try:
-        with np.load(io.BytesIO(files[TRACE] or b"")) as loaded:
+        with warnings.catch_warnings(action="ignore"), np.load(io.BytesIO(files[TRACE] or b"")) as loaded:
             columns: dict[str, Any] = {name: loaded[name] for name in loaded.files if name != "schema"}
         digest = Trace(**columns).sha256
     except Exception:  # noqa: BLE001  (whatever is wrong with it is for tilesim to say)
