@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import attrgetter
 
 from tilesim.tiled.isa.fields import Engine, Flag
@@ -71,6 +72,7 @@ class TileOrder:
         self.fence_faults: list[str] = []
         self.queues: dict[Engine, int] = dict.fromkeys(Engine, 0)
         """The instructions of each engine."""
+        self.strict = acts.topology.tile.strict_compare
         self._shared = acts.topology.ring.queue == "shared"
         self._fenced = 0
         self._last: dict[Engine, Step] = {}
@@ -115,7 +117,43 @@ class TileOrder:
         flag = first.act.flag
         return first.generations.get(flag, 0) == then.generations.get(flag, 0)
 
-    def _reaches(self, step: Step, flag: Flag, count: int) -> Step | None:
+    @property
+    def never(self) -> int:
+        """The bit of what never happens, in bitmaps of instructions."""
+        return 1 << len(self.steps)
+
+    def behind(self, step: Step) -> int:
+        """Of which other instructions something, if not all, is over before ``step`` completes, as a bitmap; with
+        :attr:`never`, if some flag doesn't count as far as that takes.
+        """
+        return self._behind[step.number]
+
+    @cached_property
+    def _behind(self) -> list[int]:
+        links = [[*step.direct, *self._watched(step)] for step in self.steps]
+        found = [step.through | (self.never if self._sticks(step) else 0) for step in self.steps]
+        changed = True
+        while changed:
+            changed = False
+            for number, others in enumerate(links):
+                known = found[number]
+                for other in others:
+                    known |= found[other.number] | other.bit
+                changed |= known != found[number]
+                found[number] = known
+        return found
+
+    def _watched(self, step: Step) -> Iterator[Step]:
+        """The last instructions that raise the flags for which a step waits, as far as it does."""
+        for wait, raiser in zip(step.act.waits, step.reached, strict=True):
+            yield from [raiser] if raiser else self.raisers(step, wait.watcher.flag)[-1:]
+
+    def _sticks(self, step: Step) -> bool:
+        waits = zip(step.act.waits, step.reached, strict=True)
+        return any(self._needed(wait, raiser) == self.never for wait, raiser in waits)
+
+    def reaches(self, step: Step, flag: Flag, count: int) -> Step | None:
+        """The instruction that raises ``flag`` to ``count`` in the time in which ``step`` may watch it."""
         if count <= 0:
             return None
         raisers = self.raisers(step, flag)
@@ -167,12 +205,12 @@ class TileOrder:
         for step in self.steps:
             step.direct += step.ahead
             for wait in step.act.waits:
-                last = self._reaches(step, wait.watcher.flag, wait.last)
+                last = self.reaches(step, wait.watcher.flag, wait.last)
                 step.reached.append(last)
                 if wait.watcher.loop is None:
                     step.direct += self._over(last, wait.last)
                 else:  # it holds the first round, too
-                    step.direct += self._over(self._reaches(step, wait.watcher.flag, wait.first), wait.first)
+                    step.direct += self._over(self.reaches(step, wait.watcher.flag, wait.first), wait.first)
                     step.meanwhile += self._over(last, wait.last)
 
     def _over(self, raiser: Step | None, count: int) -> list[Step]:
@@ -240,4 +278,4 @@ class TileOrder:
         """Who must have started for a watcher to be content; what comes from outside may always come."""
         if wait.last <= 0 or wait.watcher.flag in EXTERNAL:
             return 0
-        return raiser.bit if raiser else 1 << len(self.steps)
+        return raiser.bit if raiser else self.never
