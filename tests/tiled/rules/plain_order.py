@@ -37,6 +37,7 @@ class Plain:
     raised_before: int
     drained: set[Plain]
     queue: list[Plain] = field(default_factory=list)
+    strict: bool = False
 
     def __post_init__(self) -> None:
         nest = counted_nest(self.op)
@@ -55,11 +56,12 @@ class Plain:
 
     def waits(self, watcher: Watcher) -> list[int]:
         """What a watcher waits for before each round."""
+        first = watcher.expected + self.strict
         if watcher.loop is None:
-            return [watcher.expected] * len(self.rounds)
+            return [first] * len(self.rounds)
         depth = [loop.name for loop in counted_nest(self.op).loops].index(watcher.loop) + 1
         outer = list(dict.fromkeys(each[:depth] for each in self.rounds))
-        return [watcher.expected + outer.index(each[:depth]) * watcher.stride for each in self.rounds]
+        return [first + outer.index(each[:depth]) * watcher.stride for each in self.rounds]
 
     def reached_by(self, steps: list[Plain], flag: str, count: int) -> tuple[Plain, int] | None:
         """The instruction, and its round, with which a flag has counted to ``count`` while this one may watch it."""
@@ -74,6 +76,7 @@ def steps_of(program: Program, tile: int) -> list[Plain]:
     counts: dict[str, int] = {}
     generation: dict[str, int] = {}
     drained: set[Plain] = set()
+    strict = program.topology.tile.strict_compare
     for section in (program.load, program.run):
         for op in section:
             if not getattr(op, "tiles", 0) >> tile & 1:
@@ -85,7 +88,7 @@ def steps_of(program: Program, tile: int) -> list[Plain]:
             elif isinstance(op, Work):
                 flag = raised_flag(op)
                 queue = [step for step in steps if step.op.engine == op.engine]
-                steps.append(Plain(op, generation, counts.get(flag, 0), drained, queue))
+                steps.append(Plain(op, generation, counts.get(flag, 0), drained, queue, strict))
                 counts[flag] = counts.get(flag, 0) + len(steps[-1].raises)
         drained = drained | {step for step in steps if step.op.engine in tuple(Engine)}
     return steps

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -89,11 +90,16 @@ def found(sentences: list[str]) -> set[Found]:
     }
 
 
-@settings(max_examples=150)
-@given(st.lists(lines(), min_size=2, max_size=12), st.integers(0, 4))
-def test_pairs_are_those_of_the_rule_in_plain_sets(ops: list[str], loaded: int) -> None:
-    labelled = [f"op{k}: {op}" for k, op in enumerate(ops)]
-    written = program("\n".join(labelled[loaded:]), load="\n".join(labelled[:loaded]))
-    expected = plain_hazards(written)
-    event(f"{min(len(expected), 3)} hazards")
-    assert found(hazards(written)) == expected
+@pytest.mark.parametrize("programs", [150, pytest.param(2000, marks=pytest.mark.soak)])
+def test_pairs_are_those_of_the_rule_in_plain_sets(programs: int) -> None:
+    @settings(max_examples=programs)
+    @given(st.lists(lines(), min_size=2, max_size=12), st.integers(0, 4), st.booleans())
+    def judge(ops: list[str], loaded: int, strict: bool) -> None:
+        labelled = [f"op{k}: {op}" for k, op in enumerate(ops)]
+        load, run = "\n".join(labelled[:loaded]), "\n".join(labelled[loaded:])
+        written = program(run, load=load, tile__strict_compare=strict)
+        expected = plain_hazards(written)
+        event(f"{min(len(expected), 3)} hazards")
+        assert found(hazards(written)) == expected
+
+    judge()

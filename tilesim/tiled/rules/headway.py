@@ -92,7 +92,7 @@ class _Chains:
 
     def __init__(self, order: TileOrder, first: Step, then: Step) -> None:
         self._order, self._first = order, first
-        among = _steps(order, order.behind(then) & ~order.never | then.bit)
+        among = order.listed(order.behind(then) | then.bit)
         behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
         self.points: dict[int, Points] = {step.number: [(0, 0)] for step in behind}
         self._on_the_way = sum(step.bit for step in behind) | first.bit
@@ -108,7 +108,7 @@ class _Chains:
         if step.before & self._first.bit:
             yield 0, own_pace(self._first.op).rounds
             return
-        over = (self.points[each.number][-1][1] for each in _steps(self._order, step.before & self._on_the_way))
+        over = (self.points[each.number][-1][1] for each in self._order.listed(step.before & self._on_the_way))
         done = max(over, default=0)
         yield 0, done
         for hold in own_pace(step.op).holds:
@@ -130,11 +130,3 @@ class _Chains:
             return rounds
         points = self.points[raiser.number]
         return points[bisect_right(points, rounds - 1, key=lambda point: point[0]) - 1][1]
-
-
-def _steps(order: TileOrder, bits: int) -> Iterator[Step]:
-    """The steps of a bitmap, in order."""
-    while bits:
-        lowest = bits & -bits
-        bits ^= lowest
-        yield order.steps[lowest.bit_length() - 1]

@@ -108,6 +108,14 @@ class TileOrder:
             if not other.before >> step.number & 1:
                 yield other
 
+    def listed(self, bits: int) -> Iterator[Step]:
+        """The instructions of a bitmap, in order."""
+        bits &= ~self.never
+        while bits:
+            lowest = bits & -bits
+            bits ^= lowest
+            yield self.steps[lowest.bit_length() - 1]
+
     def raisers(self, step: Step, flag: Flag) -> list[Step]:
         """The instructions that raise ``flag`` in the time in which ``step`` may watch it, in order."""
         return self._raisers.get((flag, step.generations.get(flag, 0)), [])

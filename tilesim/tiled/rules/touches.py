@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, prod
@@ -75,39 +75,37 @@ class Touches:
     @cached_property
     def unit(self) -> int:
         """The bytes of the largest pieces that are all touched as a whole, or not at all."""
-        boxes = list(self._boxes())
-        moves = (stride for box in boxes for _, stride, _ in box.loops)
-        return gcd(*moves, *(part for box in boxes for part in (box.base, box.size)))
+        moves = (stride for box in self._boxes for _, stride, _ in box.loops)
+        return gcd(*moves, *(part for box in self._boxes for part in (box.base, box.size)))
 
     def last(self, unit: int, low: int, end: int) -> Rounds:
         """The last round that touches each piece of ``unit`` bytes between two addresses of its extent."""
-        return self._last(self._boxes(), unit, low, end) // self._accesses_per_round
+        return self._last(self._boxes, unit, low, end) // self._accesses_per_round
 
     def first(self, unit: int, low: int, end: int) -> Rounds:
         """The first one."""
         turns = iterations(self._turns)
-        left = self._last((box.backwards(turns) for box in self._boxes()), unit, low, end)
+        left = self._last([box.backwards(turns) for box in self._boxes], unit, low, end)
         return np.where(left < 0, -1, (turns - 1 - left) // self._accesses_per_round)
 
     def all(self, unit: int, low: int, end: int) -> tuple[Rounds, Rounds] | None:
         """Every piece between two addresses that is touched, and the round; None if there are too many."""
-        boxes = list(self._boxes())
-        if sum(box.accesses * box.size // unit for box in boxes) > MOST_TOUCHES:
+        if sum(box.accesses * box.size // unit for box in self._boxes) > MOST_TOUCHES:
             return None
-        pieces, turns = map(np.concatenate, zip(*(box.all(unit) for box in boxes), strict=True))
+        pieces, turns = map(np.concatenate, zip(*(box.all(unit) for box in self._boxes), strict=True))
         inside = (pieces >= low // unit) & (pieces < end // unit)
         return pieces[inside], turns[inside] // self._accesses_per_round
 
-    @property
+    @cached_property
     def _turns(self) -> Nest:
         """The loops that count: of a DMA the operand's own, which may make several accesses a round."""
         return round_nest(self.op) if isinstance(self.op, TensorOp) else self.footprint.access.nest
 
-    @property
+    @cached_property
     def _accesses_per_round(self) -> int:
         return iterations(self._turns) // iterations(round_nest(self.op))
 
-    def _last(self, boxes: Iterator[_Box], unit: int, low: int, end: int) -> Rounds:
+    def _last(self, boxes: Sequence[_Box], unit: int, low: int, end: int) -> Rounds:
         first, last = self.footprint.extent
         found = np.full((last - first) // unit, -1, np.int64)
         for box in boxes:
@@ -116,17 +114,20 @@ class Touches:
             np.maximum(part, turns, out=part)
         return found[(low - first) // unit : (end - first) // unit]
 
-    def _boxes(self) -> Iterator[_Box]:
+    @cached_property
+    def _boxes(self) -> Sequence[_Box]:
+        return [self._box(block) for block in blocks(self.footprint.access.nest)]
+
+    def _box(self, block: Block) -> _Box:
         access = self.footprint.access
         strides = {loop: stride for loop, stride in access.reference.strides if loop in access.moving}
-        for block in blocks(access.nest):
-            base, turn, loops = access.reference.base, 0, []
-            for name, (start, last) in block.counters.items():
-                stride, step = strides.get(name, 0), _turns_of(self._turns, name, block)
-                base, turn = base + start * stride, turn + start * step
-                if last > start:
-                    loops.append((last - start + 1, stride, step))
-            yield _Box(base, size_bytes(access, self.footprint.topology, block.innermost), turn, tuple(loops))
+        base, turn, loops = access.reference.base, 0, []
+        for name, (start, last) in block.counters.items():
+            stride, step = strides.get(name, 0), _turns_of(self._turns, name, block)
+            base, turn = base + start * stride, turn + start * step
+            if last > start:
+                loops.append((last - start + 1, stride, step))
+        return _Box(base, size_bytes(access, self.footprint.topology, block.innermost), turn, tuple(loops))
 
 
 def common_unit(one: Touches, other: Touches) -> int:
@@ -157,8 +158,8 @@ def _repeated(turns: Rounds, stride: int, step: int, count: int) -> Rounds:
     covered = 1
     while covered < count:  # doubling: what k repetitions touch, moved on, is what the next k touch
         more = min(covered, count - covered)
-        found = np.pad(turns, (0, more * stride), constant_values=-1)
-        moved = found[more * stride :]
-        np.maximum(moved, np.where(turns < 0, -1, turns + more * step), out=moved)
+        found = np.full(len(turns) + more * stride, -1, np.int64)
+        found[more * stride :] = np.where(turns < 0, -1, turns + more * step)
+        np.maximum(found[: len(turns)], turns, out=found[: len(turns)])
         turns, covered = found, covered + more
     return turns
