@@ -27,6 +27,7 @@ from tilesim.tiled.isa.instructions import (
 from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.footprint import Footprint, footprints
+from tilesim.tiled.rules.pace import Pace, own_pace
 from tilesim.tiled.rules.touches import Touches
 from tilesim.tiled.topology import Topology
 
@@ -96,6 +97,11 @@ class Act:
     @cached_property
     def increments(self) -> int:
         return increments(self.op)
+
+    @cached_property
+    def pace(self) -> Pace:
+        """In rounds of its own."""
+        return own_pace(self.op)
 
     @cached_property
     def waits(self) -> tuple[Wait, ...]:

@@ -14,11 +14,13 @@ import numpy as np
 
 from tilesim.tiled.rules.act import Use
 from tilesim.tiled.rules.order import EXTERNAL, Step, TileOrder
-from tilesim.tiled.rules.pace import Hold, own_pace
+from tilesim.tiled.rules.pace import Hold
 from tilesim.tiled.rules.touches import Rounds, common_unit
 
 Points = list[tuple[int, int]]
 """Rounds of an instruction, from 0 on, and how many of another's are surely over when each begins."""
+
+NOTHING: Points = [(0, 0)]
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     ones, others = one.touches.all(unit, low, end), other.touches.all(unit, low, end)
     if ones is None or others is None:
         return False
-    many = own_pace(one.act.op).rounds + 1
+    many = one.act.pace.rounds + 1
     touches = np.sort(ones[0] * many + ones[1])
     next_left = np.searchsorted(touches, others[0] * many + of_one.at(others[1]))
     left = np.append(touches, -1)[next_left]
@@ -66,7 +68,7 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
 def watched(first: Step, then: Step, strict: bool) -> Headway:
     """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
     done, points = 0, [(0, 0)]
-    for hold in own_pace(then.op).holds:
+    for hold in then.act.pace.holds:
         if hold.flag == first.act.flag:
             done = max(done, _raised(first, hold.expected + strict))
             points.append((hold.round, done))
@@ -80,7 +82,7 @@ def chained(order: TileOrder, first: Step, then: Step) -> Headway:
 
 def _raised(step: Step, count: int) -> int:
     """The rounds that a step has done when its flag has counted to ``count``."""
-    pace = own_pace(step.op)
+    pace = step.act.pace
     rises = count - (step.raised_to - step.act.increments)
     if rises <= 0:
         return 0
@@ -94,24 +96,21 @@ class _Chains:
         self._order, self._first = order, first
         among = order.listed(order.behind(then) | then.bit)
         behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
-        self.points: dict[int, Points] = {step.number: [(0, 0)] for step in behind}
-        self._on_the_way = sum(step.bit for step in behind) | first.bit
-        changed = True
+        over = first.act.pace.rounds
+        self.points: dict[int, Points] = {step.number: [(0, over if step.before & first.bit else 0)] for step in behind}
+        left, changed = [step for step in behind if not step.before & first.bit], True
         while changed:  # instructions may wait for later ones, and for one another row by row
             changed = False
-            for step in behind:
+            for step in left:
                 points = list(self._follow(step))
                 changed |= points != self.points[step.number]
                 self.points[step.number] = points
 
     def _follow(self, step: Step) -> Iterator[tuple[int, int]]:
-        if step.before & self._first.bit:
-            yield 0, own_pace(self._first.op).rounds
-            return
-        over = (self.points[each.number][-1][1] for each in self._order.listed(step.before & self._on_the_way))
+        over = (self.points[each.number][-1][1] for each in step.over if each.number in self.points)
         done = max(over, default=0)
         yield 0, done
-        for hold in own_pace(step.op).holds:
+        for hold in step.act.pace.holds:
             more = self._when_met(step, hold)
             if more > done:
                 done = more
@@ -122,11 +121,9 @@ class _Chains:
         raiser = self._order.reaches(step, hold.flag, count)
         if raiser is None:
             never = count > 0 and hold.flag not in EXTERNAL  # a round that never begins touches nothing
-            return own_pace(self._first.op).rounds if never else 0
-        if not raiser.bit & self._on_the_way:
-            return 0
+            return self._first.act.pace.rounds if never else 0
         rounds = _raised(raiser, count)
         if raiser is self._first:
             return rounds
-        points = self.points[raiser.number]
+        points = self.points.get(raiser.number, NOTHING)
         return points[bisect_right(points, rounds - 1, key=lambda point: point[0]) - 1][1]

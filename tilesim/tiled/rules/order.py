@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 
 from tilesim.tiled.isa.fields import Engine, Flag
@@ -39,6 +40,8 @@ class Step:
     number: int
     fenced: int
     """What the fences in front of it have drained."""
+    drained: tuple[Step, ...]
+    """The last of that of each engine."""
     ahead: tuple[Step, ...]
     """The last instructions in front of it in its engine's buffer: of its engine, and of another one in that buffer."""
     generations: Mapping[Flag, int]
@@ -60,6 +63,11 @@ class Step:
     def op(self) -> Work:
         return self.act.op
 
+    @property
+    def over(self) -> Iterator[Step]:
+        """What is over when it starts, as far as the rest follows from that."""
+        return chain(self.drained, self.direct)
+
     def __str__(self) -> str:
         return f"{self.op.label or 'an unnamed instruction'} ({self.op.mnemonic})"
 
@@ -75,6 +83,7 @@ class TileOrder:
         self.strict = acts.topology.tile.strict_compare
         self._shared = acts.topology.ring.queue == "shared"
         self._fenced = 0
+        self._drained: tuple[Step, ...] = ()
         self._last: dict[Engine, Step] = {}
         self._counts: dict[Flag, int] = {}
         self._generations: dict[Flag, int] = {}
@@ -138,7 +147,7 @@ class TileOrder:
 
     @cached_property
     def _behind(self) -> list[int]:
-        links = [[*step.direct, *self._watched(step)] for step in self.steps]
+        links = [[*step.over, *self._watched(step)] for step in self.steps]
         found = [step.through | (self.never if self._sticks(step) else 0) for step in self.steps]
         changed = True
         while changed:
@@ -154,7 +163,8 @@ class TileOrder:
     def _watched(self, step: Step) -> Iterator[Step]:
         """The last instructions that raise the flags for which a step waits, as far as it does."""
         for wait, raiser in zip(step.act.waits, step.reached, strict=True):
-            yield from [raiser] if raiser else self.raisers(step, wait.watcher.flag)[-1:]
+            if wait.last > 0:
+                yield from [raiser] if raiser else self.raisers(step, wait.watcher.flag)[-1:]
 
     def _sticks(self, step: Step) -> bool:
         waits = zip(step.act.waits, step.reached, strict=True)
@@ -171,7 +181,7 @@ class TileOrder:
     def _add(self, act: Act) -> None:
         engine, flag = act.engine, act.flag
         count = self._counts[flag] = self._counts.get(flag, 0) + act.increments
-        step = Step(act, len(self.steps), self._fenced, self._ahead(engine), self._generations, count)
+        step = Step(act, len(self.steps), self._fenced, self._drained, self._ahead(engine), self._generations, count)
         self.steps.append(step)
         self.queues[engine] |= step.bit
         self._last[engine] = step
@@ -195,6 +205,9 @@ class TileOrder:
     def _drain(self, idle: tuple[Engine, ...]) -> None:
         for engine in idle:
             self._fenced |= self.queues[engine]
+        last = {step.act.engine: step for step in self._drained}
+        last |= {engine: self._last[engine] for engine in idle if engine in self._last}
+        self._drained = tuple(last.values())
 
     def _check_reset(self, op: TileFence, flag: Flag) -> None:
         """An engine that is not waited for may raise the flag after the reset, or still wait for it."""
