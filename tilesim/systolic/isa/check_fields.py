@@ -30,7 +30,7 @@ RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """What an element can be."""
 ROUNDED = {"double": 3, "single": 3, "float": 3, "divide": 3}
 RULES = {
-    "scale": ROUNDED,
+    "scale": {**ROUNDED, "wide": 3},
     "rescale": ROUNDED,
     "average": {**ROUNDED, "real": 6},
     "add": {"double": 9, "float": 3},
