@@ -40,8 +40,10 @@ def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) 
 
 
 def _integer(real: float, scale: float, zero_point: int) -> int:
-    """A real in output steps, half away from zero; beyond 1e9 all that matters is the sign."""
-    steps = float(np.float32(min(max(real / scale, -1e9), 1e9)))
+    """A real in output steps, half away from zero."""
+    steps = float(np.float32(real / scale))
+    if not abs(steps) < SUMS_END:
+        raise ModelError(f"its scale must be coarse enough to count to {real:g} in 32 bits, not {scale:g}")
     return zero_point + int(np.trunc(steps + np.copysign(0.5, steps)))
 
 

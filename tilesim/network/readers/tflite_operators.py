@@ -17,6 +17,7 @@ import numpy as np
 
 from tilesim.arithmetic.add import HEADROOM_BITS, add_scaling_fixed
 from tilesim.arithmetic.matmul import magnitude
+from tilesim.arithmetic.softmax_fixed import smallest_scale
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import (
@@ -183,8 +184,10 @@ def softmax(scope: Scope, op: FileOperator) -> Built:
     if not 0 < beta < 1e6:
         raise ModelError(f"its beta must be above 0 and below 1e6, not {beta:g}")
     limits = np.iinfo(ends.y.dtype)
-    scale = float(np.float32(ends.x_scale) * np.float32(beta))
-    operator = Softmax(scale, ends.y_scale, ends.y_zero, (int(limits.min), int(limits.max)))
+    scale = ends.x_scale * beta
+    if not scale > smallest_scale():
+        raise ModelError(f"its input's scale times beta must be above {smallest_scale():g}, not {scale:g}")
+    operator = Softmax(scale, ends.y_scale, ends.y_zero, (int(limits.min), int(limits.max)), "fixed")
     return Built(operator, (ends.x.index,), ends.x.shape)
 
 

@@ -35,7 +35,7 @@ RULES = {
     "average": {**ROUNDED, "real": 6},
     "add": {"double": 9, "float": 3},
     "multiply": {"double": 5, "float": 5},
-    "softmax": {"plain": 3, "aligned": 3},
+    "softmax": {"plain": 3, "aligned": 3, "fixed": 3},
 }
 """The rules of each function that rounds, and how many numbers a scaling has: as tilesim.arithmetic has them."""
 DIVISORS = {"divide": 1, "real": 3}

@@ -36,7 +36,7 @@ RULES: dict[Operation, dict[str, int]] = {
 COUNT_PLACES = {"divide": 0, "real": 2}
 """Where in ``scaling`` stands the number that a rule divides by."""
 
-FUNCTIONS = {"softmax": 5, "softmax_aligned": 5}
+FUNCTIONS = {"softmax": 5, "softmax_aligned": 5, "softmax_fixed": 5}
 """The classifier's functions, and how many numbers ``scaling`` holds."""
 
 RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
