@@ -36,6 +36,16 @@ def test_so_do_chips(family: str, chip: str) -> None:
     assert any(outcome.on_chip == "equal" for outcome in found)
 
 
+FORKING = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+"""Where NumPy has threads; the processes do nothing with them."""
+
+
+def test_a_host_may_look_up_the_other_type_before_it_dequantises() -> None:
+    """A softmax of int8, as uint8, as reals."""
+    assert judged(Job("tflite/softmax", 177, "edge-1x2")).on_chip == "equal"
+
+
+@FORKING
 @pytest.mark.soak
 @pytest.mark.parametrize("family", families())
 def test_many_of_each_family(family: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -102,6 +112,7 @@ def test_what_differs_ends_in_status_1_and_can_be_seen_again(
     assert list(np.load(tmp_path / "tflite-add-3.npz")) == list(make(ADD, 3).inputs)
 
 
+@FORKING
 def test_a_runtime_that_dies_is_told_of_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scripts.differentials.verdict.reference", dying_reference)
     found = list(workers.outcomes([Job(ADD, seed) for seed in range(4)], 1))
