@@ -1,7 +1,7 @@
 """Element-wise addition of two quantised tensors of different scales.
 
 ``double`` brings both operands to a common scale in fixed point; ``float`` is one fused multiply-add an operand: exact
-products, each sum rounded to float32 once.
+products, each sum rounded to float32 once; ``real`` is a sum of reals, see :mod:`tilesim.arithmetic.reals`.
 Everything that a layer needs, zero points included, is a short tuple of int32 values, so that an instruction can carry
 it.
 
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.reals import combined
 from tilesim.arithmetic.requantise import float_bits, quantise_multiplier, requantise
 from tilesim.arithmetic.table import inputs
 
@@ -51,7 +52,7 @@ def add(rule: str, a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -
     """Sum of raw integers ``a`` and ``b`` (shapes that broadcast) as int32 output integers: zero point in, clamp not.
 
     Raises:
-        KeyError: for a rule other than ``double`` and ``float``.
+        KeyError: for a rule other than ``double``, ``float`` and ``real``.
     """
     return _RULES[rule](a, b, scaling)
 
@@ -90,4 +91,8 @@ def _fused(x: NDArray[Any], ratio: np.float32, more: Any) -> NDArray[np.float32]
     return np.asarray(x * np.float64(ratio) + more, np.float32)
 
 
-_RULES = {"double": _double, "float": _float}
+def _real(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
+    return combined(np.add, a, b, scaling)
+
+
+_RULES = {"double": _double, "float": _float, "real": _real}

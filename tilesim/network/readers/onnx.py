@@ -19,6 +19,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from tilesim.errors import ModelError
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
+from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import (
     Constant,
     Graph,
@@ -30,7 +31,8 @@ from tilesim.network.readers.onnx_graph import (
     attribute,
     target,
 )
-from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation, rescale
+from tilesim.network.readers.onnx_operands import bias_scale
+from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
 from tilesim.network.readers.scope import Built, collect, gather, raise_all
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
@@ -149,7 +151,8 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
     operands = [graph.operand(names[start : start + 3], axis) for start in starts]
     if form.bias is not None and names[form.bias]:
         data = graph.constant(names[form.bias])
-        operands.append(Operand(names[form.bias], -1, data, data.dtype, Quantisation(np.array(1.0), 0)))
+        step = Quantisation(bias_scale(*operands[:2]), 0)
+        operands.append(Operand(names[form.bias], -1, data, data.dtype, step))
     if attribute(node, "channels_last", 0):
         raise ModelError("channels_last is not supported")
     wanted = graph.target(node.output[0], names[form.output : form.output + 2])

@@ -18,6 +18,8 @@ from tilesim.network.readers.scope import ACTIVATION_DTYPES, MAX_ELEMENTS, Built
 MAP_AXES = (0, 3, 1, 2)
 """A map's model axes (N, C, H, W) among its canonical ones."""
 
+NEXT_TO_NOTHING = float(np.finfo(np.float32).eps)
+
 T = TypeVar("T")
 
 
@@ -69,11 +71,16 @@ class Operand:
 
 @dataclass(frozen=True)
 class Target:
-    """The quantisation that a result must get, and the output integers that it may take."""
+    """The quantisation that a result must get, and the output integers that it may take.
+
+    ``fused`` says whether ONNX Runtime makes the operator and its QuantizeLinear one operator on integers. Otherwise it
+    computes reals: that is so where an activation between them takes something from the output's range.
+    """
 
     dtype: np.dtype[Any]
     quantisation: Quantisation
     clamp: tuple[int, int]
+    fused: bool = True
 
     @property
     def scale(self) -> np.float32:
@@ -82,6 +89,12 @@ class Target:
     @property
     def zero_point(self) -> int:
         return self.quantisation.zero_point
+
+    @property
+    def whole(self) -> bool:
+        """Whether no activation takes anything from the range of its type."""
+        limits = np.iinfo(self.dtype)
+        return self.clamp == (limits.min, limits.max)
 
 
 @dataclass(frozen=True)
@@ -204,10 +217,7 @@ class Graph:
 
     def emit(self, name: str, pending: Pending, wanted: Target) -> None:
         """Finish an operator, now that its output's quantisation is known, as the integer value ``name``."""
-        low, high = (_bound(bound, wanted) for bound in (pending.low, pending.high))
-        if low > high:
-            raise ModelError(f"its activation leaves nothing of {titled(name)}'s range")
-        built = pending.build(replace(wanted, clamp=(low, high)))
+        built = pending.build(wanted if _leaves_all(pending, wanted) else _activated(pending, wanted))
         self.add(name, built, wanted)
         if pending.flattened is not None:
             self.flattened[self.indices[name]] = pending.flattened
@@ -225,6 +235,17 @@ class Graph:
         index = self._tensor(name, np.dtype(np.float32), self.scope.tensors[source].shape, None)
         self.scope.nodes.append(Node(name, operator, (source,), index))
         return index
+
+
+def _leaves_all(pending: Pending, wanted: Target) -> bool:
+    """Whether ONNX Runtime drops the activation: the ends of the range may lie beyond its bounds by next to nothing."""
+    lowest, highest = (wanted.scale * np.float32(end - wanted.zero_point) for end in wanted.clamp)
+    return bool(pending.low - lowest <= NEXT_TO_NOTHING and highest - pending.high <= NEXT_TO_NOTHING)
+
+
+def _activated(pending: Pending, wanted: Target) -> Target:
+    low, high = (_bound(bound, wanted) for bound in (pending.low, pending.high))
+    return replace(wanted, clamp=(low, high), fused=False)
 
 
 def _bound(real: float, wanted: Target) -> int:

@@ -20,18 +20,22 @@ import numpy as np
 import onnx
 
 from tilesim.arithmetic.add import add_scaling_float
-from tilesim.arithmetic.requantise import float_bits
+from tilesim.arithmetic.reals import real_scaling
 from tilesim.arithmetic.softmax import smallest_output_scale
 from tilesim.errors import ModelError
-from tilesim.network.operators import Add, FullyConnected, Rescale, Reshape, Softmax
-from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply
+from tilesim.network.operators import Add, FullyConnected, Reshape, Softmax
+from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply, rescaling
 from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
 from tilesim.network.readers.onnx_operands import (
     Operands,
     add_bias,
     common_shape,
     constant_weights,
+    convertible,
     finite,
+    fused,
+    quantisations,
+    reach,
     same_dtype,
     same_quantisation,
     scale_factors,
@@ -53,7 +57,7 @@ def matmul(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
 
 def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transposed: bool) -> Pending:
     x, w = operands[:2]
-    data = constant_weights(w, 2, 0 if transposed else 1)
+    data = constant_weights(x, w, 2, 0 if transposed else 1)
     rows = data if transposed else data.T
     shape = () if x.index < 0 else graph.scope.tensors[x.index].shape
     if len(shape) != 2 or shape[1] != rows.shape[1]:
@@ -80,17 +84,22 @@ def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
     def build(target: Target) -> Built:
         same_dtype(a, target)
         same_dtype(b, target)
-        finite(max(a.scale, b.scale) / target.scale)
-        scales = float(a.scale), float(b.scale), float(target.scale)
-        scaling = add_scaling_float(scales, (a.zero_point, b.zero_point, target.zero_point))
-        return Built(Add("float", scaling, target.clamp), (a.index, b.index), shape)
+        largest = sum(float(finite(x.scale / target.scale)) * reach(x) for x in (a, b))
+        known = quantisations(a, b, target)
+        if not target.fused:
+            return Built(Add("real", real_scaling(*known), target.clamp), (a.index, b.index), shape)
+        convertible(largest)
+        return Built(Add("float", add_scaling_float(*known), target.clamp), (a.index, b.index), shape)
 
     return Pending(build)
 
 
 def flatten(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     shape = source_tensor(graph, operands[0]).model_shape
-    axis = attribute(node, "axis", 1) % (len(shape) + 1)
+    axis = attribute(node, "axis", 1)
+    axis += len(shape) if axis < 0 else 0
+    if not 0 <= axis <= len(shape):
+        raise ModelError(f"axis must be one of {len(shape)}, not {attribute(node, 'axis', 1)}")
     return _renamed(graph, operands[0], (prod(shape[:axis]), prod(shape[axis:])))
 
 
@@ -118,7 +127,10 @@ def _renamed(graph: Graph, x: Operand, model_shape: tuple[int, ...]) -> Pending:
 
     def build(target: Target) -> Built:
         same_quantisation(x, target)
-        return Built(Reshape(shape), (x.index,), shape)
+        index = x.index
+        if not target.whole:
+            index = graph.scope.between(f"{x.name}/clamped", rescaling(x, target), index, target.quantisation)
+        return Built(Reshape(shape), (index,), shape)
 
     order = None if ordered else (source.shape[3], *source.shape[1:3])
     return Pending(build, flattened=order)
@@ -139,23 +151,11 @@ def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
+        fused(target)
         if target.scale <= smallest_output_scale(source.shape[-1]):
             raise ModelError(f"its output's scale {target.scale:g} is too small: ONNX Runtime would overflow")
         scales = float(x.scale), float(target.scale)
         return Built(Softmax(*scales, target.zero_point, target.clamp, "aligned"), (x.index,), source.shape)
-
-    return Pending(build)
-
-
-def rescale(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    """From one quantisation to another, with an activation or with nothing in between."""
-    x = operands[0]
-    source = source_tensor(graph, x)
-
-    def build(target: Target) -> Built:
-        bits = int(float_bits(finite(x.scale / target.scale))[0])
-        operator = Rescale(x.zero_point, target.zero_point, "float", bits, 0, target.clamp, target.dtype)
-        return Built(operator, (x.index,), source.shape)
 
     return Pending(build)
 
