@@ -68,7 +68,8 @@ def rescale(s: Sketch, x: Value) -> Value:
     """Between integers of any two types."""
     y = s.result(x.shape, x.farthest, float(x.scale))
     if s.chance(0.5):
-        y = s.value("y", x.shape, y.scale, s.zero_point(np.dtype(np.uint8)), np.uint8)
+        s.dtype = np.dtype(np.uint8)
+        y = s.value("y", x.shape, y.scale, s.zero_point(s.dtype))
     return s.quantised(s.reals(x), y)
 
 

@@ -8,6 +8,11 @@ import numpy as np
 
 from scripts.differentials.onnx_sketch import Sketch, Value
 
+SUMS = ("AveragePool", "Conv", "Gemm", "GlobalAveragePool", "MatMul", "Softmax")
+"""Operators that get no activation that takes something from their output's range: with one, ONNX Runtime computes them
+in float32, in an order of its own that differs between processors. There tilesim refuses pools and softmax, and clamps
+the integer result of the others.
+"""
 ACTIVATED = 0.3
 """How often an operator among pairs has an activation."""
 
@@ -34,7 +39,9 @@ def _pairs(s: Sketch, kind: str, operands: list[Value], y: Value, bias: str, **a
         parts = [bias, s.constant(f"{bias}_scale", scale), s.constant(f"{bias}_zero", np.zeros(scale.shape, np.int32))]
         given.append(s.node("DequantizeLinear", parts, s.name("r"), **({"axis": 0} if scale.ndim else {})))
     made = s.node(kind, given, s.name("r"), **attributes)
-    return s.quantised(activated(s, made, y) if s.chance(ACTIVATED) else made, y)
+    if s.chance(ACTIVATED):
+        made = absorbed(s, made, y) if kind in SUMS else activated(s, made, y)
+    return s.quantised(made, y)
 
 
 def moved(s: Sketch, kind: str, x: Value, shape: tuple[int, ...], *more: str, **attributes: Any) -> Value:
@@ -45,6 +52,14 @@ def moved(s: Sketch, kind: str, x: Value, shape: tuple[int, ...], *more: str, **
         return s.quantised(activated(s, made, y) if s.chance(ACTIVATED / 2) else made, y)
     s.node(kind, [x.name, *more], y.name, **attributes)
     return y
+
+
+def absorbed(s: Sketch, reals: str, y: Value) -> str:
+    """A Relu or Clip that leaves all of the range of ``y``, or none."""
+    if y.zero_point == np.iinfo(y.dtype).min and s.chance(0.5):
+        return s.node("Relu", [reals], s.name("r"))
+    bounds = [s.constant(s.name("bound"), np.float32(end * s.pick(1, 1, 2))) for end in y.ends]
+    return s.node("Clip", [reals, *s.pick(bounds, bounds[:1], ["", bounds[1]])], s.name("r"))
 
 
 def activated(s: Sketch, reals: str, y: Value) -> str:

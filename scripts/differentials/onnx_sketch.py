@@ -23,6 +23,7 @@ DECADES = (-4.0, 2.0)
 WILD = 0.1
 """How often a scale has nothing to do with those around it."""
 OPSETS = (13, 17, 19, 21)
+FORMS = ("pairs", "integer")
 MICROSOFT = "com.microsoft"
 STANDARD = {"QLinearConv", "QLinearMatMul", "QuantizeLinear"}
 """Operators that ONNX itself defines, of those whose name begins with a Q; the others are ONNX Runtime's."""
@@ -157,7 +158,7 @@ class Sketch:
 
     def like(self, x: Value, shape: tuple[int, ...]) -> Value:
         """Of the quantisation of ``x``."""
-        return self.value("y", shape, x.scale, x.zero_point)
+        return self.value("y", shape, x.scale, x.zero_point, x.dtype)
 
     # ---- operators
 

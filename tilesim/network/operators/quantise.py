@@ -25,7 +25,8 @@ class Quantise:
     rounding: str
 
     def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
-        quotient = np.nan_to_num(inputs[0].astype(np.float32) / np.float32(self.scale), nan=0.0)
+        with np.errstate(over="ignore"):  # what leaves float32 saturates
+            quotient = np.nan_to_num(inputs[0].astype(np.float32) / np.float32(self.scale), nan=0.0)
         if self.rounding == "even":
             rounded = np.rint(quotient)
         else:

@@ -27,6 +27,7 @@ from tilesim.network.readers.onnx_graph import (
     Operand,
     Pending,
     Reals,
+    Target,
     array_of,
     attribute,
     target,
@@ -113,7 +114,7 @@ def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
     elif node.op_type in ACTIVATIONS:
         before = graph.value(node.input[0])
         pending = before if isinstance(before, Pending) else rescale(graph, node, [_operand(graph, node, 0)])
-        graph.values[output] = activation(graph, node, pending)
+        graph.pend(output, activation(graph, node, pending))
     else:
         _read_real(graph, node)
 
@@ -131,7 +132,7 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
         moved = graph.scope.tensors[graph.indices[node.output[0]]]
         graph.scope.tensors[moved.index] = replace(moved, quantisation=tensor.quantisation)  # unknown stays unknown
     else:
-        graph.values[node.output[0]] = builder(graph, node, [_operand(graph, node, k) for k in present])
+        graph.pend(node.output[0], builder(graph, node, [_operand(graph, node, k) for k in present]))
 
 
 def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Operand:
@@ -161,16 +162,26 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
 
 def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
     value, output = graph.value(node.input[0]), node.output[0]
-    wanted = graph.target(output, node.input[1:])
+    wanted = graph.quantised[output] = graph.target(output, node.input[1:])
     if isinstance(value, Pending):
         graph.emit(output, value, wanted)
     elif isinstance(value, Operand):
+        _refuse_merged(graph, node, value, wanted)
         graph.emit(output, rescale(graph, node, [value]), wanted)
     elif isinstance(value, Reals):
         operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
         graph.add(output, Built(operator, (value.index,), graph.scope.tensors[value.index].shape), wanted)
     else:
         raise ModelError(f"{titled(node.input[0])} must be reals that a node or an input gives")
+
+
+def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Operand, wanted: Target) -> None:
+    """Refuse to quantise again what only a DequantizeLinear came after: ONNX Runtime makes one of both pairs."""
+    before, uses = graph.quantised.get(x.name), [*graph.uses[x.name], *graph.uses[node.input[0]]]
+    if before is None or uses != ["DequantizeLinear", "QuantizeLinear"] or before.dtype != wanted.dtype:
+        return
+    if {*graph.uses[node.output[0]]} == {"DequantizeLinear"} and before != wanted:
+        raise ModelError(f"{x.title} must not be quantised again: ONNX Runtime merges the two into one")
 
 
 def _output(graph: Graph, name: str) -> int:

@@ -74,7 +74,8 @@ class Target:
     """The quantisation that a result must get, and the output integers that it may take.
 
     ``fused`` says whether ONNX Runtime makes the operator and its QuantizeLinear one operator on integers. Otherwise it
-    computes reals: that is so where an activation between them takes something from the output's range.
+    computes reals: where an activation between them takes something from the output's range, or something else wants
+    the reals too.
     """
 
     dtype: np.dtype[Any]
@@ -104,6 +105,8 @@ class Pending:
     build: Callable[[Target], Built]
     low: float = -inf
     high: float = inf
+    shared: bool = False
+    """Whether something else than one operator takes the reals."""
     flattened: tuple[int, ...] | None = None
     """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
 
@@ -122,10 +125,14 @@ class Graph:
 
     scope: Scope
     indices: dict[str, int]
+    uses: dict[str, list[str]]
+    """The operators that take each value, and ``""`` for an output."""
     values: dict[str, Value] = field(default_factory=dict)
     inputs: list[int] = field(default_factory=list)
     spoiled: set[str] = field(default_factory=set)
     """Names of values that a fault, already reported, has left without a value."""
+    quantised: dict[str, Target] = field(default_factory=dict)
+    """What each QuantizeLinear gives."""
     flattened: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Vectors that a map (C, H, W) was flattened into: the file counts them by channel, the network by row."""
 
@@ -135,7 +142,12 @@ class Graph:
         names = [value.name for value in graph.input]
         names += [name for node in graph.node for name in (*node.input, *node.output) if name]
         indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
-        reader = cls(Scope({}, first_free=len(indices)), indices)
+        uses: dict[str, list[str]] = {name: [] for name in indices}
+        for name, kind in [(name, node.op_type) for node in graph.node for name in node.input if name]:
+            uses[name].append(kind)
+        for value in graph.output:
+            uses.setdefault(value.name, []).append("")
+        reader = cls(Scope({}, first_free=len(indices)), indices, uses)
         gather(faults, graph.initializer, reader._add_constant)
         constants = {initializer.name for initializer in graph.initializer}
         gather(faults, [value for value in graph.input if value.name not in constants], reader._add_input)
@@ -215,9 +227,14 @@ class Graph:
             raise ModelError(f"{titled(name)} must have one scale")
         return target(dtype, known)
 
+    def pend(self, name: str, pending: Pending) -> None:
+        """Keep an operator as the reals ``name`` until they are quantised."""
+        self.values[name] = replace(pending, shared=pending.shared or len(self.uses[name]) > 1)
+
     def emit(self, name: str, pending: Pending, wanted: Target) -> None:
         """Finish an operator, now that its output's quantisation is known, as the integer value ``name``."""
-        built = pending.build(wanted if _leaves_all(pending, wanted) else _activated(pending, wanted))
+        wanted = wanted if _leaves_all(pending, wanted) else _activated(pending, wanted)
+        built = pending.build(replace(wanted, fused=wanted.fused and not pending.shared))
         self.add(name, built, wanted)
         if pending.flattened is not None:
             self.flattened[self.indices[name]] = pending.flattened

@@ -78,8 +78,8 @@ def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transpos
 
 
 def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    a, b = operands
-    shape = common_shape(graph, a, b)
+    shape = common_shape(graph, *operands)
+    a, b = operands if _in_order(graph, *operands) else operands[::-1]
 
     def build(target: Target) -> Built:
         same_dtype(a, target)
@@ -92,6 +92,12 @@ def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
         return Built(Add("float", add_scaling_float(*known), target.clamp), (a.index, b.index), shape)
 
     return Pending(build)
+
+
+def _in_order(graph: Graph, a: Operand, b: Operand) -> bool:
+    """Whether ONNX Runtime multiplies ``a`` last. It exchanges them where it repeats one element of ``a``."""
+    shapes = zip(*(graph.scope.tensors[x.index].model_shape for x in (a, b)), strict=True)
+    return next((size > 1 for size, other in reversed([*shapes]) if max(size, other) > 1), False)
 
 
 def flatten(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
