@@ -1,7 +1,7 @@
 """Element-wise addition of two quantised tensors of different scales.
 
-``double`` brings both operands to a common scale in fixed point; ``float`` is one fused multiply-add an operand, the last
-for a: exact products, each sum rounded to float32 once, that of the zero points too; ``real`` is a sum of reals, see
+``double`` brings both operands to a common scale in fixed point; ``float`` is one fused multiply-add an operand, a's
+last: exact products, each sum rounded to float32 once, that of the zero points too; ``real`` is a sum of reals, see
 :mod:`tilesim.arithmetic.reals`.
 Everything that a layer needs, zero points included, is a short tuple of int32 values, so that an instruction can carry
 it.

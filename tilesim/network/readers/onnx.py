@@ -81,7 +81,7 @@ def _where(position: int, node: onnx.NodeProto) -> str:
 
 def _network(name: str, model: onnx.ModelProto) -> Network:
     faults: list[str] = []
-    graph = Graph.of(model.graph, faults)
+    graph = Graph.of(model, faults)
     for position, node in enumerate(model.graph.node):
         try:
             if not _supported(node):

@@ -127,6 +127,8 @@ class Graph:
     indices: dict[str, int]
     uses: dict[str, list[str]]
     """The operators that take each value, and ``""`` for an output."""
+    opset: int
+    """The version of ONNX's operators."""
     values: dict[str, Value] = field(default_factory=dict)
     inputs: list[int] = field(default_factory=list)
     spoiled: set[str] = field(default_factory=set)
@@ -137,8 +139,9 @@ class Graph:
     """Vectors that a map (C, H, W) was flattened into: the file counts them by channel, the network by row."""
 
     @classmethod
-    def of(cls, graph: onnx.GraphProto, faults: list[str]) -> Graph:
+    def of(cls, model: onnx.ModelProto, faults: list[str]) -> Graph:
         """A graph with its constants and inputs, before any node is read; ``faults`` gets what is wrong with them."""
+        graph, opsets = model.graph, [known.version for known in model.opset_import if known.domain in {"", "ai.onnx"}]
         names = [value.name for value in graph.input]
         names += [name for node in graph.node for name in (*node.input, *node.output) if name]
         indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
@@ -147,7 +150,7 @@ class Graph:
             uses[name].append(kind)
         for value in graph.output:
             uses.setdefault(value.name, []).append("")
-        reader = cls(Scope({}, first_free=len(indices)), indices, uses)
+        reader = cls(Scope({}, first_free=len(indices)), indices, uses, min(opsets, default=1))
         gather(faults, graph.initializer, reader._add_constant)
         constants = {initializer.name for initializer in graph.initializer}
         gather(faults, [value for value in graph.input if value.name not in constants], reader._add_input)

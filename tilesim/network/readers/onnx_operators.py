@@ -151,9 +151,10 @@ def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     x = operands[0]
     source = source_tensor(graph, x)
     rank = len(source.shape)
-    axis = attribute(node, "axis", -1) % rank
-    if axis != (1 if rank == 4 else rank - 1):
-        raise ModelError(f"axis must be that of the channels, not {axis}")
+    all_after = attribute(node, "opset", graph.opset) < 13  # it was then over all axes from the given one on
+    axis = attribute(node, "axis", 1 if all_after else -1) % rank
+    if axis != (1 if rank == 4 else rank - 1) or (all_after and prod(source.model_shape[axis + 1 :]) > 1):
+        raise ModelError(f"axis must be that of the channels alone, not {axis}{' and those after it' * all_after}")
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
