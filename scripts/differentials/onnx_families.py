@@ -12,6 +12,7 @@ from scripts.differentials import onnx_elements as elements
 from scripts.differentials import onnx_sums as sums
 from scripts.differentials import onnx_windows as windows
 from scripts.differentials.case import Drawn, Family
+from scripts.differentials.onnx_every import every_product, every_sum, every_weight
 from scripts.differentials.onnx_sketch import FORMS, Sketch, Value
 
 Step: TypeAlias = Callable[[Sketch, Value], Value]
@@ -36,6 +37,7 @@ OF_ANY: Mapping[str, Step] = {
 }
 EITHER: Mapping[str, Step] = {**OF_MAPS, **OF_VECTORS, **OF_ANY}
 """Operators that both forms have."""
+EVERY = (every_product, every_sum, every_weight)
 OF_PAIRS: Mapping[str, Step] = {"activation": elements.activation, "rescale": elements.rescale}
 IN_CHAINS = tuple(step for name, step in {**OF_MAPS, **OF_ANY}.items() if name not in {"flatten", "reshape", "softmax"})
 
@@ -62,6 +64,12 @@ def one(step: Step, form: str, rng: np.random.Generator) -> Drawn:
     return s.drawn(step(s, s.input(shape)))
 
 
+def every(make: Callable[[Sketch], Value], form: str, rng: np.random.Generator) -> Drawn:
+    """A model of one operator on every pair of bytes."""
+    s = begun(rng, form)
+    return s.drawn(make(s))
+
+
 def chain(form: str, rng: np.random.Generator) -> Drawn:
     """Two or three operators one after the other; of form ``mixed``, each in a form of its own."""
     s = begun(rng, form)
@@ -86,6 +94,7 @@ def ends(rng: np.random.Generator) -> Drawn:
 FAMILIES: Mapping[str, Family] = {
     **{f"pairs-{name}": partial(one, step, "pairs") for name, step in {**EITHER, **OF_PAIRS}.items()},
     **{f"integer-{name}": partial(one, step, "integer") for name, step in EITHER.items()},
+    **{f"{form}-{made.__name__}": partial(every, made, form) for form in FORMS for made in EVERY},
     **{f"{form}-chain": partial(chain, form) for form in (*FORMS, "mixed")},
     "pairs-ends": ends,
 }

@@ -17,8 +17,10 @@ from tilesim.network.readers.onnx_operands import (
     Operands,
     add_bias,
     constant_weights,
+    convertible,
     finite,
     fused,
+    reach,
     same_dtype,
     same_quantisation,
     scale_factors,
@@ -131,10 +133,12 @@ def _average(graph: Graph, x: Operand, window: Window, rule: str, *, counts_padd
     def build(target: Target) -> Built:
         same_dtype(x, target)
         fused(target)
-        factor = finite(x.scale / target.scale) / prod(window.size)
-        if rule == "float" and not LEAST_FACTOR <= factor < FACTOR_LIMIT:
+        ratio = float(finite(x.scale / target.scale))
+        if rule == "real":
+            convertible(ratio * reach(x))
+        elif not LEAST_FACTOR <= ratio / prod(window.size) < FACTOR_LIMIT:
             raise ModelError(
-                f"its scales must have a ratio that ONNX Runtime takes, 2**-32 to 2**8 of a sum, not {factor:g}"
+                f"its scales must have a ratio of 2**-32 to 2**8 of a sum, not {ratio / prod(window.size):g}"
             )
         operator = AveragePool(
             window.size, window.strides, window.padding, counts_padding, x.zero_point, target.zero_point,
