@@ -34,10 +34,9 @@ def _numbers(row: Counter[str]) -> list[str]:
 
 def refusals(outcomes: Iterable[Outcome]) -> Iterator[Text]:
     """Every reason for which models were refused, with how often, the most frequent first."""
-    reasons = Counter[tuple[str, str]]()
+    reasons = Counter[str]()
     for outcome in outcomes:
-        family = outcome.job.family
-        reasons.update([(family, outcome.reason)] * (outcome.verdict == "refused"))
-        reasons.update([(family, outcome.chip_reason)] * (outcome.on_chip == "refused"))
-    for (family, reason), count in reasons.most_common():
-        yield Text(f"refused {count:,} x {family}: {reason}")
+        reasons.update([outcome.reason] * (outcome.verdict == "refused"))
+        reasons.update([f"on a chip: {outcome.chip_reason}"] * (outcome.on_chip == "refused"))
+    for reason, count in reasons.most_common():
+        yield Text(f"refused {count:,} x {reason}")

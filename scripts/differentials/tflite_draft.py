@@ -42,6 +42,8 @@ class Draft:
     file: File = field(default_factory=File)
     inputs: dict[str, Array] = field(default_factory=dict)
     given: list[int] = field(default_factory=list)
+    outputs: list[Wire] = field(default_factory=list)
+    """Those of the file beside the last operator's."""
 
     def pick(self, *choices: T) -> T:
         return choices[int(self.rng.integers(len(choices)))]
@@ -54,14 +56,23 @@ class Draft:
         return int(self.rng.integers(low, high + 1))
 
     def near(self, scale: float, spread: float = 1.0) -> float:
-        """A scale about this large, within ``spread`` octaves or so; now and then any, and often a power of two."""
+        """A scale about this large, within ``spread`` octaves or so; now and then any. Often the ratio of the two is a
+        simple one, or as near to that as float32 comes.
+        """
         if self.chance(WILD):
-            scale = 10 ** self.rng.uniform(*DECADES)
-        exact = scale * 2 ** self.rng.normal(0, spread)
-        return float(np.float32(2.0 ** round(np.log2(exact)) if self.chance(0.25) else exact))
+            return self.scale()
+        ratio = 2 ** self.rng.normal(0, spread)
+        power = 2.0 ** round(np.log2(ratio))
+        simple = power * self.number(1, 15) / self.number(1, 15)
+        real = self.pick(ratio * scale, ratio * scale, simple * scale, power * scale, 2.0 ** round(np.log2(scale)))
+        found = np.float32(real)
+        return float(np.nextafter(found, np.float32(self.pick(0, 1e9))) if self.chance(0.1) else found)
 
     def scale(self) -> float:
-        return self.near(10 ** self.rng.uniform(*DECADES))
+        """Any; often an odd number of few bits times a power of two."""
+        real = 10 ** self.rng.uniform(*DECADES)
+        short = (2 * self.number(0, 127) + 1) * 2.0 ** round(np.log2(real) - 7)
+        return float(np.float32(self.pick(real, real, short)))
 
     def zero_point(self, dtype: Any) -> int:
         limits = np.iinfo(dtype)
@@ -76,11 +87,15 @@ class Draft:
         sparse = np.where(self.rng.random(shape) < 0.2, anything, zero_point)
         return np.asarray(self.pick(anything, anything, corners, sparse), dtype)
 
-    def input(self, shape: Sequence[int], dtype: Any = np.int8, scale: float = 0.0) -> Wire:
-        """Another input of the file, with data for it."""
-        wire = self.wire(shape, dtype, scale or self.scale(), self.zero_point(dtype))
+    def input(self, shape: Sequence[int], dtype: Any, scale: float = 0.0, zero_point: int | None = None) -> Wire:
+        """Another input of the file, with data for it; what is not said of it is drawn."""
+        zero_point = self.zero_point(dtype) if zero_point is None else zero_point
+        wire = self.wire(shape, dtype, scale or self.scale(), zero_point)
+        return self.feed(wire, self.data(shape, dtype, zero_point))
+
+    def feed(self, wire: Wire, data: Array) -> Wire:
         self.given.append(wire.index)
-        self.inputs[f"t{wire.index}"] = self.data(shape, dtype, wire.zero_point)
+        self.inputs[f"t{wire.index}"] = data
         return wire
 
     def wire(self, shape: Sequence[int], dtype: Any, scale: float, zero_point: int) -> Wire:

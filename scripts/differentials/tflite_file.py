@@ -105,10 +105,13 @@ def _operator(
     builder: Any, kinds: list[str], kind: str, inputs: Sequence[int], outputs: Sequence[int], options: dict[str, Any]
 ) -> int:
     more: dict[str, Any] = {}
-    if kind in OPTIONS:
-        name, _ = OPTIONS[kind]
+    name = {"RESHAPE": "ReshapeOptions"}.get(kind) or OPTIONS.get(kind, ("",))[0]
+    if name:
         more = {"BuiltinOptionsType": getattr(tflite.BuiltinOptions, name)}
-        more["BuiltinOptions"] = _table(builder, name, **options)
+        vectors = {
+            key: _numbers(builder, value, np.int32) for key, value in options.items() if isinstance(value, tuple)
+        }
+        more["BuiltinOptions"] = _table(builder, name, **options | vectors)
     ends = {"Inputs": _numbers(builder, inputs, np.int32), "Outputs": _numbers(builder, outputs, np.int32)}
     return _table(builder, "Operator", OpcodeIndex=kinds.index(kind), **ends, **more)
 

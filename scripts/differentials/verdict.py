@@ -84,7 +84,7 @@ def on_chip(network: Network, case: Case, chip: str, wanted: list[Array]) -> tup
     try:
         run = tilesim.simulate(tilesim.compile(network, topology(chip)), inputs)
     except InputError as error:
-        return "refused", f"{chip}: {pattern(error.faults[0])}"
+        return "refused", pattern(error.faults[0])
     except TilesimError as error:
         return "different", f"{chip}: {error}"
     found = difference(run.outputs, wanted)
@@ -122,5 +122,6 @@ def _bits(array: Array) -> Array:
 
 
 def pattern(sentence: str) -> str:
-    """A fault without the file, and without the numbers that make each one different."""
-    return re.sub(r"-?\d+(\.\d+)?(e[+-]?\d+)?", "N", re.sub(r"^.*?model\.\w+: ", "", sentence))
+    """A fault without the file, the tensors' names and the numbers that make each one different."""
+    bare = re.sub(r"^.*?model(\.\w+)?: ", "", sentence)
+    return re.sub(r"(?<![\w*.])-?\d+(\.\d+)?(e[+-]?\d+)?(?!\*)", "N", re.sub(r"\bt\d+\b", "T", bare))

@@ -1,6 +1,6 @@
 """Softmax over the last axis of quantised integers, through a table of exponentials, in float32.
 
-Source: TensorFlow Lite reference kernel SOFTMAX (:func:`softmax`); ONNX Runtime QLinearSoftmax
+Source: TensorFlow Lite optimised kernel SOFTMAX (:func:`softmax`); ONNX Runtime QLinearSoftmax
 (:func:`softmax_aligned`).
 """
 
@@ -20,7 +20,8 @@ HEADROOM = 5.0
 def softmax(
     x: NDArray[Any], input_scale: float, output_scale: float, output_zero_point: int, clamp: tuple[int, int]
 ) -> NDArray[Any]:
-    """As TensorFlow Lite: exponentials of the distance to the row's maximum, times one reciprocal, half to even.
+    """As TensorFlow Lite's optimised kernel: exponentials of the distance to the row's maximum, times one reciprocal,
+    half to even.
 
     Args:
         x: int8 or uint8 (..., n).

@@ -116,9 +116,10 @@ def leaky_table(alpha: float, ends: Mapped) -> NDArray[Any]:
 
 
 def _scaled(values: NDArray[np.int32], real: float) -> NDArray[np.int32]:
-    sign = -1 if real < 0 else 1
+    """Of a factor below 0, the opposite of what its magnitude gives."""
     mantissa, shift = quantise_multiplier(abs(real))
-    return requantise("double", values, np.array([sign * mantissa], np.int32), np.array([shift], np.int32))
+    scaled = requantise("double", values, np.array([mantissa], np.int32), np.array([shift], np.int32))
+    return -scaled if real < 0 else scaled
 
 
 def rescaling_table(ends: Mapped) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.requantise import quantise_multiplier
+from tilesim.arithmetic.requantise import quantise_multiplier, wide_bits
 from tilesim.errors import ModelError
 from tilesim.network.operators import Padding
 
@@ -22,6 +22,9 @@ ACTIVATIONS: Mapping[str, tuple[float | None, float | None]] = {
     "relu6": (0.0, 6.0),
 }
 """Fused activations: lowest and highest real value."""
+
+
+SUMS_END = float(1 << 31)
 
 
 def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) -> tuple[int, int]:
@@ -37,8 +40,10 @@ def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) 
 
 
 def _integer(real: float, scale: float, zero_point: int) -> int:
-    """A real in output steps, half away from zero; beyond 1e9 all that matters is the sign."""
-    steps = float(np.float32(min(max(real / scale, -1e9), 1e9)))
+    """A real in output steps, half away from zero."""
+    steps = float(np.float32(real / scale))
+    if not abs(steps) < SUMS_END:
+        raise ModelError(f"its scale must be coarse enough to count to {real:g} in 32 bits, not {scale:g}")
     return zero_point + int(np.trunc(steps + np.copysign(0.5, steps)))
 
 
@@ -49,6 +54,31 @@ def multipliers(real: NDArray[np.float64], channels: int) -> tuple[NDArray[np.in
     pairs = [quantise_multiplier(float(value)) for value in real]
     table = np.broadcast_to(np.array(pairs, np.int32), (channels, 2))
     return table[:, 0].copy(), table[:, 1].copy()
+
+
+def wide_factors(real: NDArray[np.float64], channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The same for the rule ``wide``."""
+    if not np.isfinite(real).all():
+        raise ModelError("its scales must have a finite ratio")
+    return wide_bits(np.broadcast_to(real, (channels,)))
+
+
+def fixed_multiplier(real: float, largest: int) -> tuple[int, int]:
+    """(multiplier, shift) for integers of magnitudes up to ``largest``."""
+    if not np.isfinite(real):
+        raise ModelError("its scales must have a finite ratio")
+    multiplier, shift = quantise_multiplier(real)
+    in_32_bits(largest, shift)
+    return multiplier, shift
+
+
+def in_32_bits(largest: float | NDArray[np.float64], shift: int | NDArray[np.int32]) -> None:
+    """Integers stay in 32 bits, also when they are shifted to the left: beyond, C++ says nothing of what the reference
+    kernels do.
+    """
+    reached = float(np.max(np.ldexp(np.asarray(largest, np.float64), np.maximum(shift, 0))))
+    if not reached < SUMS_END:
+        raise ModelError(f"its scales must leave its sums below 2**31, not let them reach {reached:.3g}")
 
 
 def same_padding(

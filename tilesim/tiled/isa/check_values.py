@@ -24,8 +24,8 @@ RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind)
 """What instructions are made of, beside numbers and names."""
 
 RULES: dict[Operation, dict[str, int]] = {
-    Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0},
-    Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0},
+    Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0, "wide": 0},
+    Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0, "wide": 0},
     Operation.SUM: {"double": 2, "single": 2, "float": 2, "divide": 2},
     Operation.AVERAGE: {"real": 5},
     Operation.ADD: {"double": 9, "float": 3, "real": 6},
@@ -36,7 +36,7 @@ RULES: dict[Operation, dict[str, int]] = {
 COUNT_PLACES = {(Operation.SUM, "divide"): 0, (Operation.AVERAGE, "real"): 2}
 """Where in ``scaling`` stands the number that an operation divides by."""
 
-FUNCTIONS = {"softmax": 5, "softmax_aligned": 5}
+FUNCTIONS = {"softmax": 5, "softmax_aligned": 5, "softmax_fixed": 5}
 """The classifier's functions, and how many numbers ``scaling`` holds."""
 
 RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
