@@ -34,13 +34,10 @@ def pair(kind: str, draft: Draft, x: Wire) -> Wire:
     """ADD and MUL of two inputs, of an input and a constant, of an input and itself; alike or broadcast."""
     other = second(draft, x)
     both = [x, other] if draft.chance(0.7) else [other, x]
-    scale = max(x.scale, other.scale) if kind == "ADD" else x.scale * other.scale * SPREAD_OF_BYTES
+    scale = max(x.scale, other.scale) if kind == "ADD" else x.scale * other.scale * 64
     shape = np.broadcast_shapes(x.shape, other.shape)
     y = draft.wire(shape, x.dtype, draft.near(scale), draft.zero_point(x.dtype))
     return draft.made(kind, [each.index for each in both], y, FusedActivationFunction=draft.pick(*ACTIVATIONS))
-
-
-SPREAD_OF_BYTES = 74.0
 
 
 def second(draft: Draft, x: Wire) -> Wire:

@@ -129,7 +129,7 @@ def mean(draft: Draft, x: Wire) -> Wire:
     keep = draft.chance(0.5)
     shape = (x.shape[0], 1, 1, x.shape[3]) if keep else (x.shape[0], x.shape[3])
     same = draft.chance(0.4)
-    scale = x.scale if same else draft.near(x.scale / sqrt(prod(x.shape[1:3])))
+    scale = x.scale if same else draft.near(x.scale)
     y = draft.wire(shape, x.dtype, scale, x.zero_point if same else draft.zero_point(x.dtype))
     axes = draft.constant(draft.pick([1, 2], [2, 1], [-3, -2], [1, -2]))
     return draft.made("MEAN", [x.index, axes], y, KeepDims=keep)

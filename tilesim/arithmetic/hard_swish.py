@@ -39,7 +39,7 @@ def hard_swish_table(ends: Mapped) -> NDArray[Any]:
     if output_shift > 0:
         raise ValueError("its output's scale must be at least 1/128 of its input's")
     if output_shift < -15:
-        raise ValueError("its output's scale must be at most 256 times its input's")
+        raise ValueError("its output's scale must be at most 512 times its input's")
     x = ends.centred.astype(np.int64) << HEADROOM_BITS
     slope = (_shifted(x, to_slope, slope_shift) + (1 << 15)) >> 1
     product = _truncated(slope * _rounded_product(x, to_output))

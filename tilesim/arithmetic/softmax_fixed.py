@@ -52,7 +52,7 @@ def softmax_fixed(
     spare = 31 - (np.frexp(total.astype(np.float64))[1])  # bits above its highest, but for the sign
     reciprocal = _reciprocal((total << (spare + 1)) - (1 << 31))
     steps = _halved(_product(reciprocal, own), SUM_BITS - spare - 1 + 31 - 8)
-    return np.asarray(np.clip(steps + output_zero_point, *clamp), x.dtype)
+    return np.clip(steps + output_zero_point, *clamp).astype(x.dtype)
 
 
 def smallest_scale() -> float:
@@ -98,7 +98,7 @@ def _reciprocal(a: Fixed) -> Fixed:
     x = round(48 / 17 * (1 << 29)) + _product(half, round(-32 / 17 * (1 << 29)))
     for _ in range(3):
         x = x + (_product(x, (1 << 29) - _product(half, x)) << 2)
-    return np.minimum(x << 1, ONE)
+    return np.asarray(np.minimum(x << 1, ONE))
 
 
 def _product(a: Fixed, b: Fixed | int) -> Fixed:

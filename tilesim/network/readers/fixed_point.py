@@ -1,5 +1,43 @@
 """What TensorFlow Lite derives from a layer's scales: multipliers, the integers an activation leaves, SAME padding.
 
+The rules are those of LiteRT's reference kernels (``BUILTIN_REF``), found by comparing random models; where its default
+kernels differ, the reference counts. ``x``, ``w``, ``y`` are scales of input, weights and output, f32() rounds to
+float32 and all else is float64; the rules of rounding are those of :mod:`tilesim.arithmetic.requantise`.
+
+=============================  ========================================  =========  ==============================
+operator                       factor                                    rounding   shown by
+=============================  ========================================  =========  ==============================
+CONV_2D, int8                  x * w / y                                 double     conv_2d 31 and 42
+CONV_2D, int8, a scale a       the same                                  double     conv_2d_per_channel 90
+channel
+CONV_2D, uint8                 f32(x * w) / y                            double     conv_2d_uint8 62
+DEPTHWISE_CONV_2D              as CONV_2D                                double     depthwise_conv_2d 89, and
+                                                                                    _per_channel 33, _uint8 65
+FULLY_CONNECTED                x * w / y, in this order, all of its      wide       fully_connected 35 and 309,
+                               bits                                                 _per_channel 51 and 206,
+                                                                                    _uint8 15 and 210
+ADD                            a / (2 max(a, b)) and b / (2 max(a, b)),  double     add 91
+                               then 2 max(a, b) / (y * 2**20)
+MUL                            f32(f32(a * b) / y)                       double     mul 638
+MEAN                           x / y; its mantissa over the count        double     mean 283
+AVERAGE_POOL_2D                1 over the count                          divide     average_pool_2d 0 to 9
+RELU, RELU6, RELU_N1_TO_1      f32(x / y)                                double     relu 380, relu6 423,
+                                                                                    relu_n1_to_1 379
+LEAKY_RELU                     f32(x / y), or f32(f32(x * alpha) / y)    double     test_a_negative_slope_...
+                               below 0; of one below 0, the opposite
+QUANTIZE of integers           x / y                                     double     requantize 0
+QUANTIZE of reals              f32(real / y)                             half away  quantize 0 to 9
+DEQUANTIZE                     f32(x * steps)                            none       dequantize 0 to 9
+LOGISTIC, TANH                 f32(x * steps), f32(function), times      half away  logistic, tanh 0 to 9
+                               f32(1 / y)
+HARD_SWISH                     16 bits: see arithmetic.hard_swish        its own    hard_swish 0 to 9
+SOFTMAX                        x * beta; see arithmetic.softmax_fixed    its own    softmax 453
+CONCATENATION, uint8           f32(x * f32(1 / y))                       half away  concatenation 0 to 9
+=============================  ========================================  =========  ==============================
+
+``conv_2d 42`` is the model of ``scripts/differential tflite/conv_2d --seed 42 --count 1``; that the rules next to these
+give other bits there is what ``tests/differentials/test_rules.py`` says. The other operators move integers as they are.
+
 Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
 """
 
