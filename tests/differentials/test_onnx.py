@@ -13,6 +13,7 @@ from scripts.differentials.formats import make
 from scripts.differentials.onnx import FAMILIES, reference
 from scripts.differentials.onnx_forms import apply
 from scripts.differentials.onnx_sketch import Sketch
+from scripts.differentials.verdict import Job, judged
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 
 SEEDS = range(6)
@@ -45,3 +46,12 @@ def test_the_runtime_adds_up_unsigned_by_signed_in_full() -> None:
     s.constant(w.name, np.full(w.shape, 127, np.int8))
     case = Case("onnx/saturated", 0, ".onnx", *s.drawn(apply(s, "MatMul", [x, w], y)))
     assert reference(case)[0].tolist() == [[round(64 * 255 * 127 / (1 << 14))] * 8]
+
+
+@pytest.mark.parametrize("chip", ["edge-1x2", "systolic-4"])
+@pytest.mark.parametrize(
+    ("family", "seed"), [("add", 76), ("mul", 130), ("rescale", 77), ("average_pool", 131), ("reshape", 31)]
+)
+def test_chips_have_the_same_rules(family: str, seed: int, chip: str) -> None:
+    found = judged(Job(f"onnx/pairs-{family}", seed, chip))
+    assert (found.verdict, found.on_chip) == ("equal", "equal"), found
