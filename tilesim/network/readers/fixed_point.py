@@ -79,9 +79,9 @@ def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) 
 
 def _integer(real: float, scale: float, zero_point: int) -> int:
     """A real in output steps, half away from zero."""
-    steps = float(np.float32(real / scale))
-    if not abs(steps) < SUMS_END:
+    if not abs(real / scale) < SUMS_END:
         raise ModelError(f"its scale must be coarse enough to count to {real:g} in 32 bits, not {scale:g}")
+    steps = float(np.float32(real / scale))
     return zero_point + int(np.trunc(steps + np.copysign(0.5, steps)))
 
 
