@@ -8,7 +8,10 @@ from typing import cast
 
 from scripts.differentials.case import Array, Case, Format, drawn
 
-MODULES: Mapping[str, str] = {"tflite": "scripts.differentials.tflite"}
+MODULES: Mapping[str, str] = {
+    "tflite": "scripts.differentials.tflite",
+    "onnx": "scripts.differentials.onnx",
+}
 """The module of each format."""
 
 

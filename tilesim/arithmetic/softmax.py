@@ -49,7 +49,8 @@ def softmax_aligned(
     """
     with np.errstate(all="ignore"):
         step = np.float64(np.float32(input_scale))
-        headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - HEADROOM) / step
+        share = np.float32(math.log(np.finfo(np.float32).max / np.float32(x.shape[-1])))  # rounded: it decides ties
+        headroom = max(0.0, float(share) - HEADROOM) / step
         distances = headroom - np.arange(LEVELS, dtype=np.float64)
         values, total = _exponentials(x, _exp(distances * step))
         steps = np.floor(np.float32(1) / np.float32(output_scale))

@@ -33,8 +33,8 @@ RULES = {
     "scale": {**ROUNDED, "wide": 3},
     "rescale": ROUNDED,
     "average": {**ROUNDED, "real": 6},
-    "add": {"double": 9, "float": 3},
-    "multiply": {"double": 5, "float": 5},
+    "add": {"double": 9, "float": 3, "real": 6},
+    "multiply": {"double": 5, "float": 5, "real": 6},
     "softmax": {"plain": 3, "aligned": 3, "fixed": 3},
 }
 """The rules of each function that rounds, and how many numbers a scaling has: as tilesim.arithmetic has them."""
