@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.arithmetic.requantise import float_bits, quantise_multiplier, requantise, saturate
+from tilesim.arithmetic.requantise import (
+    float_bits,
+    quantise_multiplier,
+    requantise,
+    saturate,
+    wide_bits,
+    wide_factor,
+)
 
 SUMS = st.lists(st.integers(-(1 << 31), (1 << 31) - 1), min_size=1, max_size=8)
 MANTISSAS = st.integers(1 << 30, (1 << 31) - 1)
@@ -53,6 +60,31 @@ def test_float(sums: list[int], scale: float) -> None:
     bits = int(float_bits(scale)[0])
     expected = [int(np.rint(np.float32(value) * np.float32(scale))) for value in sums]
     assert run("float", sums, bits) == expected
+
+
+def in_halves(real: float) -> tuple[int, int]:
+    """A factor as the rule ``wide`` takes it."""
+    low, high = wide_bits(np.array([real]))
+    return int(low[0]), int(high[0])
+
+
+@given(SUMS, st.floats(2**-40, 0.5))
+def test_wide(sums: list[int], factor: float) -> None:
+    exact = [half_away(Fraction(value * factor)) for value in sums]
+    assert run("wide", sums, *in_halves(factor)) == exact
+
+
+def test_wide_rounds_half_away_from_zero_and_only_what_is_a_half() -> None:
+    assert run("wide", [1, 3, 5, -1, -3, -5], *in_halves(0.5)) == [1, 2, 3, -1, -2, -3]
+    assert run("wide", [1, -1], *in_halves(0.5 - 2.0**-54)) == [0, 0]
+    assert run("wide", [1, -1], *in_halves(0.5 - 2.0**-53)) == [0, 0]
+
+
+def test_wide_saturates_and_takes_any_bits() -> None:
+    assert run("wide", [5, -5], *in_halves(2.0**40)) == [(1 << 31) - 1, -(1 << 31)]
+    assert run("wide", [5], *in_halves(float("nan"))) == [0]
+    assert run("wide", [0], *in_halves(float("inf"))) == [0]
+    assert wide_factor(*wide_bits(np.array([0.3, -7e-200]))).tolist() == [0.3, -7e-200]
 
 
 def test_float_rounds_half_to_even_and_saturates() -> None:

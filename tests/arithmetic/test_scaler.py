@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.requantise import float_bits, requantise, saturate
+from tilesim.arithmetic.requantise import float_bits, requantise, saturate, wide_bits
 from tilesim.arithmetic.scaler import BLOCK_ELEMENTS, Scaler, scaler
 
 CLAMPS = st.sampled_from([(-128, 127), (0, 127), (-20, 60), (5, 5)])
@@ -91,6 +91,17 @@ def test_float_rounds_sums_that_float32_does_not_hold_as_the_rule_does() -> None
     assert np.array_equal(found, reference("float", sums, 3, bits, 0, 0, (-128, 127)))
 
 
+@settings(max_examples=80, deadline=None)
+@given(st.floats(-4, 4), st.integers(-1 << 20, 1 << 20), ZERO_POINTS, CLAMPS, st.integers(0, 99))
+def test_wide_agrees(real: float, offset: int, zero_point: int, clamp: tuple[int, int], seed: int) -> None:
+    sums = np.random.default_rng(seed).integers(-1 << 20, 1 << 20, 500) // 10 ** (seed % 6)
+    low, high = (int(half[0]) for half in wide_bits(np.array([real])))
+    scale = prepared("wide", 1 << 20, offset, low, high, zero_point, clamp)
+    assert scale is not None
+    expected = reference("wide", sums, offset, low, high, zero_point, clamp)
+    assert np.array_equal(scale(sums.astype(np.float32)[:, None]), expected)
+
+
 def test_columns_have_parameters_of_their_own_and_blocks_are_the_whole() -> None:
     random = np.random.default_rng(0)
     sums = random.integers(-1 << 16, 1 << 16, (3, BLOCK_ELEMENTS // 8, 5))
@@ -116,6 +127,8 @@ def test_columns_have_parameters_of_their_own_and_blocks_are_the_whole() -> None
         ("float", (1 << 31) - 1, 1, 0, 0, 0, (-128, 127)),
         ("float", 1 << 20, 0, 0x7F800000, 0, 0, (-128, 127)),  # the bits of infinity
         ("divide", 1 << 20, 0, 9, 0, 0, (-128, 127)),
+        ("wide", (1 << 31) - 1, 1, 0, 0, 0, (-128, 127)),
+        ("wide", 1 << 20, 0, 0, 0x7FF00000, 0, (-128, 127)),  # the bits of infinity
     ],
 )
 def test_what_is_not_known_to_be_exact_is_refused(

@@ -55,5 +55,5 @@ def test_a_byte_finds_its_entry(dtype: np.dtype) -> None:
 
 
 def test_a_scale_that_a_16_bit_factor_cannot_hold_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least 1/128"):
+    with pytest.raises(ValueError, match="above 1/128"):
         hard_swish_table(Mapped(1.0, 0, 1 / 256, 0, np.dtype(np.int8)))

@@ -175,7 +175,7 @@ def test_of_endless_faults_a_hundred_are_told(tilesim: Any, machine: str) -> Non
 
 
 def test_of_an_endless_fault_both_ends_are_told(tilesim: Any) -> None:
-    Path("t.yaml").write_text(f"? {'k' * 4000}\n: 1\nname: chip\n")
+    Path("t.yaml").write_text(f"? {'k' * 4_000}\n: 1\nname: chip\n")
     fault = max(faults(tilesim, "run", "pocket", "-t", "t.yaml"), key=len)
     assert fault.startswith("t.yaml:1:3: unknown key 'kkkk")
     assert 1900 < len(fault) < 2100

@@ -57,8 +57,8 @@ def test_start_times_decide(tilesim: Any, meeting: Path) -> None:
     [
         (("--rules", "observed"), ["rules must be strict or observe, not 'observed'; did you mean 'observe'?"]),
         (
-            ("--hold", "one=" + "9" * 5000),
-            [f"--hold one={'9' * 5000}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"],
+            ("--hold", "one=" + "9" * 1500),
+            [f"--hold one={'9' * 1500}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"],
         ),
         (
             ("--hold", "n=4"),

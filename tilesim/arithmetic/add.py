@@ -1,7 +1,8 @@
 """Element-wise addition of two quantised tensors of different scales.
 
-``double`` brings both operands to a common scale in fixed point; ``float`` is one fused multiply-add an operand: exact
-products, each sum rounded to float32 once.
+``double`` brings both operands to a common scale in fixed point; ``float`` is one fused multiply-add an operand, a's
+last: exact products, each sum rounded to float32 once, that of the zero points too; ``real`` is a sum of reals, see
+:mod:`tilesim.arithmetic.reals`.
 Everything that a layer needs, zero points included, is a short tuple of int32 values, so that an instruction can carry
 it.
 
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.reals import combined
 from tilesim.arithmetic.requantise import float_bits, quantise_multiplier, requantise
 from tilesim.arithmetic.table import inputs
 
@@ -42,7 +44,7 @@ def add_scaling_float(scales: tuple[float, float, float], zero_points: tuple[int
     scale_a, scale_b, scale_y = (np.float32(scale) for scale in scales)
     ratio_a, ratio_b = scale_a / scale_y, scale_b / scale_y
     a, b, y = (np.float32(zero_point) for zero_point in zero_points)
-    constant = y - (ratio_a * a + ratio_b * b)
+    constant = y - _fused(a, ratio_a, ratio_b * b)
     bits = [int(float_bits(float(value))[0]) for value in (ratio_a, ratio_b, constant)]
     return (bits[0], bits[1], bits[2])
 
@@ -51,7 +53,7 @@ def add(rule: str, a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -
     """Sum of raw integers ``a`` and ``b`` (shapes that broadcast) as int32 output integers: zero point in, clamp not.
 
     Raises:
-        KeyError: for a rule other than ``double`` and ``float``.
+        KeyError: for a rule other than ``double``, ``float`` and ``real``.
     """
     return _RULES[rule](a, b, scaling)
 
@@ -85,9 +87,13 @@ def _float(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArra
         return np.asarray(np.nan_to_num(np.clip(np.rint(total), -(1 << 24), 1 << 24)), np.int32)
 
 
-def _fused(x: NDArray[Any], ratio: np.float32, more: Any) -> NDArray[np.float32]:
+def _fused(x: Any, ratio: np.float32, more: Any) -> NDArray[np.float32]:
     """``x * ratio + more`` rounded once: float64 holds what a byte and a float32 make, whole."""
     return np.asarray(x * np.float64(ratio) + more, np.float32)
 
 
-_RULES = {"double": _double, "float": _float}
+def _real(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
+    return combined(np.add, a, b, scaling)
+
+
+_RULES = {"double": _double, "float": _float, "real": _real}

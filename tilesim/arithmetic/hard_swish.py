@@ -17,6 +17,8 @@ from tilesim.arithmetic.requantise import quantise_multiplier
 from tilesim.arithmetic.table import Mapped
 
 HEADROOM_BITS = 7
+COARSEST = 1e7
+"""The input's scale must be finer, else its slope's shift leaves 32 bits."""
 LOWEST, HIGHEST = -(1 << 15), (1 << 15) - 1
 
 Wide = NDArray[np.int64]
@@ -26,13 +28,18 @@ def hard_swish_table(ends: Mapped) -> NDArray[Any]:
     """The table of all 256 inputs.
 
     Raises:
-        ValueError: the output's scale is so fine that its factor exceeds 1.
+        ValueError: the output's scale is so fine that its factor exceeds 1, or so coarse that 16 bits lose all of it,
+            or the input's is coarser than any real one.
     """
+    if not ends.input_scale < COARSEST:
+        raise ValueError(f"its input's scale must be below {COARSEST:g}")
+    if not ends.input_scale < (1 << HEADROOM_BITS) * ends.output_scale:
+        raise ValueError("its output's scale must be above 1/128 of its input's")
     fine = np.float32(1 / (1 << HEADROOM_BITS)) * np.float32(ends.input_scale)
     to_output, output_shift = _factor(fine / np.float32(ends.output_scale))
     to_slope, slope_shift = _factor(fine / np.float32(3 / 32768))
-    if output_shift > 0:
-        raise ValueError("its output's scale must be at least 1/128 of its input's")
+    if output_shift < -15:
+        raise ValueError("its output's scale must be at most 512 times its input's")
     x = ends.centred.astype(np.int64) << HEADROOM_BITS
     slope = (_shifted(x, to_slope, slope_shift) + (1 << 15)) >> 1
     product = _truncated(slope * _rounded_product(x, to_output))

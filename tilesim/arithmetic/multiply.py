@@ -2,7 +2,7 @@
 
 Everything that a layer needs, zero points included, is a short tuple of int32 values, so that an instruction can carry
 it. ``double`` scales as :mod:`tilesim.arithmetic.requantise` does; ``float`` multiplies, and adds the output's zero
-point, in float32 before it rounds half to even.
+point, in float32 before it rounds half to even; ``real`` is a product of reals, see :mod:`tilesim.arithmetic.reals`.
 
 Source: TensorFlow Lite reference kernel MUL (``double``); ONNX Runtime QLinearMul, as measured on x86 (``float``).
 """
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.reals import combined
 from tilesim.arithmetic.requantise import requantise
 
 ProductScaling: TypeAlias = tuple[int, int, int, int, int]
@@ -30,26 +31,31 @@ def multiply(
     not.
 
     Raises:
-        KeyError: for a rule other than ``double`` and ``float``.
+        KeyError: for a rule other than ``double``, ``float`` and ``real``.
     """
-    zero_a, zero_b, zero_y, multiplier, shift = scaling
-    products = (a.astype(np.int32) - np.int32(zero_a)) * (b.astype(np.int32) - np.int32(zero_b))
-    return _RULES[rule](products, zero_y, np.array([multiplier], np.int32), np.array([shift], np.int32))
+    return _RULES[rule](a, b, scaling)
 
 
-def _double(
-    products: NDArray[np.int32], zero_point: int, multiplier: NDArray[np.int32], shift: NDArray[np.int32]
-) -> NDArray[np.int32]:
-    scaled = requantise("double", products, multiplier, shift)
+def _products(a: NDArray[Any], b: NDArray[Any], zero_a: int, zero_b: int) -> NDArray[np.int32]:
+    return (a.astype(np.int32) - np.int32(zero_a)) * (b.astype(np.int32) - np.int32(zero_b))
+
+
+def _double(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
+    zero_point, multiplier, shift = scaling[2:]
+    products = _products(a, b, *scaling[:2])
+    scaled = requantise("double", products, np.array([multiplier], np.int32), np.array([shift], np.int32))
     return np.clip(scaled, -LARGEST, LARGEST) + np.int32(zero_point)
 
 
-def _float(
-    products: NDArray[np.int32], zero_point: int, multiplier: NDArray[np.int32], _shift: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def _float(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
+    factor = np.array(scaling[3], np.int32).view(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # bits that a program may hold
-        steps = products.astype(np.float32) * multiplier.view(np.float32) + np.float32(zero_point)
+        steps = _products(a, b, *scaling[:2]).astype(np.float32) * factor + np.float32(scaling[2])
     return np.asarray(np.clip(np.rint(np.nan_to_num(steps)), -LARGEST, LARGEST), np.int32)
 
 
-_RULES = {"double": _double, "float": _float}
+def _real(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
+    return combined(np.multiply, a, b, scaling)
+
+
+_RULES = {"double": _double, "float": _float, "real": _real}

@@ -7,11 +7,12 @@ rule        result                                                     multiplie
             power of two, rounded half away from zero
 ``single``  64-bit product, shifted right once with rounding half up   Q31 mantissa, power of two
 ``float``   float32 product rounded half to even                       bits of a float32, unused
+``wide``    float64 product rounded half away from zero                low and high half of a float64
 ``divide``  quotient rounded half away from zero                       count, unused
 ==========  =========================================================  ===============================================
 
-Source: TensorFlow Lite 8-bit quantisation specification and reference kernels (``double``, ``single``, ``divide``);
-ONNX operator specification, QLinearConv (``float``).
+Source: TensorFlow Lite 8-bit quantisation specification and reference kernels (``double``, ``single``, ``divide``,
+``wide``); ONNX operator specification, QLinearConv (``float``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from numpy.typing import NDArray
 BLOCK_ELEMENTS = 1 << 15
 """Elements handled at once: the int64 intermediates of a block stay in the processor's cache."""
 
+BELOW_HALF = 0.5 - 2.0**-54
+"""What float64 adds before it cuts off: with a whole half, 0.5 - 2**-54 would become 1."""
+
 MOST_BY_ONE = 62
 """Places to the right for which there is a half in 64 bits; a program may hold any."""
 
@@ -35,13 +39,13 @@ def requantise(
     """Scale int32 sums by a real factor for each channel.
 
     Args:
-        rule: ``double``, ``single``, ``float`` or ``divide``; see the module.
+        rule: ``double``, ``single``, ``float``, ``wide`` or ``divide``; see the module.
         accumulators: int32 (..., n).
         multiplier: int32 (n,), or (1,) for all channels.
         shift: int32 of the multiplier's shape, -31 to 30; positive shifts left.
 
     Returns:
-        int32 (..., n), without zero point or clamp. ``float`` saturates at the int32 range.
+        int32 (..., n), without zero point or clamp. ``float`` and ``wide`` saturate at the int32 range.
 
     Raises:
         KeyError: for an unknown rule.
@@ -105,13 +109,21 @@ def _float(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], _shif
     return scaled.astype(np.int32)
 
 
+def _wide(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> NDArray[Any]:
+    with np.errstate(all="ignore"):  # bits that a program may hold
+        steps = np.nan_to_num(accumulators * wide_factor(multiplier, shift))
+    steps += np.copysign(BELOW_HALF, steps)
+    np.clip(steps, -(1 << 31), (1 << 31) - 1, out=steps)
+    return steps.astype(np.int32)
+
+
 def _divide(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], _shift: NDArray[np.int32]) -> NDArray[Any]:
     count = multiplier.astype(np.int64)
     magnitude = (np.abs(accumulators.astype(np.int64)) + count // 2) // count
     return np.where(accumulators < 0, -magnitude, magnitude).astype(np.int32)
 
 
-_RULES = {"double": _double, "single": _single, "float": _float, "divide": _divide}
+_RULES = {"double": _double, "single": _single, "float": _float, "wide": _wide, "divide": _divide}
 
 
 def saturate(
@@ -141,3 +153,14 @@ def quantise_multiplier(real: float) -> tuple[int, int]:
 def float_bits(value: float | NDArray[Any]) -> NDArray[np.int32]:
     """The bit pattern of float32 value(s) as an int32 array of at least one axis."""
     return np.atleast_1d(np.asarray(value, np.float32)).view(np.int32)
+
+
+def wide_bits(factor: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Float64 factors (n,) as the rule ``wide`` takes them: their low and their high halves."""
+    halves = np.ascontiguousarray(factor, "<f8").view("<i4").reshape(-1, 2).astype(np.int32)
+    return halves[:, 0].copy(), halves[:, 1].copy()
+
+
+def wide_factor(multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> NDArray[np.float64]:
+    """The factors whose halves :func:`wide_bits` gives."""
+    return np.stack([multiplier, shift], axis=-1).astype("<i4").view("<f8")[..., 0].astype(np.float64)

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import FLOAT32_EXACT, FLOAT64_EXACT
+from tilesim.arithmetic.requantise import BELOW_HALF, wide_factor
 
 BLOCK_ELEMENTS = 1 << 15
 """Elements handled at once: the float64 intermediates of a block stay in the processor's cache."""
@@ -94,6 +95,8 @@ def scaler(
         return None
     if rule == "float":
         return _real(sums_bound, offsets, multiplier.view(np.float32), zero_point, low, high)
+    if rule == "wide":
+        return _wide(sums_bound, offsets, wide_factor(multiplier, shift), zero_point, low, high)
     if rule not in _AWAY or not _holds(sums_bound, offsets, multiplier, shift):
         return None
     right = -shift.astype(np.int64)
@@ -188,6 +191,30 @@ def _real(
         return scale
 
     return Scaler(make, (start, factor))
+
+
+def _wide(
+    sums_bound: int, offsets: NDArray[np.int64], factor: NDArray[np.float64], zero_point: int, low: int, high: int
+) -> Scaler | None:
+    """The rule itself; float64 holds the sums with their offsets."""
+    if sums_bound + int(np.abs(offsets).max()) >= 1 << 31 or not np.isfinite(factor).all():
+        return None
+    lowest, highest, zero = float(low - zero_point), float(high - zero_point), np.uint8(zero_point % 256)
+
+    def make(start: NDArray[Any], factor: NDArray[np.float64]) -> Scale:
+        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
+            steps = sums.astype(np.float64)
+            np.add(steps, start, out=steps)
+            with np.errstate(over="ignore"):
+                np.multiply(steps, factor, out=steps)
+            steps.clip(lowest, highest, out=steps)
+            np.add(steps, np.copysign(BELOW_HALF, steps), out=steps)
+            np.copyto(out, steps.astype(np.int32), casting="unsafe")
+            np.add(out, zero, out=out)
+
+        return scale
+
+    return Scaler(make, (offsets.astype(np.float64), factor))
 
 
 _AWAY = {"double": _double, "single": _single}

@@ -1,6 +1,6 @@
 """Softmax over the last axis of quantised integers, through a table of exponentials, in float32.
 
-Source: TensorFlow Lite reference kernel SOFTMAX (:func:`softmax`); ONNX Runtime QLinearSoftmax
+Source: TensorFlow Lite optimised kernel SOFTMAX (:func:`softmax`); ONNX Runtime QLinearSoftmax
 (:func:`softmax_aligned`).
 """
 
@@ -20,7 +20,8 @@ HEADROOM = 5.0
 def softmax(
     x: NDArray[Any], input_scale: float, output_scale: float, output_zero_point: int, clamp: tuple[int, int]
 ) -> NDArray[Any]:
-    """As TensorFlow Lite: exponentials of the distance to the row's maximum, times one reciprocal, half to even.
+    """As TensorFlow Lite's optimised kernel: exponentials of the distance to the row's maximum, times one reciprocal,
+    half to even.
 
     Args:
         x: int8 or uint8 (..., n).
@@ -48,7 +49,8 @@ def softmax_aligned(
     """
     with np.errstate(all="ignore"):
         step = np.float64(np.float32(input_scale))
-        headroom = max(0.0, math.log(float(np.finfo(np.float32).max) / x.shape[-1]) - HEADROOM) / step
+        share = np.float32(math.log(np.finfo(np.float32).max / np.float32(x.shape[-1])))  # rounded: it decides ties
+        headroom = max(0.0, float(share) - HEADROOM) / step
         distances = headroom - np.arange(LEVELS, dtype=np.float64)
         values, total = _exponentials(x, _exp(distances * step))
         steps = np.floor(np.float32(1) / np.float32(output_scale))

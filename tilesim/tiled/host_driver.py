@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.arithmetic.classify import classified
 from tilesim.errors import ArrayError
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.quantise import Quantise
@@ -18,7 +18,6 @@ from tilesim.tiled.isa.program import Block, HostTensor, Program
 Array = NDArray[Any]
 
 ELEMENTS = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
-FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
 
 
 def rows_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Bytes], int]:
@@ -60,9 +59,7 @@ def output_array(tensor: HostTensor, data: Bytes) -> Array:
 def _finished(tensor: HostTensor, whole: Array) -> Array:
     """An output after the function and the look-up that the host applies."""
     if tensor.function:
-        bits = np.array(tensor.scaling[:2], np.int32).view(np.float32)
-        zero_point, low, high = tensor.scaling[2:]
-        whole = FUNCTIONS[tensor.function](whole, float(bits[0]), float(bits[1]), zero_point, (low, high))
+        whole = classified(tensor.function, whole, tensor.scaling)
     if tensor.lookup:
         entries = np.array(tensor.lookup, np.int32)[np.ascontiguousarray(whole).view(np.uint8)]
         return entries if tensor.scale else entries.astype(tensor.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -193,6 +194,139 @@ def test_from_unsigned_to_signed() -> None:
     assert file.run([0, 127, 255])[0].tolist() == [[-128, -1, 127]]
 
 
+def test_a_negative_slope_rounds_as_a_positive_one_of_the_opposite() -> None:
+    """-1 * -0.5 is 0.5, which rounds as -0.5 does, half up to 0, and then changes its sign."""
+    assert unary("LEAKY_RELU", [-1, -3, -5], (1, 0, 1, 0), Alpha=-0.5) == [0, 1, 2]
+
+
+LAYERS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+
+
+def layer(
+    kind: str, dtype: Any, zero_point: int = 0, bias_scale: float = 0.25, scale: float = 0.5, x_scale: float = 0.5
+) -> File:
+    """One product: a layer of one input, one weight of 1 and a bias of 0, all scales but the bias's alike."""
+    windowed = kind != "FULLY_CONNECTED"
+    moves = {"Padding": 1, "StrideW": 1, "StrideH": 1, "DilationWFactor": 1, "DilationHFactor": 1}
+    options = moves if windowed else {"WeightsFormat": 0, "KeepNumDims": False}
+    one = (1,) * (4 if windowed else 2)
+    file = File(kind, {**options, "FusedActivationFunction": 0}).input(one, x_scale, 0, dtype)
+    file.constant(np.full(one, 1), dtype, 0.5, zero_point).constant([0], np.int32, bias_scale)
+    return file.output(one, scale, 0, dtype)
+
+
+@pytest.mark.parametrize(
+    ("file", "fault"),
+    [
+        (layer("CONV_2D", np.int8, 3), "the zero point of its int8 weights must be 0, not 3"),
+        (layer("DEPTHWISE_CONV_2D", np.int8, -1), "the zero point of its int8 weights must be 0, not -1"),
+        (
+            layer("CONV_2D", np.uint8, 3, bias_scale=0.3),
+            "bias t2 must have the product of the other scales, 0.25, not 0.3",
+        ),
+        (
+            layer("FULLY_CONNECTED", np.int8, bias_scale=0.2),
+            "bias t2 must have the product of the other scales, 0.25, not 0.2",
+        ),
+        (
+            layer("FULLY_CONNECTED", np.int8, scale=2.0**-30),
+            "its scales must leave its sums below 2**31, not let them reach 6.87e+10",
+        ),
+        (
+            File("LOGISTIC").input((1, 2), 1, 0).output((1, 2), 1 / 128, 0),
+            "t1 must have scale 0.00390625 and zero point -128, not 0.0078125 and 0",
+        ),
+        (
+            File("SOFTMAX", {"Beta": 1.0}).input((1, 2), 1, 0, np.uint8).output((1, 2), 1 / 256, 3, np.uint8),
+            "t1 must have scale 0.00390625 and zero point 0, not 0.00390625 and 3",
+        ),
+        (
+            File("SOFTMAX", {"Beta": 1.0}).input((1, 2), 2.0**-26, 0).output((1, 2), 1 / 256, -128),
+            "its input's scale times beta must be above 1.49012e-08, not 1.49012e-08",
+        ),
+        (
+            File("ADD", {"FusedActivationFunction": 0})
+            .input((1, 2), 64, 0).input((1, 2), 1, 0).output((1, 2), 2.0**-13, 0),
+            "its output's scale must be above 0.00012207, not 0.00012207",
+        ),
+        (
+            File("MUL", {"FusedActivationFunction": 0})
+            .input((1, 2), 64, 0).input((1, 2), 64, 0).output((1, 2), 2.0**-10, 0),
+            "its scales must leave its sums below 2**31, not let them reach 1.37e+11",
+        ),
+        (
+            File("RELU6").input((1, 2), 1e-9, 0).output((1, 2), 1e-9, 0),
+            "its scale must be coarse enough to count to 6 in 32 bits, not 1e-09",
+        ),
+        (
+            File("HARD_SWISH").input((1, 2), 0.5, 0).output((1, 2), 257, 0),
+            "its output's scale must be at most 512 times its input's",
+        ),
+        (
+            File("HARD_SWISH").input((1, 2), 2e7, 0).output((1, 2), 2e7, 0),
+            "its input's scale must be below 1e+07",
+        ),
+        (
+            File("PADV2").input((1, 2), 1, 0).constant([[0, 0], [1, 1]]).constant(3, np.int8, 0.5, 0)
+            .output((1, 4), 1, 0),
+            "its value t2 must have the scale and zero point of t3",
+        ),
+        (
+            File("CONCATENATION", {"Axis": 1, "FusedActivationFunction": 1})
+            .input((1, 2), 1, 0, np.uint8).output((1, 2), 1, 0, np.uint8),
+            "a fused activation is not supported",
+        ),
+    ],
+)  # fmt: skip
+def test_what_the_runtime_refuses_or_leaves_open_is_refused(file: File, fault: str) -> None:
+    assert file.faults() == [fault]
+
+
+EXTREMES = (1e-45, 1e-38, 1e-9, 1.0, 1e10, 1e29)
+NO_OPTIONS = {"FusedActivationFunction": 0}
+
+
+@pytest.mark.parametrize("scales", list(product(EXTREMES, repeat=2)))
+def test_extreme_scales_are_read_or_refused(scales: tuple[float, float]) -> None:
+    """Warnings are errors here."""
+    x, y = (float(np.float32(scale)) for scale in scales)
+    files = [
+        File(kind).input((1, 2), x, 3).output((1, 2), y, 3) for kind in ("HARD_SWISH", "RELU6", "TANH", "QUANTIZE")
+    ]
+    files += [File("LEAKY_RELU", {"Alpha": alpha}).input((1, 2), x, 3).output((1, 2), y, 3) for alpha in (1e5, -1e-5)]
+    files += [
+        File(kind, NO_OPTIONS).input((1, 2), x, 3).input((1, 2), x, 3).output((1, 2), y, 3) for kind in ("ADD", "MUL")
+    ]
+    files += [
+        layer(kind, dtype, bias_scale=0.0, scale=y, x_scale=x) for kind in LAYERS for dtype in (np.int8, np.uint8)
+    ]
+    files.append(File("SOFTMAX", {"Beta": 1e5}).input((1, 2), x, 3).output((1, 2), 1 / 256, -128))
+    files.append(File("MEAN", {"KeepDims": 0}).input((1, 2, 3, 1), x, 3).constant([1, 2]).output((1, 1), y, 3))
+    for file in files:
+        try:
+            network = file.network()
+        except ModelError:
+            continue
+        values = evaluate(
+            network, [np.zeros(network.tensors[i].shape, network.tensors[i].dtype) for i in network.inputs]
+        )
+        assert all(index in values for index in network.outputs)
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_a_layer_of_one_product(kind: str, dtype: Any) -> None:
+    """5 * 1 * 0.25 / 0.5 = 2.5, in the middle, goes away from zero."""
+    assert layer(kind, dtype).run([5])[0].reshape(-1).tolist() == [3]
+
+
+def test_a_fully_connected_layer_has_its_factor_in_float64() -> None:
+    """3 * 5 / 14 times 21: in real numbers 22.5, of which float64 keeps the half."""
+    file = File("FULLY_CONNECTED", {"WeightsFormat": 0, "KeepNumDims": False, "FusedActivationFunction": 0})
+    file.input((1, 1), 3, 0).constant([[1]], np.int8, 5).constant([0]).output((1, 1), 14, 0)
+    assert file.run([21])[0].tolist() == [[23]]
+
+
 @pytest.mark.parametrize(
     ("file", "fault"),
     [
@@ -242,7 +376,7 @@ def test_from_unsigned_to_signed() -> None:
         ),
         (
             File("HARD_SWISH").input((1, 2), 1, 0).output((1, 2), 1 / 1024, 0),
-            "its output's scale must be at least 1/128 of its input's",
+            "its output's scale must be above 1/128 of its input's",
         ),
     ],
 )  # fmt: skip

@@ -170,12 +170,12 @@ def test_a_fault_of_the_run_has_its_sentence(old: str, new: str, fault: str) -> 
         (f"softmax {NESTS} rule=plain scaling=1 clamp=0,1", "a scaling must be 3 numbers for softmax by plain, not 1"),
         (
             f"softmax {NESTS} rule=double scaling=1 clamp=0,1",
-            "rule must be one of plain, aligned for softmax, not 'double'",
+            "rule must be one of plain, aligned, fixed for softmax, not 'double'",
         ),
         (f"pool {MAP} {AVERAGE}".replace("0,1,4", "0,1,0"), "a scaling must divide by at least 1, not by 0"),
         (
             f"activate columns=4 {SCALE}".replace("double", "real"),
-            "rule must be one of double, single, float, divide for",
+            "rule must be one of double, single, float, divide, wide for",
         ),
     ],
 )

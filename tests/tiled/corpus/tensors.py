@@ -23,8 +23,12 @@ FIXED_ADD = (3, MANTISSA, 0, -4, MANTISSA, 1, 5, MANTISSA, -10)
 SCALINGS: dict[Operation, dict[str, tuple[int, ...]]] = {
     Operation.SUM: {"double": (MANTISSA, SHIFT), "single": (MANTISSA, SHIFT), "float": (HALF, 0), "divide": (5, 0)},
     Operation.AVERAGE: {"real": (1, HALF, 4, ONE, -3)},
-    Operation.ADD: {"double": FIXED_ADD, "float": (HALF, ONE, HALF)},
-    Operation.MULTIPLY: {"double": (1, 2, 3, MANTISSA, SHIFT), "float": (1, 2, 3, HALF, 0)},
+    Operation.ADD: {"double": FIXED_ADD, "float": (HALF, ONE, HALF), "real": (3, HALF, -4, ONE, 5, HALF)},
+    Operation.MULTIPLY: {
+        "double": (1, 2, 3, MANTISSA, SHIFT),
+        "float": (1, 2, 3, HALF, 0),
+        "real": (1, HALF, 2, ONE, 3, HALF),
+    },
 }
 WEIGHED = (Operation.CONVOLUTION, Operation.DEPTHWISE)
 TWO = (Operation.ADD, Operation.MULTIPLY)

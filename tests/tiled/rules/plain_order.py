@@ -1,44 +1,74 @@
-"""The rule of hazards as it would be told: sets of instructions, sets of bytes, every pair looked at, all the time."""
+"""The rule of hazards as it would be told: sets of rounds, sets of bytes, every pair looked at, all the time."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 from tilesim.tiled.isa.accesses import accesses, size_bytes
-from tilesim.tiled.isa.fields import Engine, Watcher
-from tilesim.tiled.isa.instructions import TileFence, Work, counted_nest
+from tilesim.tiled.isa.fields import Engine, Nest, Watcher
+from tilesim.tiled.isa.instructions import TensorOp, TileFence, Work, counted_nest
 from tilesim.tiled.isa.program import Program
-from tilesim.tiled.rules.act import increments, raised_flag
-from tilesim.tiled.units import ttu
+from tilesim.tiled.rules.act import raised_flag
+from tilesim.tiled.rules.order import EXTERNAL
+from tilesim.tiled.topology import Topology
 
-WRITTEN = ("write", "output")
+WRITTEN = ("write", "output", "sums_out")
 Found = tuple[int, frozenset[str], str, int, int]
 """A tile, the labels of a pair, the memory, the first and the last byte of both."""
 
 
+def counters(nest: Nest) -> list[tuple[int, ...]]:
+    """The counters of the loops in each iteration, in order."""
+    found = list(product(*(range(loop.bound) for loop in nest.loops)))
+    if nest.alternate is None:
+        return found
+    at = [loop.name for loop in nest.loops].index(nest.alternate.loop)
+    last = nest.loops[at].bound - 1
+    return [each for each in found if each[at] < last or each[-1] < nest.alternate.limit]
+
+
 @dataclass(eq=False)
 class Plain:
-    """An instruction of a tile; what is over before it starts and before it ends."""
+    """An instruction of a tile; which rounds of all of them are ``over`` before each of its own begins."""
 
     op: Work
     generation: dict[str, int]
-    raised_to: int
+    raised_before: int
     drained: set[Plain]
     queue: list[Plain] = field(default_factory=list)
-    before: set[Plain] = field(default_factory=set)
-    through: set[Plain] = field(default_factory=set)
+    strict: bool = False
 
-    def reached_by(self, steps: list[Plain], flag: str, count: int) -> Plain | None:
+    def __post_init__(self) -> None:
+        nest = counted_nest(self.op)
+        self.depth = len(nest.loops) - 1 - len(self.op.reduce) if isinstance(self.op, TensorOp) else len(nest.loops)
+        self.rounds = list(dict.fromkeys(each[: self.depth] for each in counters(nest)))
+        self.over: list[set[tuple[Plain, int]]] = [set() for _ in self.rounds]
+        self.raises = self._raises([loop.name for loop in nest.loops])
+
+    def _raises(self, names: list[str]) -> list[int]:
+        """The rounds after which its flag rises."""
+        if self.op.produce is None:
+            return []
+        depth = names.index(self.op.produce)
+        ends = [k for k, (one, then) in enumerate(pairwise(self.rounds)) if one[:depth] != then[:depth]]
+        return [*ends, len(self.rounds) - 1]
+
+    def waits(self, watcher: Watcher) -> list[int]:
+        """What a watcher waits for before each round."""
+        first = watcher.expected + self.strict
+        if watcher.loop is None:
+            return [first] * len(self.rounds)
+        depth = [loop.name for loop in counted_nest(self.op).loops].index(watcher.loop) + 1
+        outer = list(dict.fromkeys(each[:depth] for each in self.rounds))
+        return [first + outer.index(each[:depth]) * watcher.stride for each in self.rounds]
+
+    def reached_by(self, steps: list[Plain], flag: str, count: int) -> tuple[Plain, int] | None:
+        """The instruction, and its round, with which a flag has counted to ``count`` while this one may watch it."""
         raisers = [each for each in steps if raised_flag(each.op) == flag]
         mine = [each for each in raisers if each.generation.get(flag, 0) == self.generation.get(flag, 0)]
-        return next((each for each in mine if each.raised_to >= count), None) if count > 0 else None
-
-
-def last(op: Work, watcher: Watcher) -> int:
-    """The highest count of a watcher, which names the outermost loop or none."""
-    rounds = counted_nest(op).loops[0].bound if watcher.loop else 1
-    return watcher.expected + max(0, (rounds - 1) * watcher.stride)
+        raises = [(each, end) for each in mine for end in each.raises]
+        return raises[count - 1] if 0 < count <= len(raises) else None
 
 
 def steps_of(program: Program, tile: int) -> list[Plain]:
@@ -46,6 +76,7 @@ def steps_of(program: Program, tile: int) -> list[Plain]:
     counts: dict[str, int] = {}
     generation: dict[str, int] = {}
     drained: set[Plain] = set()
+    strict = program.topology.tile.strict_compare
     for section in (program.load, program.run):
         for op in section:
             if not getattr(op, "tiles", 0) >> tile & 1:
@@ -56,105 +87,117 @@ def steps_of(program: Program, tile: int) -> list[Plain]:
                 generation = {**generation, **{flag: generation.get(flag, 0) + 1 for flag in op.reset}}
             elif isinstance(op, Work):
                 flag = raised_flag(op)
-                counts[flag] = counts.get(flag, 0) + increments(op)
                 queue = [step for step in steps if step.op.engine == op.engine]
-                steps.append(Plain(op, generation, counts[flag], drained, queue))
+                steps.append(Plain(op, generation, counts.get(flag, 0), drained, queue, strict))
+                counts[flag] = counts.get(flag, 0) + len(steps[-1].raises)
         drained = drained | {step for step in steps if step.op.engine in tuple(Engine)}
     return steps
 
 
 def settle(steps: list[Plain]) -> None:
     sizes = None
-    while sizes != (sizes := [(len(step.before), len(step.through)) for step in steps]):
+    while sizes != (sizes := [len(over) for step in steps for over in step.over]):
         for step in steps:
-            step.before |= step.drained.union(*(queued.through | {queued} for queued in step.queue))
-            for watcher in step.op.wait:
-                step.before |= awaited(step, steps, watcher, watcher.expected)
-            step.through |= step.before
-            for watcher in step.op.wait:
-                step.through |= awaited(step, steps, watcher, last(step.op, watcher))
+            advance(step, steps)
 
 
-def awaited(step: Plain, steps: list[Plain], watcher: Watcher, count: int) -> set[Plain]:
-    raiser = step.reached_by(steps, watcher.flag, count)
-    if raiser is None:
+def advance(step: Plain, steps: list[Plain]) -> None:
+    """Find out what is over before each round, from what is known of the others."""
+    over = set[tuple[Plain, int]]().union(*(finished(each) for each in (*step.drained, *step.queue)))
+    for k, known in enumerate(step.over):
+        over |= known.union(*(awaited(step, steps, watcher, k) for watcher in step.op.wait))
+        step.over[k] = known | over
+
+
+def awaited(step: Plain, steps: list[Plain], watcher: Watcher, round_: int) -> set[tuple[Plain, int]]:
+    """What is over when a watcher lets a round begin: everything, if it never does."""
+    count = step.waits(watcher)[round_]
+    if count <= 0 or watcher.flag in EXTERNAL:
         return set()
-    over = [raiser, *raiser.queue] if raiser.raised_to == count else raiser.queue
-    return set(over).union(*(each.through for each in over))
+    raiser = step.reached_by(steps, watcher.flag, count)
+    return through(*raiser) if raiser else set().union(*(finished(each) for each in steps))
+
+
+def through(step: Plain, last: int) -> set[tuple[Plain, int]]:
+    """What is over when a round is."""
+    return step.over[last] | {(step, k) for k in range(last + 1)}
+
+
+def finished(step: Plain) -> set[tuple[Plain, int]]:
+    return through(step, len(step.rounds) - 1)
 
 
 def start(steps: list[Plain]) -> list[Plain]:
     """Those that ever start."""
     started: set[Plain] = set()
-    finished: set[Plain] = set()
+    ended: set[Plain] = set()
     before = None
-    while before != (before := (len(started), len(finished))):
+    while before != (before := (len(started), len(ended))):
         for step in steps:
             content = [_content(step, steps, watcher, started) for watcher in step.op.wait]
             first = all(ok for ok, watcher in zip(content, step.op.wait, strict=True) if watcher.loop is None)
-            if first and finished.issuperset(step.drained | set(step.queue)):
+            if first and ended.issuperset(step.drained | set(step.queue)):
                 started.add(step)
-                finished |= {step} if all(content) else set()
+                ended |= {step} if all(content) else set()
     return [step for step in steps if step in started]
 
 
 def _content(step: Plain, steps: list[Plain], watcher: Watcher, started: set[Plain]) -> bool:
-    return last(step.op, watcher) <= 0 or step.reached_by(steps, watcher.flag, last(step.op, watcher)) in started
+    most = max(step.waits(watcher))
+    raiser = step.reached_by(steps, watcher.flag, most)
+    return most <= 0 or (raiser is not None and raiser[0] in started)
 
 
-def rounds(op: Work, operand: str, program: Program) -> tuple[str, list[set[int]]]:
-    """The memory, and the bytes of each round of the outermost loop of the operand's own nest."""
-    [access] = [access for access in accesses(op, program.topology) if access.field == operand]
-    lanes = access.nest.loops[-1].bound
-    stream = ttu.addresses(access.nest, access.reference).reshape(access.nest.loops[0].bound, -1)
-    size = size_bytes(access, program.topology, lanes)
-    return access.memory, [{int(at) + k for at in each for k in range(size)} for each in stream]
-
-
-def gated(first: Plain, then: Plain, ahead: list[set[int]], behind: list[set[int]]) -> bool:
-    """Whether round by round ``then`` touches only what ``first`` is through with."""
-    flag = raised_flag(first.op)
-    watchers = [watcher for watcher in then.op.wait if watcher.flag == flag]
-    same = first.generation.get(flag, 0) == then.generation.get(flag, 0)
-    if not watchers or not same or first.op.produce is None:
-        return False
-    raises = increments(first.op)
-    for k, touched in enumerate(behind):
-        count = max(watcher.expected + k * watcher.stride for watcher in watchers)
-        done = max(0, (count - first.raised_to + raises) * len(ahead) // raises)
-        if touched & set().union(*ahead[done:]):
-            return False
-    return True
+def touched(step: Plain, operand: str, topology: Topology) -> tuple[str, list[set[int]]]:
+    """The memory, and the bytes of each round."""
+    [access] = [access for access in accesses(step.op, topology) if access.field == operand]
+    runs = counters(access.nest)
+    found: list[set[int]] = [set() for _ in step.rounds]
+    strides = dict(access.reference.strides)
+    for k, run in enumerate(runs):
+        moves = zip(access.nest.loops, run, strict=True)
+        at = access.reference.base + sum(
+            count * strides.get(loop.name, 0) for loop, count in moves if loop.name in access.moving
+        )
+        lanes = sum(each[:-1] == run[:-1] for each in runs)
+        one = isinstance(step.op, TensorOp)
+        round_ = step.rounds.index(run[: step.depth]) if one else k * len(step.rounds) // len(runs)
+        found[round_] |= set(range(at, at + size_bytes(access, topology, lanes)))
+    return access.memory, found
 
 
 def plain_hazards(program: Program) -> set[Found]:
-    """The pairs that ``hazards`` must find; nests have one loop, or one beside the lanes."""
+    """The pairs that ``hazards`` must find."""
     found: set[Found] = set()
     for tile in range(program.topology.tiles):
         steps = steps_of(program, tile)
         settle(steps)
         for a, b in combinations(start(steps), 2):
-            if a.op.engine != b.op.engine and a not in b.before and b not in a.before:
-                found |= {(tile, frozenset((a.op.label, b.op.label)), *rest) for rest in _meeting(a, b, program)}
+            if a.op.engine != b.op.engine:
+                found |= {
+                    (tile, frozenset((a.op.label, b.op.label)), *rest) for rest in meeting(a, b, program.topology)
+                }
     return found
 
 
-def _meeting(a: Plain, b: Plain, program: Program) -> set[tuple[str, int, int]]:
+def meeting(a: Plain, b: Plain, topology: Topology) -> set[tuple[str, int, int]]:
+    """The memories in which two operands meet in no order, and the first and the last byte of both."""
     found = set()
-    sides = [[access.field for access in accesses(step.op, program.topology)] for step in (a, b)]
-    for one, other in product(*sides):
-        if one not in WRITTEN and other not in WRITTEN:
-            continue
-        (memory, here), (elsewhere, there) = rounds(a.op, one, program), rounds(b.op, other, program)
-        both = set().union(*here) & set().union(*there)
-        if memory != elsewhere or not both:
-            continue
-        counted = [
-            access.nest == counted_nest(step.op)
-            for step, name in ((a, one), (b, other))
-            for access in accesses(step.op, program.topology)
-            if access.field == name
-        ]
-        if not all(counted) or not (gated(a, b, here, there) or gated(b, a, there, here)):
+    for one, other in product(operands(a, topology), operands(b, topology)):
+        (memory, here), (elsewhere, there) = touched(a, one, topology), touched(b, other, topology)
+        both = set[int]().union(*here) & set[int]().union(*there)
+        if (one in WRITTEN or other in WRITTEN) and memory == elsewhere and _unordered(a, b, here, there):
             found.add((memory, min(both), max(both)))
     return found
+
+
+def operands(step: Plain, topology: Topology) -> list[str]:
+    return [access.field for access in accesses(step.op, topology)]
+
+
+def _unordered(a: Plain, b: Plain, here: list[set[int]], there: list[set[int]]) -> bool:
+    """Whether two rounds touch the same byte of which neither is over before the other begins."""
+    return any(
+        here[k] & there[j] and (a, k) not in b.over[j] and (b, j) not in a.over[k]
+        for k, j in product(range(len(here)), range(len(there)))
+    )

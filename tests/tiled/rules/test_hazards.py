@@ -170,9 +170,67 @@ def test_a_fence_must_not_reset_a_flag_that_is_still_in_use(before: str, sentenc
     assert sentence in found
 
 
-def test_endless_rounds_are_not_looked_at_one_by_one() -> None:
-    """They are refused for want of a proof, instead of filling the memory of this computer."""
+SCATTER = "scatter: wide_to_narrow tiles=1 read=[r:4,b:1 @0x0+r*16] write=[y:4,w:4 @0x0+y*16+w*4] produce=b"
+
+
+@pytest.mark.parametrize(("wait", "found"), [("1+1", 0), ("0+1", 1), ("1+0", 1), ("4+0", 0)])
+def test_a_tensorop_starts_with_the_first_row_from_wide_memory(wait: str, found: int) -> None:
+    """Whose loops are not those that the transfer counts."""
+    work = "nest=[y:4,x:4,lane:4] input=@0x0+y*16+x*4 output=@0x40+y*16+x*4"
+    line = f"work: tensorop tiles=1 operation=maximum {work} wait=wide_to_narrow@y>={wait}"
+    assert len(hazards(program(f"{SCATTER}\n{line}"))) == found
+
+
+@pytest.mark.parametrize(("wait", "found"), [("3+1", 0), ("2+1", 1), ("3+0", 1)])
+def test_a_window_of_rows_waits_for_the_last_of_them(wait: str, found: int) -> None:
+    work = "nest=[y:2,x:4,k:3,lane:4] reduce=k input=@0x0+y*16+x*4+k*16 output=@0x40+y*16+x*4"
+    line = f"work: tensorop tiles=1 operation=maximum {work} wait=wide_to_narrow@y>={wait}"
+    assert len(hazards(program(f"{SCATTER}\n{line}"))) == found
+
+
+@pytest.mark.parametrize(("wait", "found"), [("4+4", 0), ("1+4", 1)])
+def test_rows_are_gathered_from_what_another_traversal_wrote(wait: str, found: int) -> None:
+    """Words come in one loop, rows are counted in two, and the last group has a short loop."""
+    fill = "fill: mesh_in tiles=1 side=north write=[w:12,b:1 @0x0+w*4] fill=0 produce=b"
+    read = "read=[y:3,w:5 alternate y:2 @0x0+y*20+w*4]"
+    gather = f"gather: narrow_to_wide tiles=1 {read} write=[p:1,r:3,b:1 @0x0+r*16] wait=mesh_north_in@r>={wait}"
+    assert len(hazards(program(f"{fill}\n{gather}"))) == found
+
+
+SLOTS = (
+    "fill: wide_to_narrow tiles=1 read=[o:3,i:2,b:1 @0x0+o*32+i*16] write=[o:3,i:2,w:4 @0x0+i*16+w*4] wait={} produce=b"
+    "\ntake: tensorop tiles=1 operation=maximum nest=[o:3,i:2,x:4,lane:4] input=@0x0+i*16+x*4 "
+    "output=@0x40+o*32+i*16+x*4 {}"
+)
+
+
+@pytest.mark.parametrize(("free", "full", "found"), [("-1", "1", 0), ("0", "1", 0), ("-2", "1", 1), ("-1", "0", 1)])
+def test_a_slot_is_filled_again_when_it_has_been_emptied(free: str, full: str, found: int) -> None:
+    """Now a row of the one is over when the other's begins, and now the other way round."""
+    lines = SLOTS.format(f"avdata@i>={free}+1", f"wait=wide_to_narrow@i>={full}+1 produce=x")
+    assert len(hazards(program(lines))) == found
+
+
+@pytest.mark.parametrize(("expected", "found"), [(1, 0), (0, 2)])
+def test_rows_follow_rows_through_a_third_instruction(expected: int, found: int) -> None:
+    """What is gathered overwrites the rows that were scattered: the tensorop in between has waited for them."""
+    work = "nest=[y:4,x:4,lane:4] input=@0x0+y*16+x*4 output=@0x40+y*16+x*4"
+    line = f"work: tensorop tiles=1 operation=maximum {work} wait=wide_to_narrow@y>={expected}+1 produce=x"
+    gather = "back: narrow_to_wide tiles=1 read=[w:16 @0x40+w*4] write=[r:4,b:1 @0x0+r*16] wait=avdata@r>=1+1"
+    assert len(hazards(program(f"{SCATTER}\n{line}\n{gather}"))) == found
+
+
+def test_a_wait_never_asks_for_more_than_a_shortened_loop_does() -> None:
+    """Three rows wait for three words, so nothing says that the fourth has come."""
+    fills = [f"f{k}: mesh_in tiles=1 side=north write=[w:1 @{4 * k:#x}] fill=0 produce=w" for k in range(4)]
+    send = "send: mesh_out tiles=1 side=south read=[y:2,w:2 alternate y:1 @0x80+y*8+w*4] wait=mesh_north_in@w>=1+1"
+    late = "late: mesh_out tiles=1 side=south read=[w:1 @0xc]"
+    assert len(hazards(program("\n".join([*fills, send, late])))) == 1
+
+
+@pytest.mark.parametrize(("expected", "found"), [(1, 0), (0, 1)])
+def test_endless_rounds_are_looked_at_all_the_same(expected: int, found: int) -> None:
     chip = {"narrow_memory__size_bytes": "64 KiB"}
-    fill = "a: mesh_in tiles=1 side=north write=[y:9000 @0x0+y*4] fill=0 produce=y"
-    send = "b: mesh_out tiles=1 side=south read=[y:9000 @0x0+y*4] wait=mesh_north_in@y>=1+1"
-    assert len(hazards(program(f"{fill}\n{send}", **chip))) <= 1
+    fill = "a: mesh_in tiles=1 side=north write=[y:9000,b:1 @0x0+y*4] fill=0 produce=b"
+    send = f"b: mesh_out tiles=1 side=south read=[y:9000 @0x0+y*4] wait=mesh_north_in@y>={expected}+1"
+    assert len(hazards(program(f"{fill}\n{send}", **chip))) == found

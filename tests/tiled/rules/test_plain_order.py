@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -20,45 +21,66 @@ words, rows, counts = (
     st.integers(0, 3).map(lambda k: 16 * k),
     st.integers(1, 3),
 )
-produced = st.sampled_from(("", " produce={}", " produce={}"))
 
 
 @st.composite
-def waits(draw: st.DrawFn, loop: str = "") -> str:
-    """Watchers of a few flags, at the outermost loop too, if it has a name."""
+def waits(draw: st.DrawFn, *loops: str) -> str:
+    """Watchers of a few flags, at loops too, if they have names."""
     found = []
     for flag in draw(st.lists(st.sampled_from(FLAGS), max_size=2, unique=True)):
-        count = draw(st.integers(-1, 5))
-        inside = loop and draw(st.booleans())
-        found.append(f"{flag}@{loop}>={count}+{draw(st.integers(0, 2))}" if inside else f"{flag}>={count}")
+        count, loop = draw(st.integers(-1, 5)), draw(st.sampled_from(("", *loops)))
+        found.append(f"{flag}@{loop}>={count}+{draw(st.integers(0, 2))}" if loop else f"{flag}>={count}")
     return f" wait={','.join(found)}" if found else ""
+
+
+@st.composite
+def narrow(draw: st.DrawFn, count: int, base: int = 0) -> str:
+    """So many words, in loops of their own, of which a last one may be short."""
+    at = f"@{base + draw(words):#x}"
+    if count % 4 or draw(st.booleans()):
+        return f"[w:{count} {at}+w*{draw(st.sampled_from((4, 4, 8, -4)))}]".replace(f"{at}+w*-4", "@0x5c+w*-4")
+    inner = draw(st.sampled_from((2, 4)))
+    strides = f"+y*{4 * draw(st.integers(1, 5))}+w*4"
+    if count == 12 and draw(st.booleans()):
+        return f"[y:3,w:5 alternate y:2 {at}{strides}]"
+    return f"[y:{count // inner},w:{inner} {at}{strides}]"
+
+
+@st.composite
+def wide(draw: st.DrawFn, count: int) -> str:
+    """So many rows."""
+    at = f"@{draw(rows):#x}"
+    if count == 3 and draw(st.booleans()):
+        return f"[b:2,r:2 alternate b:1 {at}+b*16+r*{draw(st.sampled_from((0, 16)))}]"
+    return f"[b:1,r:{count} {at}+r*16]"
 
 
 @st.composite
 def lines(draw: st.DrawFn) -> str:
     """An instruction for one of two tiles, or both."""
-    tiles, count, word, row = draw(st.integers(1, 3)), draw(counts), draw(words), draw(rows)
-    stride, produce = draw(st.sampled_from((4, 8, -4))), draw(produced)
+    tiles, count = draw(st.integers(1, 3)), draw(counts)
     kind = draw(st.sampled_from(("tensor", "narrow_to_wide", "wide_to_narrow", "fill", "fence")))
-    narrow = f"[w:{4 * count} @{word:#x}+w*4]"
-    wide = f"[r:{count} @{row:#x}+r*16]"
     if kind == "fence":
         idle = draw(st.lists(st.sampled_from(ENGINES), min_size=1, unique=True))
         reset = draw(st.lists(st.sampled_from(FLAGS), max_size=1))
         return f"tile_fence tiles={tiles} idle={','.join(idle)}" + (f" reset={reset[0]}" if reset else "")
+    produce = draw(st.sampled_from(("", *({"tensor": "yxk", "fill": "w"}.get(kind, "br")))))
+    raises = f" produce={produce}" if produce else ""
     if kind == "tensor":
-        base = word + 4 * count
+        window, lanes = draw(st.integers(1, 3)), draw(st.sampled_from(("", " alternate y:2")))
+        move, back = draw(st.sampled_from((4, 8))), draw(st.sampled_from((4, 8, 0, -4)))
         return (
-            f"tensorop tiles={tiles} operation=maximum nest=[y:{count},lane:4] input=@{draw(words):#x}+y*4 "
-            f"output=@{base:#x}+y*{stride}{draw(waits('y'))}{produce.format('y')}"
+            f"tensorop tiles={tiles} operation=maximum nest=[y:{count},x:2,k:{window},lane:4{lanes}] reduce=k "
+            f"input=@{draw(words):#x}+y*{move}+x*{draw(st.sampled_from((0, 4)))}+k*4 "
+            f"output=@{draw(words) + 4 * count:#x}+y*{back}+x*4{draw(waits('y', 'x'))}{raises}"
         )
     if kind == "fill":
         return (
-            f"mesh_in tiles={tiles} side=north write=[w:{count} @{word + 12:#x}+w*{stride}] fill=0"
-            f"{draw(waits())}{produce.format('w')}"
-        )
-    sides = f"read={narrow} write={wide}" if kind == "narrow_to_wide" else f"read={wide} write={narrow}"
-    return f"{kind} tiles={tiles} {sides}{draw(waits())}{produce.format('r')}"
+            f"mesh_in tiles={tiles} side=north write={draw(narrow(4 * count, 12))} fill=0{draw(waits())}{raises}"
+        ).replace(" produce=w", " produce=w")
+    both = (draw(narrow(4 * count)), draw(wide(count)))
+    read, write = both if kind == "narrow_to_wide" else both[::-1]
+    return f"{kind} tiles={tiles} read={read} write={write}{draw(waits('b', 'r'))}{raises}"
 
 
 def found(sentences: list[str]) -> set[Found]:
@@ -68,11 +90,16 @@ def found(sentences: list[str]) -> set[Found]:
     }
 
 
-@settings(max_examples=150)
-@given(st.lists(lines(), min_size=2, max_size=12), st.integers(0, 4))
-def test_pairs_are_those_of_the_rule_in_plain_sets(ops: list[str], loaded: int) -> None:
-    labelled = [f"op{k}: {op}" for k, op in enumerate(ops)]
-    written = program("\n".join(labelled[loaded:]), load="\n".join(labelled[:loaded]))
-    expected = plain_hazards(written)
-    event(f"{min(len(expected), 3)} hazards")
-    assert found(hazards(written)) == expected
+@pytest.mark.parametrize("programs", [150, pytest.param(2000, marks=pytest.mark.soak)])
+def test_pairs_are_those_of_the_rule_in_plain_sets(programs: int) -> None:
+    @settings(max_examples=programs)
+    @given(st.lists(lines(), min_size=2, max_size=12), st.integers(0, 4), st.booleans())
+    def judge(ops: list[str], loaded: int, strict: bool) -> None:
+        labelled = [f"op{k}: {op}" for k, op in enumerate(ops)]
+        load, run = "\n".join(labelled[:loaded]), "\n".join(labelled[loaded:])
+        written = program(run, load=load, tile__strict_compare=strict)
+        expected = plain_hazards(written)
+        event(f"{min(len(expected), 3)} hazards")
+        assert found(hazards(written)) == expected
+
+    judge()

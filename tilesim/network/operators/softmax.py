@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.arithmetic.softmax_fixed import softmax_fixed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_RULES = {"plain": softmax, "aligned": softmax_aligned}
+_RULES = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
 
 
 @dataclass(frozen=True)
 class Softmax:
     """Input: (..., n). Output of its shape and dtype.
 
-    ``input_scale`` includes the layer's beta. ``rule`` is ``plain`` (TensorFlow Lite) or ``aligned`` (ONNX Runtime),
-    see :mod:`tilesim.arithmetic.softmax`.
+    ``input_scale`` includes the layer's beta. ``rule`` is ``plain`` (in float32), ``aligned`` (ONNX Runtime), both of
+    :mod:`tilesim.arithmetic.softmax`, or ``fixed`` (TensorFlow Lite), of :mod:`tilesim.arithmetic.softmax_fixed`.
     """
 
     input_scale: float

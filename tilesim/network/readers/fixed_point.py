@@ -1,5 +1,43 @@
 """What TensorFlow Lite derives from a layer's scales: multipliers, the integers an activation leaves, SAME padding.
 
+The rules are those of LiteRT's reference kernels (``BUILTIN_REF``), found by comparing random models; where its default
+kernels differ, the reference counts. ``x``, ``w``, ``y`` are scales of input, weights and output, f32() rounds to
+float32 and all else is float64; the rules of rounding are those of :mod:`tilesim.arithmetic.requantise`.
+
+=============================  ========================================  =========  ==============================
+operator                       factor                                    rounding   shown by
+=============================  ========================================  =========  ==============================
+CONV_2D, int8                  x * w / y                                 double     conv_2d 31 and 42
+CONV_2D, int8, a scale a       the same                                  double     conv_2d_per_channel 90
+channel
+CONV_2D, uint8                 f32(x * w) / y                            double     conv_2d_uint8 62
+DEPTHWISE_CONV_2D              as CONV_2D                                double     depthwise_conv_2d 89, and
+                                                                                    _per_channel 33, _uint8 65
+FULLY_CONNECTED                x * w / y, in this order, all of its      wide       fully_connected 35 and 309,
+                               bits                                                 _per_channel 51 and 206,
+                                                                                    _uint8 15 and 210
+ADD                            a / (2 max(a, b)) and b / (2 max(a, b)),  double     add 91
+                               then 2 max(a, b) / (y * 2**20)
+MUL                            f32(f32(a * b) / y)                       double     mul 638
+MEAN                           x / y; its mantissa over the count        double     mean 283
+AVERAGE_POOL_2D                1 over the count                          divide     average_pool_2d 0 to 9
+RELU, RELU6, RELU_N1_TO_1      f32(x / y)                                double     relu 380, relu6 423,
+                                                                                    relu_n1_to_1 379
+LEAKY_RELU                     f32(x / y), or f32(f32(x * alpha) / y)    double     test_a_negative_slope_...
+                               below 0; of one below 0, the opposite
+QUANTIZE of integers           x / y                                     double     requantize 0
+QUANTIZE of reals              f32(real / y)                             half away  quantize 0 to 9
+DEQUANTIZE                     f32(x * steps)                            none       dequantize 0 to 9
+LOGISTIC, TANH                 f32(x * steps), f32(function), times      half away  logistic, tanh 0 to 9
+                               f32(1 / y)
+HARD_SWISH                     16 bits: see arithmetic.hard_swish        its own    hard_swish 0 to 9
+SOFTMAX                        x * beta; see arithmetic.softmax_fixed    its own    softmax 453
+CONCATENATION, uint8           f32(x * f32(1 / y))                       half away  concatenation 0 to 9
+=============================  ========================================  =========  ==============================
+
+``conv_2d 42`` is the model of ``scripts/differential tflite/conv_2d --seed 42 --count 1``; that the rules next to these
+give other bits there is what ``tests/differentials/test_rules.py`` says. The other operators move integers as they are.
+
 Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
 """
 
@@ -11,7 +49,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.requantise import quantise_multiplier
+from tilesim.arithmetic.requantise import quantise_multiplier, wide_bits
 from tilesim.errors import ModelError
 from tilesim.network.operators import Padding
 
@@ -22,6 +60,9 @@ ACTIVATIONS: Mapping[str, tuple[float | None, float | None]] = {
     "relu6": (0.0, 6.0),
 }
 """Fused activations: lowest and highest real value."""
+
+
+SUMS_END = float(1 << 31)
 
 
 def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) -> tuple[int, int]:
@@ -37,8 +78,10 @@ def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) 
 
 
 def _integer(real: float, scale: float, zero_point: int) -> int:
-    """A real in output steps, half away from zero; beyond 1e9 all that matters is the sign."""
-    steps = float(np.float32(min(max(real / scale, -1e9), 1e9)))
+    """A real in output steps, half away from zero."""
+    if not abs(real / scale) < SUMS_END:
+        raise ModelError(f"its scale must be coarse enough to count to {real:g} in 32 bits, not {scale:g}")
+    steps = float(np.float32(real / scale))
     return zero_point + int(np.trunc(steps + np.copysign(0.5, steps)))
 
 
@@ -49,6 +92,31 @@ def multipliers(real: NDArray[np.float64], channels: int) -> tuple[NDArray[np.in
     pairs = [quantise_multiplier(float(value)) for value in real]
     table = np.broadcast_to(np.array(pairs, np.int32), (channels, 2))
     return table[:, 0].copy(), table[:, 1].copy()
+
+
+def wide_factors(real: NDArray[np.float64], channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The same for the rule ``wide``."""
+    if not np.isfinite(real).all():
+        raise ModelError("its scales must have a finite ratio")
+    return wide_bits(np.broadcast_to(real, (channels,)))
+
+
+def fixed_multiplier(real: float, largest: int) -> tuple[int, int]:
+    """(multiplier, shift) for integers of magnitudes up to ``largest``."""
+    if not np.isfinite(real):
+        raise ModelError("its scales must have a finite ratio")
+    multiplier, shift = quantise_multiplier(real)
+    in_32_bits(largest, shift)
+    return multiplier, shift
+
+
+def in_32_bits(largest: float | NDArray[np.float64], shift: int | NDArray[np.int32]) -> None:
+    """Integers stay in 32 bits, also when they are shifted to the left: beyond, C++ says nothing of what the reference
+    kernels do.
+    """
+    reached = float(np.max(np.ldexp(np.asarray(largest, np.float64), np.maximum(shift, 0))))
+    if not reached < SUMS_END:
+        raise ModelError(f"its scales must leave its sums below 2**31, not let them reach {reached:.3g}")
 
 
 def same_padding(

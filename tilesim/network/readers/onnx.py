@@ -24,6 +24,7 @@ from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
 from tilesim.network.readers.fault import Fault
 from tilesim.network.readers.onnx_file import check_counts
+from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import (
     Constant,
     Graph,
@@ -31,12 +32,14 @@ from tilesim.network.readers.onnx_graph import (
     Operand,
     Pending,
     Reals,
+    Target,
     Value,
     array_of,
     attribute,
     target,
 )
-from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation, rescale
+from tilesim.network.readers.onnx_operands import bias_scale
+from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
 from tilesim.network.readers.scope import Built, collect, gather, raise_all
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
@@ -101,7 +104,7 @@ def _name(node: onnx.NodeProto) -> str:
 
 def _network(name: str, model: onnx.ModelProto) -> Network:
     faults: list[str] = []
-    graph = Graph.of(model.graph, faults)
+    graph = Graph.of(model, faults)
     shapes = cache(partial(_shapes, model))
     for position, node in enumerate(model.graph.node):
         try:
@@ -170,7 +173,7 @@ def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
     elif node.op_type in ACTIVATIONS:
         before = graph.value(node.input[0])
         pending = before if isinstance(before, Pending) else rescale(graph, node, [_operand(graph, node, 0)])
-        graph.values[output] = activation(graph, node, pending)
+        graph.pend(output, activation(graph, node, pending))
     else:
         _read_real(graph, node)
 
@@ -188,7 +191,7 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
         moved = graph.scope.tensors[graph.indices[node.output[0]]]
         graph.scope.tensors[moved.index] = replace(moved, quantisation=tensor.quantisation)  # unknown stays unknown
     else:
-        graph.values[node.output[0]] = builder(graph, node, [_operand(graph, node, k) for k in present])
+        graph.pend(node.output[0], builder(graph, node, [_operand(graph, node, k) for k in present]))
 
 
 def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Operand:
@@ -214,7 +217,8 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
     operands = [graph.operand(names[start : start + 3], axis) for start in starts]
     if form.bias is not None and names[form.bias]:
         data = graph.constant(names[form.bias])
-        operands.append(Operand(names[form.bias], -1, data, data.dtype, Quantisation(np.array(1.0), 0)))
+        step = Quantisation(bias_scale(*operands[:2]), 0)
+        operands.append(Operand(names[form.bias], -1, data, data.dtype, step))
     if attribute(node, "channels_last", 0):
         raise ModelError("channels_last is not supported")
     wanted = graph.target(node.output[0], names[form.output : form.output + 2])
@@ -223,16 +227,26 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
 
 def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
     value, output = graph.value(node.input[0]), node.output[0]
-    wanted = graph.target(output, node.input[1:])
+    wanted = graph.quantised[output] = graph.target(output, node.input[1:])
     if isinstance(value, Pending):
         graph.emit(output, value, wanted)
     elif isinstance(value, Operand):
+        _refuse_merged(graph, node, value, wanted)
         graph.emit(output, rescale(graph, node, [value]), wanted)
     elif isinstance(value, Reals):
         operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
         graph.add(output, Built(operator, (value.index,), graph.scope.tensors[value.index].shape), wanted)
     else:
         raise ModelError(f"{titled(node.input[0])} must be reals that a node or an input gives")
+
+
+def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Operand, wanted: Target) -> None:
+    """Refuse to quantise again what only a DequantizeLinear came after: ONNX Runtime makes one of both pairs."""
+    before, uses = graph.quantised.get(x.name), [*graph.uses[x.name], *graph.uses[node.input[0]]]
+    if before is None or uses != ["DequantizeLinear", "QuantizeLinear"] or before.dtype != wanted.dtype:
+        return
+    if {*graph.uses[node.output[0]]} == {"DequantizeLinear"} and before != wanted:
+        raise ModelError(f"{x.title} must not be quantised again: ONNX Runtime merges the two into one")
 
 
 def _output(graph: Graph, name: str) -> int:

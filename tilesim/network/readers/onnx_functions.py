@@ -12,27 +12,40 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
+from tilesim.arithmetic.reals import real_scaling
 from tilesim.arithmetic.requantise import float_bits
-from tilesim.arithmetic.table import Mapped, Reals, identity, leaky, sigmoid, tabulate
+from tilesim.arithmetic.table import Mapped, Reals, identity, inputs, leaky, sigmoid, tabulate
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
-from tilesim.network.operators import Concatenation, Multiply, Table
+from tilesim.network.operators import Concatenation, Dequantise, Multiply, Quantise, Rescale, Table
 from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, Operand, Pending, Target, attribute
-from tilesim.network.readers.onnx_operands import Operands, common_shape, finite, same_dtype, source_tensor
+from tilesim.network.readers.onnx_operands import (
+    Operands,
+    common_shape,
+    convertible,
+    finite,
+    quantisations,
+    reach,
+    same_dtype,
+    source_tensor,
+)
 from tilesim.network.readers.scope import Built
 
 
 def multiply(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    """The scales are multiplied and divided in float32."""
+    """The scales are multiplied and divided in float32; not so among reals, which are multiplied themselves."""
     a, b = operands
     shape = common_shape(graph, a, b)
 
     def build(target: Target) -> Built:
         same_dtype(a, target)
         same_dtype(b, target)
-        bits = int(float_bits(finite(np.float32(a.scale * b.scale) / target.scale))[0])
-        scaling = a.zero_point, b.zero_point, target.zero_point, bits, 0
-        return Built(Multiply("float", scaling, target.clamp), (a.index, b.index), shape)
+        factor = finite(np.float32(a.scale * b.scale) / target.scale)
+        scaling: tuple[int, ...] = real_scaling(*quantisations(a, b, target))
+        if target.fused:
+            convertible(float(factor) * reach(a) * reach(b))
+            scaling = a.zero_point, b.zero_point, target.zero_point, int(float_bits(factor)[0]), 0
+        return Built(Multiply("float" if target.fused else "real", scaling, target.clamp), (a.index, b.index), shape)
 
     return Pending(build)
 
@@ -61,6 +74,24 @@ def _table(x: Operand, target: Target, function: str, of_reals: Callable[[Reals]
     return Table(function, np.clip(tabulate(of_reals, ends, "even"), *target.clamp))
 
 
+def rescale(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
+    """From one quantisation to another, with an activation or with nothing in between."""
+    x = operands[0]
+    shape = source_tensor(graph, x).shape
+    return Pending(lambda target: Built(rescaling(x, target), (x.index,), shape))
+
+
+def rescaling(x: Operand, target: Target) -> Rescale | Table:
+    """What turns ``x`` into the integers of ``target``: a table, unless one factor gives the same for every integer."""
+    every = inputs(x.dtype)
+    reals = Dequantise(float(x.scale), x.zero_point).evaluate([every])
+    rounded = Quantise(float(target.scale), target.zero_point, target.dtype, "even").evaluate([reals])
+    entries = np.clip(rounded, *target.clamp)
+    bits = int(float_bits(finite(x.scale / target.scale))[0])
+    factor = Rescale(x.zero_point, target.zero_point, "float", bits, 0, target.clamp, target.dtype)
+    return factor if np.array_equal(factor.evaluate([every]), entries) else Table("rescale", entries)
+
+
 def concatenation(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     """The inputs one after the other, those of other quantisations rescaled first."""
     sources = [source_tensor(graph, x) for x in operands]
@@ -87,8 +118,8 @@ def _canonical_axis(axis: int, sources: list[Tensor]) -> int:
 def _alike(graph: Graph, x: Operand, target: Target) -> int:
     """An input in the quantisation of the result."""
     same_dtype(x, target)
-    limits = np.iinfo(x.dtype)
-    if (x.scale, x.zero_point, *target.clamp) == (target.scale, target.zero_point, limits.min, limits.max):
+    if (x.scale, x.zero_point) == (target.scale, target.zero_point) and target.whole:
         return x.index
-    table = _table(x, target, "rescale", identity)
-    return graph.scope.between(f"{x.name}/rescaled", table, x.index, target.quantisation)
+    return graph.scope.between(
+        f"{x.name}/rescaled", _table(x, target, "rescale", identity), x.index, target.quantisation
+    )

@@ -19,6 +19,8 @@ from tilesim.network.readers.scope import ACTIVATION_DTYPES, MAX_ELEMENTS, Built
 MAP_AXES = (0, 3, 1, 2)
 """A map's model axes (N, C, H, W) among its canonical ones."""
 
+NEXT_TO_NOTHING = float(np.finfo(np.float32).eps)
+
 T = TypeVar("T")
 
 
@@ -70,11 +72,17 @@ class Operand:
 
 @dataclass(frozen=True)
 class Target:
-    """The quantisation that a result must get, and the output integers that it may take."""
+    """The quantisation that a result must get, and the output integers that it may take.
+
+    ``fused`` says whether ONNX Runtime makes the operator and its QuantizeLinear one operator on integers. Otherwise it
+    computes reals: where an activation between them takes something from the output's range, or something else wants
+    the reals too.
+    """
 
     dtype: np.dtype[Any]
     quantisation: Quantisation
     clamp: tuple[int, int]
+    fused: bool = True
 
     @property
     def scale(self) -> np.float32:
@@ -84,6 +92,12 @@ class Target:
     def zero_point(self) -> int:
         return self.quantisation.zero_point
 
+    @property
+    def whole(self) -> bool:
+        """Whether no activation takes anything from the range of its type."""
+        limits = np.iinfo(self.dtype)
+        return self.clamp == (limits.min, limits.max)
+
 
 @dataclass(frozen=True)
 class Pending:
@@ -92,6 +106,8 @@ class Pending:
     build: Callable[[Target], Built]
     low: float = -inf
     high: float = inf
+    shared: bool = False
+    """Whether something else than one operator takes the reals."""
     flattened: tuple[int, ...] | None = None
     """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
 
@@ -110,20 +126,32 @@ class Graph:
 
     scope: Scope
     indices: dict[str, int]
+    uses: dict[str, list[str]]
+    """The operators that take each value, and ``""`` for an output."""
+    opset: int
+    """The version of ONNX's operators."""
     values: dict[str, Value] = field(default_factory=dict)
     inputs: list[int] = field(default_factory=list)
     spoiled: set[str] = field(default_factory=set)
     """Names of values that a fault, already reported, has left without a value."""
+    quantised: dict[str, Target] = field(default_factory=dict)
+    """What each QuantizeLinear gives."""
     flattened: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Vectors that a map (C, H, W) was flattened into: the file counts them by channel, the network by row."""
 
     @classmethod
-    def of(cls, graph: onnx.GraphProto, faults: list[str]) -> Graph:
+    def of(cls, model: onnx.ModelProto, faults: list[str]) -> Graph:
         """A graph with its constants and inputs, before any node is read; ``faults`` gets what is wrong with them."""
+        graph, opsets = model.graph, [known.version for known in model.opset_import if known.domain in {"", "ai.onnx"}]
         names = [value.name for value in graph.input]
         names += [name for node in graph.node for name in (*node.input, *node.output) if name]
         indices = {name: index for index, name in enumerate(dict.fromkeys(names))}
-        reader = cls(Scope({}, first_free=len(indices)), indices)
+        uses: dict[str, list[str]] = {name: [] for name in indices}
+        for name, kind in [(name, node.op_type) for node in graph.node for name in node.input if name]:
+            uses[name].append(kind)
+        for value in graph.output:
+            uses.setdefault(value.name, []).append("")
+        reader = cls(Scope({}, first_free=len(indices)), indices, uses, min(opsets, default=1))
         gather(faults, graph.initializer, reader._add_constant)
         constants = {initializer.name for initializer in graph.initializer}
         gather(faults, [value for value in graph.input if value.name not in constants], reader._add_input)
@@ -206,12 +234,14 @@ class Graph:
             raise ModelError(f"{titled(name)} must have one scale")
         return target(dtype, known)
 
+    def pend(self, name: str, pending: Pending) -> None:
+        """Keep an operator as the reals ``name`` until they are quantised."""
+        self.values[name] = replace(pending, shared=pending.shared or len(self.uses[name]) > 1)
+
     def emit(self, name: str, pending: Pending, wanted: Target) -> None:
         """Finish an operator, now that its output's quantisation is known, as the integer value ``name``."""
-        low, high = (_bound(bound, wanted) for bound in (pending.low, pending.high))
-        if low > high:
-            raise ModelError(f"its activation leaves nothing of {titled(name)}'s range")
-        built = pending.build(replace(wanted, clamp=(low, high)))
+        wanted = wanted if _leaves_all(pending, wanted) else _activated(pending, wanted)
+        built = pending.build(replace(wanted, fused=wanted.fused and not pending.shared))
         self.add(name, built, wanted)
         if pending.flattened is not None:
             self.flattened[self.indices[name]] = pending.flattened
@@ -241,6 +271,15 @@ class Graph:
 def _canonical(model_shape: tuple[int, ...]) -> tuple[int, ...]:
     """Channels last."""
     return tuple(model_shape[axis] for axis in (0, 2, 3, 1)) if len(model_shape) == 4 else model_shape
+def _leaves_all(pending: Pending, wanted: Target) -> bool:
+    """Whether ONNX Runtime drops the activation: the ends of the range may lie beyond its bounds by next to nothing."""
+    lowest, highest = (wanted.scale * np.float32(end - wanted.zero_point) for end in wanted.clamp)
+    return bool(pending.low - lowest <= NEXT_TO_NOTHING and highest - pending.high <= NEXT_TO_NOTHING)
+
+
+def _activated(pending: Pending, wanted: Target) -> Target:
+    low, high = (_bound(bound, wanted) for bound in (pending.low, pending.high))
+    return replace(wanted, clamp=(low, high), fused=False)
 
 
 def _bound(real: float, wanted: Target) -> int:

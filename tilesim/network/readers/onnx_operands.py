@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.matmul import magnitude
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Tensor
@@ -15,6 +16,18 @@ from tilesim.network.readers.onnx_graph import Graph, Operand, Target
 from tilesim.network.readers.scope import ACTIVATION_DTYPES, broadcast
 
 Operands: TypeAlias = list[Operand]
+
+SCALE_TOLERANCE = 1e-2, 1e-6
+"""Relative and absolute: within it, ONNX Runtime takes a bias as it is, whatever its own scale."""
+
+FARTHEST = (1 << 31) - 512
+"""Below it, a float32 and a zero point are whole in int32."""
+
+
+def quantisations(a: Operand, b: Operand, target: Target) -> tuple[tuple[float, float, float], tuple[int, int, int]]:
+    """Scales and zero points of two operands and of their result."""
+    scales = float(a.scale), float(b.scale), float(target.scale)
+    return scales, (a.zero_point, b.zero_point, target.zero_point)
 
 
 def source_tensor(graph: Graph, operand: Operand, rank: int | None = None) -> Tensor:
@@ -38,8 +51,10 @@ def common_shape(graph: Graph, a: Operand, b: Operand) -> tuple[int, ...]:
     return shape
 
 
-def constant_weights(operand: Operand, rank: int, channels_axis: int) -> Array:
-    """An operand that is a constant, with one scale or one along its axis of output channels."""
+def constant_weights(x: Operand, operand: Operand, rank: int, channels_axis: int) -> Array:
+    """An operand that is a constant and can be multiplied with ``x``, with one scale or one along its axis of output
+    channels.
+    """
     if operand.data is None:
         raise ModelError(f"weights {operand.title} must be constants of int8 or uint8")
     if operand.data.dtype not in ACTIVATION_DTYPES:
@@ -47,6 +62,8 @@ def constant_weights(operand: Operand, rank: int, channels_axis: int) -> Array:
         raise ModelError(
             Fault(f"weights {operand.title} must be constants of int8 or uint8, not {found}", "type", found)
         )
+    if x.dtype == np.int8 and operand.data.dtype == np.uint8:
+        raise ModelError(f"weights {operand.title} must be int8 like {x.title}: ONNX Runtime has no kernel for uint8")
     if operand.data.ndim != rank:
         raise ModelError(f"weights {operand.title} must have {rank} axes, not shape {list(operand.data.shape)}")
     scales, channels = operand.quantisation.scale, operand.data.shape[channels_axis]
@@ -55,14 +72,22 @@ def constant_weights(operand: Operand, rank: int, channels_axis: int) -> Array:
     return operand.data
 
 
+def bias_scale(x: Operand, w: Operand) -> NDArray[np.float64]:
+    """What one step of a bias stands for: a step of the sum, or of each channel's."""
+    return np.asarray(x.scale * w.quantisation.scale.astype(np.float32), np.float64)
+
+
 def add_bias(graph: Graph, name: str, operands: Operands, channels: int) -> int:
     """The index of the third operand as a constant (channels,), or of zeros if there is none."""
     if len(operands) < 3:
         return graph.scope.constant(f"{name}/no_bias", np.zeros(channels, np.int32))
-    data = operands[2].data
-    if data is None or data.dtype != np.int32 or data.size != channels:
-        raise ModelError(f"bias {operands[2].title} must be {channels} constants of int32")
-    return graph.scope.constant(operands[2].name, data.reshape(-1))
+    x, w, bias = operands
+    if bias.data is None or bias.data.dtype != np.int32 or bias.data.size != channels:
+        raise ModelError(f"bias {bias.title} must be {channels} constants of int32")
+    known, wanted = bias.quantisation, bias_scale(x, w)
+    if known.zero_point or not np.isclose(known.scale, wanted, *SCALE_TOLERANCE).all():
+        raise ModelError(f"bias {bias.title} must have zero point 0 and the scales of {x.title} times {w.title}")
+    return graph.scope.constant(bias.name, bias.data.reshape(-1))
 
 
 def scale_factors(x: Operand, w: Operand, target: Target, channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -76,6 +101,27 @@ def finite(ratio: NDArray[np.float32] | np.float32) -> NDArray[np.float32]:
     if not np.isfinite(ratio).all():
         raise ModelError("its scales must have a finite ratio")
     return np.asarray(ratio)
+
+
+def convertible(largest: float | np.floating[Any]) -> None:
+    """Check how far steps of the output may go before they become integers: beyond int32, x86 turns them into the
+    lowest one.
+    """
+    if largest >= FARTHEST:
+        raise ModelError(f"its results must stay below 2**31 steps of its output's scale, not reach {largest:.3g}")
+
+
+def reach(x: Operand) -> int:
+    """How far its integers may be from the zero point."""
+    return magnitude(x.dtype, x.zero_point)
+
+
+def fused(target: Target) -> None:
+    """Check that the operator is one on integers: what its sum of reals would come to depends on their order."""
+    if not target.fused:
+        raise ModelError(
+            "its activation must leave all of its output's range: ONNX Runtime would compute both in float32"
+        )
 
 
 def same_dtype(x: Operand, target: Target) -> None:

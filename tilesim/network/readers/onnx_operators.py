@@ -2,11 +2,46 @@
 
 A function takes its operands as reals that integers stand for, and leaves the output's quantisation open; so one
 function serves the operator between QuantizeLinear and DequantizeLinear and its QLinear form (:data:`INTEGER`) alike.
-Sums are scaled by ``scale_x * scale_w / scale_y`` in float32, rounded half to even.
 
-Only AveragePool (not the global one) works in float32 all through, see :mod:`tilesim.arithmetic.average`.
+The rules, as found by comparing random models with ONNX Runtime (x86, FMA, optimiser on). All is float32, each step
+rounded, the last one to the nearest integer, half to even; a, b, x, w and y are integers less their zero points, s_a
+the scale of a, z_y the zero point of the output. The cases are families and seeds of ``scripts/differential``, where
+another rule gives other bits (``tests/differentials/test_onnx_rules.py``).
 
-Source: ONNX operator specification; ONNX Runtime on x86.
+=====================================  ===================================================  ==========================
+operator                               rule                                                 case
+=====================================  ===================================================  ==========================
+Conv, Gemm, MatMul                     round((sum of x w + bias) ((s_x s_w) / s_y)) + z_y   integer-every_weight 34,
+                                                                                            pairs-every_weight 19
+Add                                    round(fma(A, r_a, fma(B, r_b, c))), A and B with     pairs-every_sum 2
+                                       their zero points, r_a = s_a / s_y
+its constant                           c = z_y - fma(z_a, r_a, z_b r_b)                     integer-every_sum 72
+where one element of a is repeated     a and b change places                                test_onnx_corners, "sums"
+Mul                                    round(a b ((s_a s_b) / s_y) + z_y)                   integer-every_product 2
+Add, Mul, not fused                    round((a s_a + b s_b) / s_y) + z_y                   pairs-every_sum 4,
+                                                                                            pairs-every_product 57
+AveragePool                            round((sum of x s_x) / n / s_y + z_y), row by row    pairs-average_pool 7
+GlobalAveragePool, AveragePool of a    round((sum of x) (s_x / (s_y n))) + z_y              global_average_pool 21,
+whole map without padding                                                                   pairs-average_pool 131
+Softmax                                exp by a table that log(float32 max / n), rounded    integer-softmax 42
+                                       to float32, scales up;
+                                       round(e floor(1 / s_y) / sum of e) + z_y             pairs-softmax 1
+Sigmoid, LeakyRelu, Concat             round(f(x s_x) / s_y) + z_y, a table                 integer-concat 53,
+                                                                                            pairs-leaky_relu 8
+Quantize after Dequantize, Relu, Clip  the same                                             pairs-rescale 77
+=====================================  ===================================================  ==========================
+
+*Not fused* is an operator whose reals are wanted twice, or after which a Relu or Clip takes something from the output's
+range: ONNX Runtime computes it in float32. What sums in float32 come to depends on their order, which differs between
+processors. There Conv, Gemm and MatMul are computed as above and clamped; pools and Softmax are refused.
+
+Refused as well is what ONNX Runtime has no kernel for (int8 by uint8; SAME padding with dilations; an average over a
+whole map whose factor is not from 2**-32 to 2**8), where results leave int32 (Add, Mul, AveragePool: x86 makes them the
+lowest integer), where SAME padding of a pool is negative before its first window, and two pairs of QuantizeLinear and
+DequantizeLinear in a row, which it merges. x86 without VNNI instructions saturates sums of uint8 by int8 in 16 bits:
+that is a defect of the platform, which no rule here follows.
+
+Source: ONNX operator specification; ONNX Runtime 1.31 on x86, as measured.
 """
 
 from __future__ import annotations
@@ -20,18 +55,22 @@ import numpy as np
 import onnx
 
 from tilesim.arithmetic.add import add_scaling_float
-from tilesim.arithmetic.requantise import float_bits
+from tilesim.arithmetic.reals import real_scaling
 from tilesim.arithmetic.softmax import smallest_output_scale
 from tilesim.errors import ModelError
-from tilesim.network.operators import Add, FullyConnected, Rescale, Reshape, Softmax
-from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply
+from tilesim.network.operators import Add, FullyConnected, Reshape, Softmax
+from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply, rescaling
 from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
 from tilesim.network.readers.onnx_operands import (
     Operands,
     add_bias,
     common_shape,
     constant_weights,
+    convertible,
     finite,
+    fused,
+    quantisations,
+    reach,
     same_dtype,
     same_quantisation,
     scale_factors,
@@ -53,7 +92,7 @@ def matmul(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
 
 def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transposed: bool) -> Pending:
     x, w = operands[:2]
-    data = constant_weights(w, 2, 0 if transposed else 1)
+    data = constant_weights(x, w, 2, 0 if transposed else 1)
     rows = data if transposed else data.T
     shape = () if x.index < 0 else graph.scope.tensors[x.index].shape
     if len(shape) != 2 or shape[1] != rows.shape[1]:
@@ -74,23 +113,34 @@ def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transpos
 
 
 def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    a, b = operands
-    shape = common_shape(graph, a, b)
+    shape = common_shape(graph, *operands)
+    a, b = operands if _in_order(graph, *operands) else operands[::-1]
 
     def build(target: Target) -> Built:
         same_dtype(a, target)
         same_dtype(b, target)
-        finite(max(a.scale, b.scale) / target.scale)
-        scales = float(a.scale), float(b.scale), float(target.scale)
-        scaling = add_scaling_float(scales, (a.zero_point, b.zero_point, target.zero_point))
-        return Built(Add("float", scaling, target.clamp), (a.index, b.index), shape)
+        largest = sum(float(finite(x.scale / target.scale)) * reach(x) for x in (a, b))
+        known = quantisations(a, b, target)
+        if not target.fused:
+            return Built(Add("real", real_scaling(*known), target.clamp), (a.index, b.index), shape)
+        convertible(largest)
+        return Built(Add("float", add_scaling_float(*known), target.clamp), (a.index, b.index), shape)
 
     return Pending(build)
 
 
+def _in_order(graph: Graph, a: Operand, b: Operand) -> bool:
+    """Whether ONNX Runtime multiplies ``a`` last. It exchanges them where it repeats one element of ``a``."""
+    shapes = zip(*(graph.scope.tensors[x.index].model_shape for x in (a, b)), strict=True)
+    return next((size > 1 for size, other in reversed([*shapes]) if max(size, other) > 1), False)
+
+
 def flatten(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     shape = source_tensor(graph, operands[0]).model_shape
-    axis = attribute(node, "axis", 1) % (len(shape) + 1)
+    axis = attribute(node, "axis", 1)
+    axis += len(shape) if axis < 0 else 0
+    if not 0 <= axis <= len(shape):
+        raise ModelError(f"axis must be one of {len(shape)}, not {attribute(node, 'axis', 1)}")
     return _renamed(graph, operands[0], (prod(shape[:axis]), prod(shape[axis:])))
 
 
@@ -118,7 +168,10 @@ def _renamed(graph: Graph, x: Operand, model_shape: tuple[int, ...]) -> Pending:
 
     def build(target: Target) -> Built:
         same_quantisation(x, target)
-        return Built(Reshape(shape), (x.index,), shape)
+        index = x.index
+        if not target.whole:
+            index = graph.scope.between(f"{x.name}/clamped", rescaling(x, target), index, target.quantisation)
+        return Built(Reshape(shape), (index,), shape)
 
     order = None if ordered else (source.shape[3], *source.shape[1:3])
     return Pending(build, flattened=order)
@@ -133,29 +186,18 @@ def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     x = operands[0]
     source = source_tensor(graph, x)
     rank = len(source.shape)
-    axis = attribute(node, "axis", -1) % rank
-    if axis != (1 if rank == 4 else rank - 1):
-        raise ModelError(f"axis must be that of the channels, not {axis}")
+    all_after = attribute(node, "opset", graph.opset) < 13  # it was then over all axes from the given one on
+    axis = attribute(node, "axis", 1 if all_after else -1) % rank
+    if axis != (1 if rank == 4 else rank - 1) or (all_after and prod(source.model_shape[axis + 1 :]) > 1):
+        raise ModelError(f"axis must be that of the channels alone, not {axis}{' and those after it' * all_after}")
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
+        fused(target)
         if target.scale <= smallest_output_scale(source.shape[-1]):
             raise ModelError(f"its output's scale {target.scale:g} is too small: ONNX Runtime would overflow")
         scales = float(x.scale), float(target.scale)
         return Built(Softmax(*scales, target.zero_point, target.clamp, "aligned"), (x.index,), source.shape)
-
-    return Pending(build)
-
-
-def rescale(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    """From one quantisation to another, with an activation or with nothing in between."""
-    x = operands[0]
-    source = source_tensor(graph, x)
-
-    def build(target: Target) -> Built:
-        bits = int(float_bits(finite(x.scale / target.scale))[0])
-        operator = Rescale(x.zero_point, target.zero_point, "float", bits, 0, target.clamp, target.dtype)
-        return Built(operator, (x.index,), source.shape)
 
     return Pending(build)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from math import prod
+from typing import Any, TypeAlias
 
 import onnx
 
@@ -16,13 +17,22 @@ from tilesim.network.readers.onnx_operands import (
     Operands,
     add_bias,
     constant_weights,
+    convertible,
     finite,
+    fused,
+    reach,
     same_dtype,
     same_quantisation,
     scale_factors,
     source_tensor,
 )
 from tilesim.network.readers.scope import Built, map_shape
+
+Lengths: TypeAlias = tuple[int, ...]
+
+SAME = ("SAME_UPPER", "SAME_LOWER")
+LEAST_FACTOR, FACTOR_LIMIT = 2.0**-32, 2.0**8
+"""Of what an average over a whole map multiplies its sum with, in ONNX Runtime."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +53,10 @@ def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Win
     if (len(size), len(strides), len(dilations), len(pads)) != (2, 2, 2, 4):
         raise ModelError(f"must work on maps of two dimensions, not with a window of {list(size)}")
     auto = attribute(node, "auto_pad", "NOTSET")
-    if auto in {"SAME_UPPER", "SAME_LOWER"} and min(*size, *strides, *dilations) > 0:
-        pads = _same(x.shape[1:3], size, strides, dilations, upper=auto == "SAME_UPPER")
+    if auto in SAME and min(*size, *strides, *dilations) > 0:
+        if dilations != (1, 1):
+            raise ModelError(f"auto_pad {auto} must come without dilations: ONNX Runtime refuses {list(dilations)}")
+        pads = _same(x.shape[1:3], size, strides, upper=auto == "SAME_UPPER")
     padding = Padding(*pads)
     shape = map_shape(x, _two(size), _two(strides), padding, _two(dilations))
     if attribute(node, "ceil_mode", 0):
@@ -62,26 +74,22 @@ def _grown(padding: Padding, strides: tuple[int, ...]) -> Padding:
     return padding._replace(bottom=padding.bottom + strides[0] - 1, right=padding.right + strides[1] - 1)
 
 
-def _same(
-    lengths: tuple[int, ...],
-    size: tuple[int, ...],
-    strides: tuple[int, ...],
-    dilations: tuple[int, ...],
-    *,
-    upper: bool,
-) -> tuple[int, ...]:
+def _same(lengths: Lengths, size: Lengths, strides: Lengths, *, upper: bool) -> Lengths:
     """Padding (top, left, bottom, right) that makes ``ceil(length / stride)``; the odd one comes last if ``upper``."""
-    totals = [
-        max(0, (-(-length // stride) - 1) * stride + (taps - 1) * dilation + 1 - length)
-        for length, taps, stride, dilation in zip(lengths, size, strides, dilations, strict=True)
-    ]
+    totals = [max(0, total) for total in _lacking(lengths, size, strides)]
     less, more = [total // 2 for total in totals], [total - total // 2 for total in totals]
     return (*less, *more) if upper else (*more, *less)
 
 
+def _lacking(lengths: Lengths, size: Lengths, strides: Lengths) -> Lengths:
+    """What each axis is too short by for ``ceil(length / stride)`` windows; below 0, what none of them reads."""
+    axes = zip(lengths, size, strides, strict=True)
+    return tuple((-(-length // stride) - 1) * stride + taps - length for length, taps, stride in axes)
+
+
 def convolution(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     x, w = operands[:2]
-    source, data = source_tensor(graph, x, 4), constant_weights(w, 4, 0)
+    source, data = source_tensor(graph, x, 4), constant_weights(x, w, 4, 0)
     outputs, per_group, height, width = data.shape
     groups = attribute(node, "group", 1)
     if groups < 1 or per_group * groups != source.shape[3] or outputs % groups:
@@ -108,8 +116,10 @@ def convolution(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pendi
 
 
 def average_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
-    window = _pool_window(node, source_tensor(graph, operands[0], 4))
-    return _average(graph, operands[0], window, "real", counts_padding=bool(attribute(node, "count_include_pad", 0)))
+    source = source_tensor(graph, operands[0], 4)
+    window = _pool_window(node, source)
+    rule = "float" if window.size == source.shape[1:3] and not any(window.padding) else "real"
+    return _average(graph, operands[0], window, rule, counts_padding=bool(attribute(node, "count_include_pad", 0)))
 
 
 def global_average_pool(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
@@ -122,7 +132,14 @@ def _average(graph: Graph, x: Operand, window: Window, rule: str, *, counts_padd
 
     def build(target: Target) -> Built:
         same_dtype(x, target)
-        finite(x.scale / target.scale)
+        fused(target)
+        ratio = float(finite(x.scale / target.scale))
+        if rule == "real":
+            convertible(ratio * reach(x))
+        elif not LEAST_FACTOR <= ratio / prod(window.size) < FACTOR_LIMIT:
+            raise ModelError(
+                f"its scales must have a ratio of 2**-32 to 2**8 of a sum, not {ratio / prod(window.size):g}"
+            )
         operator = AveragePool(
             window.size, window.strides, window.padding, counts_padding, x.zero_point, target.zero_point,
             rule, (float(x.scale), float(target.scale)), target.clamp,
@@ -149,6 +166,12 @@ def _pool_window(node: onnx.NodeProto, x: Tensor) -> Window:
     window = moving_window(node, x, ())
     if window.dilations != (1, 1):
         raise ModelError(f"dilations must be 1, not {list(window.dilations)}")
+    auto = attribute(node, "auto_pad", "NOTSET")
+    least = {"SAME_UPPER": -1, "SAME_LOWER": -2}.get(auto, -x.shape[1] - x.shape[2])
+    if min(_lacking(x.shape[1:3], window.size, window.strides)) < least:
+        raise ModelError(
+            f"auto_pad {auto} must suit its strides: ONNX Runtime would skip what is before a first window"
+        )
     if any(side >= window.size[k % 2] for k, side in enumerate(window.padding)):
         raise ModelError(f"padding {list(window.padding)} must be smaller than its window {list(window.size)}")
     return window

@@ -46,6 +46,15 @@ def same_scale(ends: Ends) -> None:
         )
 
 
+def only_output(ends: Ends, scale: float, zero_point: int) -> None:
+    """The quantisation that an operator's output always has; kernels take it for granted, or refuse any other."""
+    if (ends.y_scale, ends.y_zero) != (scale, zero_point):
+        raise ModelError(
+            f"{ends.y.title} must have scale {scale:g} and zero point {zero_point}, not {ends.y_scale:g} and "
+            f"{ends.y_zero}"
+        )
+
+
 def check_inputs(op: FileOperator, *counts: int) -> None:
     if len(op.inputs) not in counts:
         raise ModelError(f"must have {' or '.join(map(str, counts))} inputs, not {len(op.inputs)}")

@@ -6,20 +6,30 @@ Source: TensorFlow Lite reference kernels.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import isfinite
 
 import numpy as np
 
 from tilesim.arithmetic.hard_swish import hard_swish_table
+from tilesim.arithmetic.matmul import magnitude
 from tilesim.arithmetic.requantise import quantise_multiplier
 from tilesim.arithmetic.table import Mapped, Reals, leaky_table, sigmoid, tabulate
 from tilesim.arithmetic.table import tanh as hyperbolic_tangent
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array
 from tilesim.network.operators import Mean, Multiply, Rescale, Table
-from tilesim.network.readers.fixed_point import clamp
+from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, in_32_bits
 from tilesim.network.readers.scope import Built, Scope
-from tilesim.network.readers.tflite_ends import Ends, check_inputs, constant_integers, ends_of, fused_clamp, of_pair
+from tilesim.network.readers.tflite_ends import (
+    Ends,
+    check_inputs,
+    constant_integers,
+    ends_of,
+    fused_clamp,
+    of_pair,
+    only_output,
+)
 from tilesim.network.readers.tflite_file import FileOperator
 
 LARGEST_SHIFT = 32
@@ -28,6 +38,9 @@ STEEPEST = 1e6
 
 
 def logistic(scope: Scope, op: FileOperator) -> Built:
+    check_inputs(op, 1)
+    ends = ends_of(scope, op)
+    only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
     return _tabulated(scope, op, "logistic", sigmoid)
 
 
@@ -50,7 +63,13 @@ def leaky_relu(scope: Scope, op: FileOperator) -> Built:
     alpha = float(op.options["Alpha"])
     if not abs(alpha) <= STEEPEST:
         raise ModelError(f"its alpha must be {-STEEPEST:g} to {STEEPEST:g}, not {alpha}")
-    return _table(scope, op, "leaky_relu", lambda ends: leaky_table(alpha, ends))
+    return _table(scope, op, "leaky_relu", partial(_leaky_table, alpha))
+
+
+def _leaky_table(alpha: float, ends: Mapped) -> Array:
+    steepest = ends.input_scale / ends.output_scale * max(abs(alpha), 1.0)
+    fixed_multiplier(steepest, magnitude(ends.dtype, ends.input_zero_point))
+    return leaky_table(alpha, ends)
 
 
 def _table(scope: Scope, op: FileOperator, function: str, make: Callable[[Mapped], Array]) -> Built:
@@ -62,10 +81,12 @@ def _table(scope: Scope, op: FileOperator, function: str, make: Callable[[Mapped
 
 
 def relu(activation: str, scope: Scope, op: FileOperator) -> Built:
-    """An activation by itself."""
+    """An activation by itself; the ratio of its scales is a float32."""
     check_inputs(op, 1)
     ends = ends_of(scope, op)
-    multiplier, shift = quantise_multiplier(_finite(ends.x_scale / ends.y_scale))
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = float(np.float32(ends.x_scale) / np.float32(ends.y_scale))
+    multiplier, shift = fixed_multiplier(ratio, magnitude(ends.x.dtype, ends.x_zero))
     limits = clamp(activation, ends.y.dtype, ends.y_scale, ends.y_zero)
     operator = Rescale(ends.x_zero, ends.y_zero, "double", multiplier, shift, limits, ends.y.dtype)
     return Built(operator, (ends.x.index,), ends.x.shape)
@@ -86,7 +107,8 @@ def multiply(scope: Scope, op: FileOperator) -> Built:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
     with np.errstate(over="ignore", invalid="ignore"):
         real = np.float32(ends.x_scale) * np.float32(b_scale) / np.float32(ends.y_scale)
-    factors = quantise_multiplier(_finite(float(real)))
+    largest = magnitude(b.dtype, b_zero) * magnitude(ends.x.dtype, ends.x_zero)
+    factors = fixed_multiplier(float(real), largest)
     operator = Multiply("double", (ends.x_zero, b_zero, ends.y_zero, *factors), fused_clamp(op, ends))
     return of_pair("multiply", operator, ends.x, b)
 
@@ -101,6 +123,7 @@ def mean(scope: Scope, op: FileOperator) -> Built:
     n, height, width, channels = ends.x.shape
     shape = (n, 1, 1, channels) if op.options["KeepDims"] else (n, channels)
     multiplier, shift = _mean_factor(ends, height * width)
+    in_32_bits(height * width * magnitude(ends.x.dtype, ends.x_zero), shift)
     limits = clamp("none", ends.y.dtype, ends.y_scale, ends.y_zero)
     operator = Mean(shape, ends.x_zero, ends.y_zero, "double", multiplier, shift, limits)
     return Built(operator, (ends.x.index,), shape)

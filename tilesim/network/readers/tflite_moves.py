@@ -15,14 +15,7 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Concatenation, Pad, ResizeNearest, Slice, Table
 from tilesim.network.readers.scope import MAX_ELEMENTS, Built, Scope
-from tilesim.network.readers.tflite_ends import (
-    axis_of,
-    check_inputs,
-    constant_integers,
-    ends_of,
-    fused_clamp,
-    same_scale,
-)
+from tilesim.network.readers.tflite_ends import Ends, axis_of, check_inputs, constant_integers, ends_of, same_scale
 from tilesim.network.readers.tflite_file import FileOperator
 
 LONGEST_SIDE = 1 << 16
@@ -41,13 +34,16 @@ def pad(scope: Scope, op: FileOperator) -> Built:
     before, after = (tuple(int(count) for count in side) for side in borders.T)
     shape = tuple(sum(sizes) for sizes in zip(before, ends.x.shape, after, strict=True))
     _check_size(shape)
-    value = ends.y_zero if len(op.inputs) == 2 else _value(scope.tensors[op.inputs[2]], ends.y)
+    value = ends.y_zero if len(op.inputs) == 2 else _value(scope, op.inputs[2], ends)
     return Built(Pad(before, after, value), (ends.x.index,), shape)
 
 
-def _value(constant: Tensor, like: Tensor) -> int:
-    if constant.data is None or constant.data.size != 1 or constant.dtype != like.dtype:
-        raise ModelError(f"its value {constant.title} must be one constant of {like.dtype}")
+def _value(scope: Scope, index: int, ends: Ends) -> int:
+    constant, scale, zero_point = scope.activation(index)
+    if constant.data is None or constant.data.size != 1 or constant.dtype != ends.y.dtype:
+        raise ModelError(f"its value {constant.title} must be one constant of {ends.y.dtype}")
+    if (scale, zero_point) != (ends.y_scale, ends.y_zero):
+        raise ModelError(f"its value {constant.title} must have the scale and zero point of {ends.y.title}")
     return int(constant.data.reshape(()))
 
 
@@ -89,8 +85,7 @@ def concatenation(scope: Scope, op: FileOperator) -> Built:
     """The inputs one after the other; of uint8, those of other quantisations are rescaled first."""
     check_inputs(op, *range(1, 65))
     ends = ends_of(scope, op)
-    limits = np.iinfo(ends.y.dtype)
-    if fused_clamp(op, ends) != (limits.min, limits.max):
+    if op.options["FusedActivationFunction"] != 0:
         raise ModelError("a fused activation is not supported")
     axis = axis_of(int(op.options["Axis"]), len(ends.y.shape))
     shapes = [scope.tensors[index].shape for index in op.inputs]

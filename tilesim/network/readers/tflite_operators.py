@@ -1,7 +1,6 @@
 """What each TensorFlow Lite operator becomes: one short function an operator, in the table :data:`BUILDERS`.
 
-Rules of the reference kernels, as measured: convolutions and additions round twice (``double``), fully connected layers
-once (``single``), average pools half away from zero (``divide``).
+The rules by which each rounds stand in :mod:`tilesim.network.readers.fixed_point`.
 
 Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
 """
@@ -16,8 +15,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilesim.arithmetic.add import add_scaling_fixed
-from tilesim.arithmetic.requantise import quantise_multiplier
+from tilesim.arithmetic.add import HEADROOM_BITS, add_scaling_fixed
+from tilesim.arithmetic.matmul import magnitude
+from tilesim.arithmetic.softmax_fixed import smallest_scale
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import (
@@ -34,12 +34,21 @@ from tilesim.network.operators import (
     Reshape,
     Softmax,
 )
-from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
+from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, multipliers, same_padding, wide_factors
 from tilesim.network.readers.scope import Built, Scope, map_shape
-from tilesim.network.readers.tflite_ends import Ends, check_inputs, ends_of, fused_clamp, of_pair, same_scale
+from tilesim.network.readers.tflite_ends import (
+    Ends,
+    check_inputs,
+    ends_of,
+    fused_clamp,
+    of_pair,
+    only_output,
+    same_scale,
+)
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_functions import hard_swish, leaky_relu, logistic, mean, multiply, relu, tanh
 from tilesim.network.readers.tflite_moves import concatenation, pad, resize_nearest, split
+from tilesim.network.readers.tflite_parameters import convolution_parameters, fully_connected_parameters
 
 SAME_PADDING = 0
 
@@ -67,71 +76,58 @@ def _pair(options: Mapping[str, Any], vertical: str, horizontal: str) -> tuple[i
     return int(options[vertical]), int(options[horizontal])
 
 
-def _bias(scope: Scope, op: FileOperator, channels: int) -> int:
-    index = op.inputs[2] if len(op.inputs) > 2 else -1
-    if index == -1:
-        return scope.constant(f"{scope.tensors[op.outputs[0]].name}/no_bias", np.zeros(channels, np.int32))
-    bias = scope.tensors[index]
-    if bias.data is None or bias.dtype != np.int32 or bias.shape != (channels,):
-        raise ModelError(
-            f"bias {bias.title} must be a constant int32 of shape [{channels}], not {bias.dtype} of "
-            f"shape {list(bias.shape)}"
-        )
-    return index
-
-
 def convolution(scope: Scope, op: FileOperator) -> Built:
     check_inputs(op, 2, 3)
     ends = ends_of(scope, op)
-    data, scales, w_zero = scope.weights(op.inputs[1], 4, 0)
-    outputs, height, width, per_group = data.shape
+    own = convolution_parameters(scope, op, ends, 0)
+    outputs, height, width, per_group = own.weights.shape
     window = _window(ends.x, op, (height, width))
     channels = ends.x.shape[3]
     groups = channels // per_group
     if groups * per_group != channels or outputs % groups:
-        raise ModelError(f"weights of shape {list(data.shape)} must suit {channels} input channels")
-    multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
+        raise ModelError(f"weights of shape {list(own.weights.shape)} must suit {channels} input channels")
     operator = Convolution(
-        window.strides, window.padding, window.dilations, groups, ends.x_zero, w_zero, ends.y_zero,
-        "double", multiplier, shift,
+        window.strides, window.padding, window.dilations, groups, ends.x_zero, own.zero_point, ends.y_zero,
+        "double", *multipliers(own.factor, outputs),
         fused_clamp(op, ends),
     )  # fmt: skip
-    return Built(operator, (ends.x.index, op.inputs[1], _bias(scope, op, outputs)), (*window.shape, outputs))
+    return Built(operator, (ends.x.index, op.inputs[1], own.bias), (*window.shape, outputs))
 
 
 def depthwise_convolution(scope: Scope, op: FileOperator) -> Built:
     check_inputs(op, 2, 3)
     ends = ends_of(scope, op)
-    data, scales, w_zero = scope.weights(op.inputs[1], 4, 3)
-    one, height, width, outputs = data.shape
+    own = convolution_parameters(scope, op, ends, 3)
+    one, height, width, outputs = own.weights.shape
     window = _window(ends.x, op, (height, width))
     if one != 1 or outputs % ends.x.shape[3]:
-        raise ModelError(f"weights of shape {list(data.shape)} must suit {ends.x.shape[3]} input channels")
-    multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
+        raise ModelError(f"weights of shape {list(own.weights.shape)} must suit {ends.x.shape[3]} input channels")
     operator = DepthwiseConvolution(
-        window.strides, window.padding, window.dilations, ends.x_zero, w_zero, ends.y_zero, "double", multiplier, shift,
+        window.strides, window.padding, window.dilations, ends.x_zero, own.zero_point, ends.y_zero,
+        "double", *multipliers(own.factor, outputs),
         fused_clamp(op, ends),
     )  # fmt: skip
-    weights = scope.constant(scope.tensors[op.inputs[1]].name, data[0])
-    return Built(operator, (ends.x.index, weights, _bias(scope, op, outputs)), (*window.shape, outputs))
+    weights = scope.constant(scope.tensors[op.inputs[1]].name, own.weights[0])
+    return Built(operator, (ends.x.index, weights, own.bias), (*window.shape, outputs))
 
 
 def fully_connected(scope: Scope, op: FileOperator) -> Built:
     check_inputs(op, 2, 3)
     ends = ends_of(scope, op)
-    data, scales, w_zero = scope.weights(op.inputs[1], 2, 0)
-    outputs, inner = data.shape
+    own = fully_connected_parameters(scope, op, ends)
+    outputs, inner = own.weights.shape
     if op.options["WeightsFormat"] != 0:
         raise ModelError("shuffled weights are not supported")
     rows = prod(ends.x.shape) // inner
     if rows * inner != prod(ends.x.shape):
         raise ModelError(f"{ends.x.title} of shape {list(ends.x.shape)} must divide into rows of {inner}")
-    multiplier, shift = multipliers(ends.x_scale * scales / ends.y_scale, outputs)
+    if len(ends.y.shape) != 2 and op.options["KeepNumDims"]:
+        raise ModelError("to keep the number of axes is not supported unless there are 2")
     operator = FullyConnected(
-        ends.x_zero, w_zero, ends.y_zero, "single", multiplier, shift,
+        ends.x_zero, own.zero_point, ends.y_zero, "wide", *wide_factors(own.factor, outputs),
         fused_clamp(op, ends),
     )  # fmt: skip
-    return Built(operator, (ends.x.index, op.inputs[1], _bias(scope, op, outputs)), (rows, outputs))
+    return Built(operator, (ends.x.index, op.inputs[1], own.bias), (rows, outputs))
 
 
 def add(scope: Scope, op: FileOperator) -> Built:
@@ -140,6 +136,9 @@ def add(scope: Scope, op: FileOperator) -> Built:
     b, b_scale, b_zero = scope.activation(op.inputs[1])
     if b.dtype != ends.x.dtype:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
+    coarsest = 2 * max(ends.x_scale, b_scale)
+    if not coarsest < ends.y_scale * (1 << HEADROOM_BITS):
+        raise ModelError(f"its output's scale must be above {coarsest / (1 << HEADROOM_BITS):g}, not {ends.y_scale:g}")
     scaling = add_scaling_fixed((ends.x_scale, b_scale, ends.y_scale), (ends.x_zero, b_zero, ends.y_zero))
     limits = fused_clamp(op, ends)
     return of_pair("add", Add("double", scaling, limits), ends.x, b)
@@ -181,11 +180,14 @@ def softmax(scope: Scope, op: FileOperator) -> Built:
     check_inputs(op, 1)
     ends = ends_of(scope, op)
     beta = float(op.options["Beta"])
+    only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
     if not 0 < beta < 1e6:
         raise ModelError(f"its beta must be above 0 and below 1e6, not {beta:g}")
     limits = np.iinfo(ends.y.dtype)
-    scale = float(np.float32(ends.x_scale) * np.float32(beta))
-    operator = Softmax(scale, ends.y_scale, ends.y_zero, (int(limits.min), int(limits.max)))
+    scale = ends.x_scale * beta
+    if not scale > smallest_scale():
+        raise ModelError(f"its input's scale times beta must be above {smallest_scale():g}, not {scale:g}")
+    operator = Softmax(scale, ends.y_scale, ends.y_zero, (int(limits.min), int(limits.max)), "fixed")
     return Built(operator, (ends.x.index,), ends.x.shape)
 
 
@@ -196,7 +198,7 @@ def quantise(scope: Scope, op: FileOperator) -> Built:
     if x.dtype == np.float32:
         return Built(Quantise(scale, zero, y.dtype, "away"), (x.index,), x.shape)
     x, x_scale, x_zero = scope.activation(op.inputs[0])
-    multiplier, shift = quantise_multiplier(x_scale / scale)
+    multiplier, shift = fixed_multiplier(x_scale / scale, magnitude(x.dtype, x_zero))
     limits = clamp("none", y.dtype, scale, zero)
     return Built(Rescale(x_zero, zero, "double", multiplier, shift, limits, y.dtype), (x.index,), x.shape)
 

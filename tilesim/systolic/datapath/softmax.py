@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.arithmetic.softmax_fixed import softmax_fixed
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
 from tilesim.systolic.isa.instructions import Softmax
 
-_RULES = {"plain": softmax, "aligned": softmax_aligned}
+_RULES = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
 
 
 def prepare(op: Softmax, memories: Memories) -> Commit:

@@ -30,12 +30,12 @@ RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """What an element can be."""
 ROUNDED = {"double": 3, "single": 3, "float": 3, "divide": 3}
 RULES = {
-    "scale": ROUNDED,
+    "scale": {**ROUNDED, "wide": 3},
     "rescale": ROUNDED,
     "average": {**ROUNDED, "real": 6},
-    "add": {"double": 9, "float": 3},
-    "multiply": {"double": 5, "float": 5},
-    "softmax": {"plain": 3, "aligned": 3},
+    "add": {"double": 9, "float": 3, "real": 6},
+    "multiply": {"double": 5, "float": 5, "real": 6},
+    "softmax": {"plain": 3, "aligned": 3, "fixed": 3},
 }
 """The rules of each function that rounds, and how many numbers a scaling has: as tilesim.arithmetic has them."""
 DIVISORS = {"divide": 1, "real": 3}

@@ -47,7 +47,7 @@ from tilesim.systolic.isa.instructions import (
 )
 from tilesim.systolic.isa.layouts import Codec, Flag, Items, Layout, Number, Source, signed
 
-RULES = ("", "double", "single", "float", "divide", "real", "plain", "aligned")
+RULES = ("", "double", "single", "float", "divide", "real", "plain", "aligned", "wide", "fixed")
 """How the vector unit rounds; ``tilesim.arithmetic`` says what each means."""
 _NOT_SENT = ("label", "layer")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilesim.arithmetic.requantise import float_bits
+from tilesim.arithmetic.classify import classify_scaling
 from tilesim.network.graph import Tensor
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import Shape
@@ -43,13 +43,13 @@ def host_output(sink: Sink, map_shape: Shape, blocks: tuple[Block, ...]) -> Host
     )
 
 
-SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned"}
+SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned", "fixed": "softmax_fixed"}
 
 
 def softmax_scaling(softmax: Softmax) -> tuple[int, ...]:
     """What the classifier or the host needs to know of a softmax."""
-    scales = (int(float_bits(scale)[0]) for scale in (softmax.input_scale, softmax.output_scale))
-    return (*scales, softmax.output_zero_point, *softmax.clamp)
+    scales = softmax.input_scale, softmax.output_scale
+    return classify_scaling(SOFTMAX_FUNCTIONS[softmax.rule], scales, softmax.output_zero_point, softmax.clamp)
 
 
 def reply(shape: Shape, row_bytes: int) -> tuple[Block, ...]:

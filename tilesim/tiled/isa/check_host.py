@@ -17,6 +17,8 @@ MOST_HOST_BYTES = 1 << 28
 SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
 HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8"}
 ROUNDINGS = ("even", "away")
+EITHER = min(low for low, _ in RANGES.values()), max(high for _, high in RANGES.values())
+"""What a byte of whichever type can be."""
 ENTRIES = 256
 """Of a look-up: one for each byte."""
 
@@ -35,8 +37,9 @@ def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
         yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
     if tensor.rounding not in ROUNDINGS:
         yield f"rounding {unknown(tensor.rounding, ROUNDINGS, 'a way to round')}"
-    low, high = RANGES[ElementType(tensor.element)]
-    for name, value in (("pad", tensor.pad), ("zero_point", tensor.zero_point)):
+    own = RANGES[ElementType(tensor.element)]
+    looked_up = EITHER if tensor.lookup else own  # entries may be of the other type
+    for name, value, (low, high) in (("pad", tensor.pad, own), ("zero_point", tensor.zero_point, looked_up)):
         if not low <= value <= high:
             yield f"{name} must be {low} to {high}, not {value}"
     yield from _shape_faults(tensor)
@@ -56,7 +59,7 @@ def _within(entries: tuple[int, ...], low: int, high: int) -> bool:
 
 def _step_faults(tensor: HostTensor) -> Iterator[str]:
     """What is wrong with what the host computes of an output."""
-    lowest, highest = min(low for low, _ in RANGES.values()), max(high for _, high in RANGES.values())
+    lowest, highest = EITHER
     if tensor.lookup and (len(tensor.lookup) != ENTRIES or not _within(tensor.lookup, lowest, highest)):
         yield f"lookup must be {ENTRIES} numbers from {lowest} to {highest}, not {len(tensor.lookup)}"
     if tensor.function and tensor.function not in FUNCTIONS:

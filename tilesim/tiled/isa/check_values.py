@@ -24,19 +24,19 @@ RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind)
 """What instructions are made of, beside numbers and names."""
 
 RULES: dict[Operation, dict[str, int]] = {
-    Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0},
-    Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0},
+    Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0, "wide": 0},
+    Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0, "wide": 0},
     Operation.SUM: {"double": 2, "single": 2, "float": 2, "divide": 2},
     Operation.AVERAGE: {"real": 5},
-    Operation.ADD: {"double": 9, "float": 3},
-    Operation.MULTIPLY: {"double": 5, "float": 5},
+    Operation.ADD: {"double": 9, "float": 3, "real": 6},
+    Operation.MULTIPLY: {"double": 5, "float": 5, "real": 6},
 }
 """The rules of each operation that rounds, and how many numbers ``scaling`` holds if there are no parameter rows."""
 
-COUNT_PLACES = {"divide": 0, "real": 2}
-"""Where in ``scaling`` stands the number that a rule divides by."""
+COUNT_PLACES = {(Operation.SUM, "divide"): 0, (Operation.AVERAGE, "real"): 2}
+"""Where in ``scaling`` stands the number that an operation divides by."""
 
-FUNCTIONS = {"softmax": 5, "softmax_aligned": 5}
+FUNCTIONS = {"softmax": 5, "softmax_aligned": 5, "softmax_fixed": 5}
 """The classifier's functions, and how many numbers ``scaling`` holds."""
 
 RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
@@ -90,8 +90,14 @@ def _rule_faults(op: TensorOp) -> Iterator[str]:
         yield f"rule {unknown(op.rule, rules, f'a rule of {op.operation}')}"
     elif op.parameters is None and len(op.scaling) != rules[op.rule]:
         yield f"scaling must hold {rules[op.rule]} numbers for the rule {op.rule}, not {len(op.scaling)}"
-    elif op.parameters is None and op.rule in COUNT_PLACES and op.scaling[COUNT_PLACES[op.rule]] < 1:
-        yield f"scaling must divide by at least 1, not by {op.scaling[COUNT_PLACES[op.rule]]}"
+    elif op.parameters is None and (divisor := _divisor(op)) < 1:
+        yield f"scaling must divide by at least 1, not by {divisor}"
+
+
+def _divisor(op: TensorOp) -> int:
+    """What its scaling divides by."""
+    place = COUNT_PLACES.get((op.operation, op.rule))
+    return 1 if place is None else op.scaling[place]
 
 
 def _function_faults(op: Classify) -> Iterator[str]:

@@ -261,7 +261,7 @@ class Classify:
 
     The elements are the first bytes; or, if there are ``elements_per_sender``, the first so many bytes from each
     sender, the last of which may have fewer, all in as many rows of their own. The results are contiguous.
-    ``scaling`` holds what the function needs as integers (floats as float32 bit patterns).
+    ``scaling`` holds what the function needs as integers, see :mod:`tilesim.arithmetic.classify`.
     Source: US 19/025,090 [0057].
     """
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from math import prod
 
-from tilesim.tiled.isa.fields import Engine, Flag, Nest, Traversal, Watcher
+from tilesim.tiled.isa.fields import Engine, Flag, Nest, Watcher
 from tilesim.tiled.isa.instructions import (
     Instruction,
     MeshIn,
@@ -23,8 +24,11 @@ from tilesim.tiled.isa.instructions import (
     Work,
     counted_nest,
 )
+from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.program import Program
-from tilesim.tiled.rules.footprint import Footprint, Rounds, by_round, footprints
+from tilesim.tiled.rules.footprint import Footprint, footprints
+from tilesim.tiled.rules.pace import Pace, own_pace
+from tilesim.tiled.rules.touches import Touches
 from tilesim.tiled.topology import Topology
 
 RAISES: dict[type, Flag] = {
@@ -54,12 +58,14 @@ def increments(op: Work) -> int:
     """How often the instruction raises its flag."""
     if op.produce is None:
         return 0
-    nest = counted_nest(op)
-    return rounds_of(nest, op.produce) // next(loop.bound for loop in nest.loops if loop.name == op.produce)
+    outer = takewhile(lambda loop: loop.name != op.produce, counted_nest(op).loops)
+    return prod(loop.bound for loop in outer)
 
 
 def rounds_of(nest: Nest, name: str) -> int:
     """How many rounds a loop of a nest makes in all."""
+    if name == nest.loops[-1].name:
+        return iterations(nest)  # the one that an alternate limit shortens
     depth = [loop.name for loop in nest.loops].index(name)
     return prod(loop.bound for loop in nest.loops[: depth + 1])
 
@@ -93,6 +99,11 @@ class Act:
         return increments(self.op)
 
     @cached_property
+    def pace(self) -> Pace:
+        """In rounds of its own."""
+        return own_pace(self.op)
+
+    @cached_property
     def waits(self) -> tuple[Wait, ...]:
         return tuple(self._wait(watcher) for watcher in self.op.wait)
 
@@ -122,15 +133,9 @@ class Use:
     footprint: Footprint
 
     @cached_property
-    def rounds(self) -> Rounds | None:
-        """Its bytes round by round of the outermost loop, where that can be told."""
-        return by_round(self.footprint, counted_nest(self.act.op))
-
-    @property
-    def rows(self) -> Traversal | None:
-        """Its addresses, if the instruction is a DMA."""
-        found = getattr(self.act.op, self.footprint.operand)
-        return found if isinstance(found, Traversal) else None
+    def touches(self) -> Touches:
+        """Its bytes round by round."""
+        return Touches(self.act.op, self.footprint)
 
 
 Section = Sequence[Act | TileFence]

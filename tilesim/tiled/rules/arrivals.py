@@ -11,14 +11,13 @@ from tilesim.tiled.units.ring_monitor import node_name
 
 
 def arrival_faults(duties: Duties, masters: Masters) -> Iterator[str]:
-    """Rows that nobody takes, consumers that get too few, and those that get rows of several transfers but not all."""
+    """Rows that nobody takes, consumers that get too few, and transfers whose rows may arrive in either order."""
     begun = set(masters.order)
     order = [*masters.order, *(each for each in duties.transfers if each not in begun)]
     for node in range(duties.nodes):
         sent = [each for each in order if node in each.destinations]
         taken = [task for task in _tasks(duties, node) if task.node == node]
         yield from _totals(node_name(node, duties.tiles), sent, taken)
-        yield from _torn(node_name(node, duties.tiles), sent, taken)
     for first, other, node in masters.arrivals:
         yield (
             f"{first} and {other} may arrive at {node_name(node, duties.tiles)} in either order: what takes their rows "
@@ -49,17 +48,3 @@ def _from(sized: Iterable[tuple[Transfer | Task, int]], before: int) -> Transfer
         if before < 0:
             return thing
     raise AssertionError("nothing ends there")
-
-
-def _torn(place: str, sent: list[Transfer], taken: list[Task]) -> Iterator[str]:
-    """An instruction takes whole transfers, or rows of one alone."""
-    end, spans = 0, []
-    for transfer in sent:
-        spans.append((end, end + transfer.rows, transfer))
-        end += transfer.rows
-    for task in taken:
-        first, last = task.takes_before, task.takes_before + task.rounds
-        parts = [(max(a, first), min(b, last), b - a, each) for a, b, each in spans if a < last and b > first]
-        if len(parts) > 1 and any(b - a < rows for a, b, rows, _ in parts) and last <= end:
-            listed = " and ".join(f"{b - a} of the {rows} rows of {each.name}" for a, b, rows, each in parts)
-            yield f"{task} takes {listed} at {place}: it must take whole transfers, or rows of a single one"

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilesim.tiled.isa.accesses import Access, accesses, extent, size_bytes
-from tilesim.tiled.isa.fields import Nest
 from tilesim.tiled.isa.instructions import Instruction
 from tilesim.tiled.isa.nests import Block, blocks
 from tilesim.tiled.topology import Topology
@@ -78,54 +74,6 @@ class Footprint:
 def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
     """The footprint of each operand of a sound instruction."""
     return (Footprint(access, topology) for access in accesses(op, topology))
-
-
-MOST_ROUNDS = 1 << 12
-"""Rounds that are looked at one by one."""
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """Which bytes an operand touches in each of ``count`` rounds of a loop: those of ``once``, counted from ``first``
-    on, moved by ``stride`` from each to the next.
-    """
-
-    once: int
-    first: int
-    stride: int
-    count: int
-
-    def meets(self, other: Rounds, done: NDArray[np.int64]) -> bool:
-        """Whether in any round k it touches a byte that ``other`` touches in its round ``done[k]`` or a later one."""
-        here = self.first + np.arange(self.count) * self.stride
-        starts, last = other.first + done * other.stride, other.first + (other.count - 1) * other.stride
-        there, end = np.minimum(starts, last), np.maximum(starts, last) + other.once.bit_length()
-        near = (done < other.count) & (here < end) & (there < here + self.once.bit_length())
-        return any(
-            self._touches(other, int(here[k] - there[k]), other.count - int(done[k])) for k in np.flatnonzero(near)
-        )
-
-    def _touches(self, other: Rounds, apart: int, rounds: int) -> bool:
-        """Whether a round that begins so far behind some of the other's touches what they do."""
-        left, _ = repeated(other.once, other.stride, rounds)
-        return _moved(self.once, apart) & left != 0
-
-
-def by_round(footprint: Footprint, counted: Nest) -> Rounds | None:
-    """The bytes that an operand touches in each round of the outermost loop of ``counted``, which its instruction
-    counts; None if its addresses don't follow that loop, or if there are too many rounds to look at.
-    """
-    access = footprint.access
-    nest = access.nest
-    if nest != counted or (nest.alternate is not None and nest.alternate.loop == nest.loops[0].name):
-        return None
-    outer, *inner = nest.loops
-    if outer.bound > MOST_ROUNDS:
-        return None
-    once = replace(nest, loops=(replace(outer, bound=1), *inner))
-    round_ = Footprint(replace(access, nest=once), footprint.topology)
-    stride = dict(access.reference.strides).get(outer.name, 0) if outer.name in access.moving else 0
-    return Rounds(round_.pattern, round_.first, stride, outer.bound)
 
 
 def _moved(bits: int, distance: int) -> int:

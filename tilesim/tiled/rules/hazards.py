@@ -10,16 +10,11 @@ from dataclasses import dataclass, field
 from itertools import product
 from operator import attrgetter
 
-import numpy as np
-
-from tilesim.tiled.isa.fields import Traversal, Watcher
-from tilesim.tiled.isa.instructions import counted_nest
-from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.isa.program import Program
 from tilesim.tiled.rules.act import Act, Acts, Use, acts_of
+from tilesim.tiled.rules.headway import chained, interleaved, watched
 from tilesim.tiled.rules.order import Step, TileOrder
 from tilesim.tiled.rules.waits import vain_waits
-from tilesim.tiled.units import ttu
 
 Pair = tuple[Use, Use]
 
@@ -120,21 +115,26 @@ class _Search:
         return found
 
     def _gated(self, order: TileOrder, met: _Met) -> bool:
-        """Whether watchers let one of them touch a row only when the other is through with it."""
-        a, b = met.uses
-        return self._follows(order, (met.a, a), (met.b, b)) or self._follows(order, (met.b, b), (met.a, a))
+        """Whether watchers let one of them touch a piece of memory only when the other is through with it."""
+        return self._watched(order, met) or self._watched(order, met.turned) or _chained(order, met)
 
-    def _follows(self, order: TileOrder, ahead: tuple[Step, Use], behind: tuple[Step, Use]) -> bool:
-        (first, one), (then, other) = ahead, behind
-        watchers = [watcher for watcher in then.op.wait if watcher.flag == first.act.flag]
-        if not watchers or first.op.produce is None or not order.raises_for(first, then):
+    def _watched(self, order: TileOrder, met: _Met) -> bool:
+        """Whether the second's watchers on the flag of the first suffice, which is the same on many tiles."""
+        first, then = met.a, met.b
+        flag = first.act.flag
+        if not any(watcher.flag == flag for watcher in then.op.wait) or not order.raises_for(first, then):
             return False
-        before = first.raised_to - first.act.increments
-        known = one, other, before
+        known = *met.uses, first.raised_to
         if known not in self._followed:
-            watch = _Watch(watchers, self.strict, before)
-            self._followed[known] = watch.by_rounds(one, other) or watch.by_rows(one, other)
+            self._followed[known] = watched(first, then, order.strict).parts(*met.uses)
         return self._followed[known]
+
+
+def _chained(order: TileOrder, met: _Met) -> bool:
+    """Whether everything that rounds wait for keeps them apart."""
+    if not (order.behind(met.a) & (met.b.bit | order.never) or order.behind(met.b) & (met.a.bit | order.never)):
+        return False
+    return interleaved(*met.uses, chained(order, met.a, met.b), chained(order, met.b, met.a))
 
 
 def _listed(started: list[Step], found: list[_Met]) -> list[_Met]:
@@ -149,55 +149,6 @@ def _listed(started: list[Step], found: list[_Met]) -> list[_Met]:
 
 def _kind(use: Use) -> tuple[str, str, bool]:
     return use.footprint.memory, use.act.engine, use.footprint.writes
-
-
-@dataclass(frozen=True)
-class _Watch:
-    """Watchers of the flag that another instruction raises, which stood at ``before`` when that began."""
-
-    watchers: list[Watcher]
-    strict: bool
-    before: int
-
-    def by_rounds(self, first: Use, then: Use) -> bool:
-        """Round by round of both outermost loops: all that ``first`` may still touch, ``then`` leaves alone."""
-        ahead, behind = first.rounds, then.rounds
-        if ahead is None or behind is None:
-            return False
-        outer = counted_nest(then.act.op).loops[0].name
-        watchers = [watcher for watcher in self.watchers if watcher.loop in (None, outer)]
-        rounds = np.arange(behind.count, dtype=np.int64)
-        counts = [each.expected + rounds * each.stride + self.strict for each in watchers] or [rounds * 0 - 1]
-        done = (np.max(counts, axis=0) - self.before) * ahead.count // first.act.increments
-        return not behind.meets(ahead, np.maximum(0, done))
-
-    def by_rows(self, first: Use, then: Use) -> bool:
-        """Row by row, or word by word, of two DMAs."""
-        watchers = [(watcher, watcher.loop) for watcher in self.watchers if watcher.loop is not None]
-        if not watchers or first.rows is None or then.rows is None:
-            return False
-        done = self._done_at(first, first.rows)
-        nest = counted_nest(then.act.op)
-        allowed = np.full(iterations(nest), -1, np.int64)
-        for watcher, loop in watchers:
-            for k, start in enumerate(ttu.starts(nest, loop)):
-                count = watcher.expected + k * watcher.stride + self.strict
-                allowed[start:] = np.maximum(allowed[start:], count)
-        touched = ttu.addresses(then.rows.nest, then.rows.reference)
-        by_access = np.repeat(allowed, len(touched) // len(allowed))  # several words a row
-        return all(
-            done.get(address, 0) <= count for address, count in zip(touched.tolist(), by_access.tolist(), strict=True)
-        )
-
-    def _done_at(self, use: Use, rows: Traversal) -> dict[int, int]:
-        """What the flag has counted to when the instruction is through with each row, or word, that it touches."""
-        op = use.act.op
-        assert op.produce is not None
-        nest = counted_nest(op)
-        addresses = ttu.addresses(rows.nest, rows.reference)
-        round_of_access = np.arange(len(addresses)) // (len(addresses) // iterations(nest))
-        counts = self.before + 1 + np.searchsorted(ttu.completions(nest, op.produce), round_of_access, side="right")
-        return dict(zip(addresses.tolist(), counts.tolist(), strict=True))
 
 
 def _sentence(tile: int, met: _Met) -> str:

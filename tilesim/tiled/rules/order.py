@@ -13,6 +13,8 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
 from operator import attrgetter
 
 from tilesim.tiled.isa.fields import Engine, Flag
@@ -38,6 +40,8 @@ class Step:
     number: int
     fenced: int
     """What the fences in front of it have drained."""
+    drained: tuple[Step, ...]
+    """The last of that of each engine."""
     ahead: tuple[Step, ...]
     """The last instructions in front of it in its engine's buffer: of its engine, and of another one in that buffer."""
     generations: Mapping[Flag, int]
@@ -59,6 +63,11 @@ class Step:
     def op(self) -> Work:
         return self.act.op
 
+    @property
+    def over(self) -> Iterator[Step]:
+        """What is over when it starts, as far as the rest follows from that."""
+        return chain(self.drained, self.direct)
+
     def __str__(self) -> str:
         return f"{self.op.label or 'an unnamed instruction'} ({self.op.mnemonic})"
 
@@ -71,8 +80,10 @@ class TileOrder:
         self.fence_faults: list[str] = []
         self.queues: dict[Engine, int] = dict.fromkeys(Engine, 0)
         """The instructions of each engine."""
+        self.strict = acts.topology.tile.strict_compare
         self._shared = acts.topology.ring.queue == "shared"
         self._fenced = 0
+        self._drained: tuple[Step, ...] = ()
         self._last: dict[Engine, Step] = {}
         self._counts: dict[Flag, int] = {}
         self._generations: dict[Flag, int] = {}
@@ -106,6 +117,14 @@ class TileOrder:
             if not other.before >> step.number & 1:
                 yield other
 
+    def listed(self, bits: int) -> Iterator[Step]:
+        """The instructions of a bitmap, in order."""
+        bits &= ~self.never
+        while bits:
+            lowest = bits & -bits
+            bits ^= lowest
+            yield self.steps[lowest.bit_length() - 1]
+
     def raisers(self, step: Step, flag: Flag) -> list[Step]:
         """The instructions that raise ``flag`` in the time in which ``step`` may watch it, in order."""
         return self._raisers.get((flag, step.generations.get(flag, 0)), [])
@@ -115,7 +134,44 @@ class TileOrder:
         flag = first.act.flag
         return first.generations.get(flag, 0) == then.generations.get(flag, 0)
 
-    def _reaches(self, step: Step, flag: Flag, count: int) -> Step | None:
+    @property
+    def never(self) -> int:
+        """The bit of what never happens, in bitmaps of instructions."""
+        return 1 << len(self.steps)
+
+    def behind(self, step: Step) -> int:
+        """Of which other instructions something, if not all, is over before ``step`` completes, as a bitmap; with
+        :attr:`never`, if some flag doesn't count as far as that takes.
+        """
+        return self._behind[step.number]
+
+    @cached_property
+    def _behind(self) -> list[int]:
+        links = [[*step.over, *self._watched(step)] for step in self.steps]
+        found = [step.through | (self.never if self._sticks(step) else 0) for step in self.steps]
+        changed = True
+        while changed:
+            changed = False
+            for number, others in enumerate(links):
+                known = found[number]
+                for other in others:
+                    known |= found[other.number] | other.bit
+                changed |= known != found[number]
+                found[number] = known
+        return found
+
+    def _watched(self, step: Step) -> Iterator[Step]:
+        """The last instructions that raise the flags for which a step waits, as far as it does."""
+        for wait, raiser in zip(step.act.waits, step.reached, strict=True):
+            if wait.last > 0:
+                yield from [raiser] if raiser else self.raisers(step, wait.watcher.flag)[-1:]
+
+    def _sticks(self, step: Step) -> bool:
+        waits = zip(step.act.waits, step.reached, strict=True)
+        return any(self._needed(wait, raiser) == self.never for wait, raiser in waits)
+
+    def reaches(self, step: Step, flag: Flag, count: int) -> Step | None:
+        """The instruction that raises ``flag`` to ``count`` in the time in which ``step`` may watch it."""
         if count <= 0:
             return None
         raisers = self.raisers(step, flag)
@@ -125,7 +181,7 @@ class TileOrder:
     def _add(self, act: Act) -> None:
         engine, flag = act.engine, act.flag
         count = self._counts[flag] = self._counts.get(flag, 0) + act.increments
-        step = Step(act, len(self.steps), self._fenced, self._ahead(engine), self._generations, count)
+        step = Step(act, len(self.steps), self._fenced, self._drained, self._ahead(engine), self._generations, count)
         self.steps.append(step)
         self.queues[engine] |= step.bit
         self._last[engine] = step
@@ -149,6 +205,9 @@ class TileOrder:
     def _drain(self, idle: tuple[Engine, ...]) -> None:
         for engine in idle:
             self._fenced |= self.queues[engine]
+        last = {step.act.engine: step for step in self._drained}
+        last |= {engine: self._last[engine] for engine in idle if engine in self._last}
+        self._drained = tuple(last.values())
 
     def _check_reset(self, op: TileFence, flag: Flag) -> None:
         """An engine that is not waited for may raise the flag after the reset, or still wait for it."""
@@ -167,12 +226,12 @@ class TileOrder:
         for step in self.steps:
             step.direct += step.ahead
             for wait in step.act.waits:
-                last = self._reaches(step, wait.watcher.flag, wait.last)
+                last = self.reaches(step, wait.watcher.flag, wait.last)
                 step.reached.append(last)
                 if wait.watcher.loop is None:
                     step.direct += self._over(last, wait.last)
                 else:  # it holds the first round, too
-                    step.direct += self._over(self._reaches(step, wait.watcher.flag, wait.first), wait.first)
+                    step.direct += self._over(self.reaches(step, wait.watcher.flag, wait.first), wait.first)
                     step.meanwhile += self._over(last, wait.last)
 
     def _over(self, raiser: Step | None, count: int) -> list[Step]:
@@ -240,4 +299,4 @@ class TileOrder:
         """Who must have started for a watcher to be content; what comes from outside may always come."""
         if wait.last <= 0 or wait.watcher.flag in EXTERNAL:
             return 0
-        return raiser.bit if raiser else 1 << len(self.steps)
+        return raiser.bit if raiser else self.never

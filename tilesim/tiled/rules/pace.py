@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.fields import Flag, Nest
 from tilesim.tiled.isa.instructions import RingConsume, TensorOp, Work, counted_nest
 from tilesim.tiled.isa.nests import iterations
 from tilesim.tiled.units import ttu
@@ -36,19 +36,34 @@ def pace(op: Work, row_bytes: int, words: int = 1) -> Pace:
     """The pace of an instruction; rounds of a ring consumer are rows on the ring, those of a mesh instruction the words
     on its link, ``words`` for each time that it touches the memory.
     """
-    at_start = [Hold(0, watcher.flag, watcher.expected) for watcher in op.wait if watcher.loop is None]
-    if isinstance(op, TensorOp):
-        nest = ttu.without(op.nest, (*op.reduce, op.nest.loops[-1].name))
-        rounds = iterations(nest)
-        every = op.produce in (*op.reduce, op.nest.loops[-1].name)
-        rises = list(range(1, rounds + 1)) if every else completions(nest, op.produce)
-    else:
-        nest = counted_nest(op)
-        rounds, rises = iterations(nest) * words, completions(nest, op.produce, words)
-    holds = [*at_start, *(Hold(gate.group, gate.flag, gate.expected) for gate in gates(nest, op.wait, words))]
+    found = own_pace(op)
     if isinstance(op, RingConsume) and op.filter is not None:
-        return _filtered(op, Pace(rounds, tuple(holds), tuple(rises)), row_bytes)
-    return Pace(rounds, tuple(holds), tuple(rises))
+        return _filtered(op, found, row_bytes)
+    return found if words == 1 else _in_words(found, words)
+
+
+@lru_cache(maxsize=4096)
+def own_pace(op: Work) -> Pace:
+    """The pace of an instruction in rounds of its own: the iterations of :func:`round_nest`."""
+    nest = round_nest(op)
+    at_start = (Hold(0, watcher.flag, watcher.expected) for watcher in op.wait if watcher.loop is None)
+    in_loops = (Hold(gate.group, gate.flag, gate.expected) for gate in gates(nest, op.wait))
+    names = {None, *(loop.name for loop in nest.loops)}
+    rises = completions(nest, op.produce) if op.produce in names else range(1, iterations(nest) + 1)
+    return Pace(iterations(nest), (*at_start, *in_loops), tuple(rises))
+
+
+def round_nest(op: Work) -> Nest:
+    """The loops that hold an instruction and raise its flag: a tensorop's around its result groups, or those of what a
+    DMA counts.
+    """
+    nest = counted_nest(op)
+    return ttu.without(nest, (*op.reduce, nest.loops[-1].name)) if isinstance(op, TensorOp) else nest
+
+
+def _in_words(rows: Pace, words: int) -> Pace:
+    holds = tuple(replace(hold, round=hold.round * words) for hold in rows.holds)
+    return Pace(rows.rounds * words, holds, tuple(rise * words for rise in rows.rises))
 
 
 def _filtered(op: RingConsume, written: Pace, row_bytes: int) -> Pace:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.arithmetic.classify import classified
 from tilesim.tiled.isa.instructions import Classify
 from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, Account
 from tilesim.tiled.stepped.clock import Clock
@@ -16,8 +16,6 @@ from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer
 from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
-
-FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
 
 
 class ClassifierTile(Thread):
@@ -82,9 +80,7 @@ def results(op: Classify, rows: list[Bytes]) -> list[Bytes]:
     rows_each = -(-each // row_bytes)
     parts = [np.concatenate(rows[at : at + rows_each])[:each] for at in range(0, len(rows), rows_each)]
     elements = np.concatenate(parts)[: op.elements].view(DTYPES[op.input_type])
-    scales = np.array(op.scaling[:2], np.int32).view(np.float32)
-    zero_point, low, high = op.scaling[2:]
-    made = FUNCTIONS[op.function](elements[None], float(scales[0]), float(scales[1]), zero_point, (low, high))
+    made = classified(op.function, elements[None], op.scaling)
     data = np.zeros(-(-op.elements // row_bytes) * row_bytes, np.uint8)
     data[: op.elements] = made[0].astype(DTYPES[op.output_type]).view(np.uint8)
     return list(data.reshape(-1, row_bytes))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.classify import classified
 from tilesim.errors import ArrayError
 from tilesim.tiled.isa.program import Block, HostTensor, Program
-from tilesim.tiled.stepped.classifier import FUNCTIONS
 from tilesim.tiled.stepped.memory import Bytes
 
 Array = NDArray[Any]
@@ -82,9 +82,7 @@ def _pixels(block: Block, data: Array) -> Array:
 def _finished(tensor: HostTensor, whole: Array) -> Array:
     """An output after the function and the look-up that the host applies."""
     if tensor.function:
-        scales = np.array(tensor.scaling[:2], np.int32).view(np.float32)
-        zero_point, low, high = tensor.scaling[2:]
-        whole = FUNCTIONS[tensor.function](whole, float(scales[0]), float(scales[1]), zero_point, (low, high))
+        whole = classified(tensor.function, whole, tensor.scaling)
     if not tensor.lookup:
         return whole
     entries = np.array(tensor.lookup, np.int32)[np.ascontiguousarray(whole).view(np.uint8)]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import simpy
 
-from tilesim.arithmetic.softmax import softmax, softmax_aligned
+from tilesim.arithmetic import classify
 from tilesim.sim.action import Action
 from tilesim.sim.clock import Clock
 from tilesim.sim.fifo import Fifo
@@ -21,10 +21,6 @@ from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.ring import Packet, RingStop
 from tilesim.tiled.units.ring_monitor import Transfer
 
-FUNCTIONS = {"softmax": softmax, "softmax_aligned": softmax_aligned}
-"""What the classifier can apply. ``scaling``: input and output scale as float32 bits, output zero point, lowest and
-highest output.
-"""
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
 """What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""
 
@@ -106,10 +102,8 @@ def classified(op: Classify, rows: Bytes) -> Bytes:
     """The function of the elements in ``rows``, (samples, rows, row bytes), with zeros up to whole rows: (samples,
     bytes).
     """
-    scales = np.array(op.scaling[:2], np.int32).view(np.float32)
-    zero_point, low, high = op.scaling[2:5]
     x = _elements(op, rows).view(ELEMENT_DTYPES[op.input_type])
-    y = FUNCTIONS[op.function](x, float(scales[0]), float(scales[1]), zero_point, (low, high))
+    y = classify.classified(op.function, x, op.scaling)
     row_bytes = rows.shape[2]
     out = np.zeros((len(rows), -(-op.elements // row_bytes) * row_bytes), np.uint8)
     out[:, : op.elements] = y.astype(ELEMENT_DTYPES[op.output_type]).view(np.uint8)

@@ -1,0 +1,122 @@
+"""Every TensorFlow Lite operator that tilesim reads, in every form: first of one to three operators in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from scripts.differentials import tflite_elements as elements
+from scripts.differentials import tflite_sums as sums
+from scripts.differentials.case import Drawn, Family
+from scripts.differentials.tflite_draft import Draft, Wire
+
+Step: TypeAlias = Callable[[Draft, Wire], Wire]
+"""What adds an operator on a wire and gives its output."""
+Start: TypeAlias = Callable[[Draft], Wire]
+
+BYTES = (np.int8, np.uint8)
+
+
+def maps(dtypes: tuple[Any, ...] = BYTES, groups: int = 1) -> Start:
+    """Small maps, mostly of one sample, of one of the types and a multiple of so many channels."""
+
+    def start(draft: Draft) -> Wire:
+        rows, columns = (draft.pick(1, draft.number(1, 5), draft.number(1, 12)) for _ in range(2))
+        channels = groups * draft.pick(1, 3, 4, draft.number(1, 20))
+        return draft.input((samples(draft), rows, columns, channels), draft.pick(*dtypes))
+
+    return start
+
+
+def anything(dtypes: tuple[Any, ...] = BYTES) -> Start:
+    """Maps, vectors and what there is between."""
+
+    def start(draft: Draft) -> Wire:
+        axes = draft.pick(1, 2, 3, 3, 3)
+        shape = [samples(draft), *(draft.number(1, 300 if axes == 1 else 9) for _ in range(axes))]
+        return draft.input(shape, draft.pick(*dtypes))
+
+    return start
+
+
+def samples(draft: Draft) -> int:
+    return 2 if draft.chance(0.04) else 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """A family: an input, its operator, and at random up to two more."""
+
+    start: Start
+    step: Step
+
+    def __call__(self, rng: np.random.Generator) -> Drawn:
+        draft = Draft(rng)
+        wire = self.step(draft, self.start(draft))
+        for _ in range(draft.pick(0, 0, 0, 1, 2)):
+            wire = follow(draft, wire)
+        return draft.drawn(wire, *draft.outputs)
+
+
+def follow(draft: Draft, wire: Wire) -> Wire:
+    """Another operator, if there is one that takes what the wire carries."""
+    if wire.dtype.kind == "f" or len(wire.shape) < 2:
+        return wire
+    steps = [*ELEMENTS, *(MAPS if len(wire.shape) == 4 else ())]
+    return draft.pick(*steps)(draft, wire)
+
+
+ELEMENTS: tuple[Step, ...] = (
+    *(partial(elements.function, kind) for kind in ("LEAKY_RELU", "RELU", "RELU6", "HARD_SWISH")),
+    partial(elements.fixed_output, "LOGISTIC", 256),
+    partial(elements.fixed_output, "SOFTMAX", 256),
+    *(partial(elements.pair, kind) for kind in ("ADD", "MUL")),
+    *(elements.reshape, partial(elements.pad, "PAD"), elements.split, elements.requantise, elements.dequantise),
+)
+"""What may follow anything."""
+MAPS: tuple[Step, ...] = (
+    *(sums.convolution, sums.depthwise_convolution, sums.mean, elements.resize_nearest),
+    *(partial(sums.pool, kind) for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")),
+)
+"""What may follow a map."""
+
+SIGNED, UNSIGNED = (np.int8,), (np.uint8,)
+
+FAMILIES: Mapping[str, Family] = {
+    "add": Row(anything(), partial(elements.pair, "ADD")),
+    "average_pool_2d": Row(maps(), partial(sums.pool, "AVERAGE_POOL_2D")),
+    "concatenation": Row(anything(), elements.concatenation),
+    "conv_2d": Row(maps(SIGNED), sums.convolution),
+    "conv_2d_per_channel": Row(maps(SIGNED), partial(sums.convolution, per_channel=True)),
+    "conv_2d_uint8": Row(maps(UNSIGNED), sums.convolution),
+    "conv_2d_grouped": Row(maps(BYTES, 2), partial(sums.convolution, groups=2)),
+    "depthwise_conv_2d": Row(maps(SIGNED), sums.depthwise_convolution),
+    "depthwise_conv_2d_per_channel": Row(maps(SIGNED), partial(sums.depthwise_convolution, per_channel=True)),
+    "depthwise_conv_2d_uint8": Row(maps(UNSIGNED), sums.depthwise_convolution),
+    "dequantize": Row(anything(), elements.dequantise),
+    "fully_connected": Row(anything(SIGNED), sums.fully_connected),
+    "fully_connected_per_channel": Row(anything(SIGNED), partial(sums.fully_connected, per_channel=True)),
+    "fully_connected_uint8": Row(anything(UNSIGNED), sums.fully_connected),
+    "hard_swish": Row(anything(), partial(elements.function, "HARD_SWISH")),
+    "leaky_relu": Row(anything(), partial(elements.function, "LEAKY_RELU")),
+    "logistic": Row(anything(), partial(elements.fixed_output, "LOGISTIC", 256)),
+    "max_pool_2d": Row(maps(), partial(sums.pool, "MAX_POOL_2D")),
+    "mean": Row(maps(), sums.mean),
+    "mul": Row(anything(), partial(elements.pair, "MUL")),
+    "pad": Row(anything(), partial(elements.pad, "PAD")),
+    "padv2": Row(anything(), partial(elements.pad, "PADV2")),
+    "quantize": Row(elements.reals, elements.quantise),
+    "relu": Row(anything(), partial(elements.function, "RELU")),
+    "relu6": Row(anything(), partial(elements.function, "RELU6")),
+    "relu_n1_to_1": Row(anything(), partial(elements.function, "RELU_N1_TO_1")),
+    "requantize": Row(anything(), elements.requantise),
+    "reshape": Row(anything(), elements.reshape),
+    "resize_nearest_neighbor": Row(maps(), elements.resize_nearest),
+    "softmax": Row(anything(), partial(elements.fixed_output, "SOFTMAX", 256)),
+    "split": Row(anything(), elements.split),
+    "tanh": Row(anything(), partial(elements.fixed_output, "TANH", 128)),
+}

@@ -1,0 +1,57 @@
+"""Random ONNX models: what the families draw."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import onnx
+import pytest
+
+from scripts.differentials.case import Case
+from scripts.differentials.formats import make
+from scripts.differentials.onnx import FAMILIES, reference
+from scripts.differentials.onnx_forms import apply
+from scripts.differentials.onnx_sketch import Sketch
+from scripts.differentials.verdict import Job, judged
+from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
+
+SEEDS = range(6)
+
+
+@pytest.fixture(scope="module")
+def models() -> list[onnx.ModelProto]:
+    return [onnx.load_model_from_string(make(f"onnx/{family}", seed).model) for family in FAMILIES for seed in SEEDS]
+
+
+def test_every_operator_that_is_read_is_drawn(models: list[onnx.ModelProto]) -> None:
+    kinds = Counter(node.op_type for model in models for node in model.graph.node)
+    assert kinds.keys() == {*REAL, *INTEGER, *ACTIVATIONS, "Constant", "DequantizeLinear", "QuantizeLinear"}
+
+
+def test_scales_of_six_decades_and_zero_points_at_the_ends(models: list[onnx.ModelProto]) -> None:
+    constants = [onnx.numpy_helper.to_array(c) for model in models for c in model.graph.initializer if "_" in c.name]
+    scales = np.concatenate([each.ravel() for each in constants if each.dtype == np.float32])
+    assert np.log10(scales.max() / scales.min()) > 6
+    for dtype in (np.int8, np.uint8):
+        zeros = np.concatenate([each.ravel() for each in constants if each.dtype == dtype])
+        assert {np.iinfo(dtype).min, np.iinfo(dtype).max} <= {*zeros.tolist()}
+
+
+def test_the_runtime_adds_up_unsigned_by_signed_in_full() -> None:
+    """Where x86 saturates pairs of products in 16 bits, no comparison would mean anything."""
+    s = Sketch(np.random.default_rng(0), "integer", np.dtype(np.uint8))
+    x, w, y = s.value("x", (1, 64), 1, 0), s.value("w", (64, 8), 1, 0, np.int8), s.value("y", (1, 8), 1 << 14, 0)
+    s.inputs[x.name] = np.full(x.shape, 255, np.uint8)
+    s.constant(w.name, np.full(w.shape, 127, np.int8))
+    case = Case("onnx/saturated", 0, ".onnx", *s.drawn(apply(s, "MatMul", [x, w], y)))
+    assert reference(case)[0].tolist() == [[round(64 * 255 * 127 / (1 << 14))] * 8]
+
+
+@pytest.mark.parametrize("chip", ["edge-1x2", "systolic-4"])
+@pytest.mark.parametrize(
+    ("family", "seed"), [("add", 76), ("mul", 130), ("rescale", 77), ("average_pool", 131), ("reshape", 31)]
+)
+def test_chips_have_the_same_rules(family: str, seed: int, chip: str) -> None:
+    found = judged(Job(f"onnx/pairs-{family}", seed, chip))
+    assert (found.verdict, found.on_chip) == ("equal", "equal"), found
