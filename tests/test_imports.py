@@ -1,6 +1,8 @@
 """Imports go one way: the house that README and CONTRIBUTING describe, held by reading every import statement."""
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -115,6 +117,12 @@ def test_imports_go_one_way() -> None:
         for fault in faults(module, imported)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("module", ["tilesim.machines", "tilesim.api", "tilesim.systolic.statistics"])
+def test_any_module_can_be_the_first(module: str) -> None:
+    done = subprocess.run([sys.executable, "-c", f"import {module}"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_module_has_its_place() -> None:

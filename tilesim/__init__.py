@@ -12,9 +12,11 @@ else:
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
+        from importlib.util import find_spec
 
-        public = import_module("tilesim.public")
-        if name == "__all__" or name in public.__all__:
+        # `from tilesim import energy` asks here first; to answer it must not take all of the rest
+        public = None if find_spec(f"tilesim.{name}") else import_module("tilesim.public")
+        if public and (name == "__all__" or name in public.__all__):
             return getattr(public, name)
         raise AttributeError(f"module 'tilesim' has no attribute {name!r}")
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import numpy as np
+
 from scripts.differentials import onnx_families
 from scripts.differentials.case import Array, Case, Refusal
+from scripts.differentials.onnx_forms import apply
+from scripts.differentials.onnx_sketch import Sketch
 
 FAMILIES = onnx_families.FAMILIES
 SUFFIX = ".onnx"
@@ -28,3 +34,14 @@ def reference(case: Case) -> list[Array]:
         return list(session.run(None, case.inputs))
     except Exception as error:
         raise Refusal(str(error)) from error
+
+
+@cache
+def saturates() -> bool:
+    """Whether ONNX Runtime's sums of uint8 by int8 saturate on this processor: then they are nobody's reference."""
+    s = Sketch(np.random.default_rng(0), "integer", np.dtype(np.uint8))
+    x, w, y = s.value("x", (1, 64), 1, 0), s.value("w", (64, 8), 1, 0, np.int8), s.value("y", (1, 8), 1 << 14, 0)
+    s.inputs[x.name] = np.full(x.shape, 255, np.uint8)
+    s.constant(w.name, np.full(w.shape, 127, np.int8))
+    (found,) = reference(Case("onnx/saturated", 0, SUFFIX, *s.drawn(apply(s, "MatMul", [x, w], y))))
+    return bool((found != round(64 * 255 * 127 / (1 << 14))).any())

@@ -71,10 +71,6 @@ class _Search:
     _shared: dict[tuple[Act, Act], list[Pair]] = field(default_factory=dict)
     _followed: dict[tuple[Use, Use, int], bool] = field(default_factory=dict)
 
-    @property
-    def strict(self) -> bool:
-        return self.acts.topology.tile.strict_compare
-
     def sentences(self, tile: int) -> Iterator[str]:
         order = TileOrder(self.acts, tile)
         yield from (f"tile {tile}: {sentence}" for sentence in order.fence_faults)
