@@ -271,6 +271,8 @@ class Graph:
 def _canonical(model_shape: tuple[int, ...]) -> tuple[int, ...]:
     """Channels last."""
     return tuple(model_shape[axis] for axis in (0, 2, 3, 1)) if len(model_shape) == 4 else model_shape
+
+
 def _leaves_all(pending: Pending, wanted: Target) -> bool:
     """Whether ONNX Runtime drops the activation: the ends of the range may lie beyond its bounds by next to nothing."""
     lowest, highest = (wanted.scale * np.float32(end - wanted.zero_point) for end in wanted.clamp)
