@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 Array = NDArray[Any]
+SCALE = 0.05
 CODES = {"int8": tflite.TensorType.INT8, "int32": tflite.TensorType.INT32, "uint8": tflite.TensorType.UINT8}
 
 
@@ -51,18 +52,31 @@ class LiteModel:
         """A vector of numbers."""
         return int(self.builder.CreateNumpyVector(np.asarray(values, dtype)))
 
-    def tensor(self, name: str, shape: Sequence[int], data: Array | None = None, dtype: str = "int8") -> int:
-        """The index of a new tensor, constant if there are ``data``."""
+    def tensor(
+        self, name: str, shape: Sequence[int], data: Array | None = None, scale: float = SCALE, zero_point: int = 0
+    ) -> int:
+        """The index of a new tensor, constant if there are ``data``, whose dtype it has then."""
         if data is not None:
             self.buffers.append(data.ravel().view(np.uint8))
-        scale, zero = self.numbers([0.05], "float32"), self.numbers([0], "int64")
-        details = self.table("QuantizationParameters", Scale=scale, ZeroPoint=zero)
+        ends = self.numbers([scale], "float32"), self.numbers([zero_point], "int64")
+        details = self.table("QuantizationParameters", Scale=ends[0], ZeroPoint=ends[1])
         title, sizes = self.builder.CreateString(name), self.numbers(shape)
         where = len(self.buffers) - 1 if data is not None else 0
         self.tensors.append(
-            self.table("Tensor", Shape=sizes, Type=CODES[dtype], Buffer=where, Name=title, Quantization=details)
+            self.table(
+                "Tensor",
+                Shape=sizes,
+                Type=CODES["int8" if data is None else str(data.dtype)],
+                Buffer=where,
+                Name=title,
+                Quantization=details,
+            )
         )
         return len(self.tensors) - 1
+
+    def bias(self, name: str, size: int) -> int:
+        """A constant of sums: its scale is the product of two others."""
+        return self.tensor(name, (size,), digest(size, "int32"), float(np.float32(SCALE) * np.float32(SCALE)))
 
     def operator(self, kind: str, inputs: Sequence[int], output: int, options: str, **values: Any) -> int:
         """A node that makes ``output``."""
@@ -101,19 +115,19 @@ def lite_layers() -> bytes:
     maps = [model.tensor(name, (1, 4, 4, 4)) for name in ("x", "conv", "depthwise", "sum")]
     weights = (
         model.tensor("conv/w", (4, 3, 3, 4), digest(144)),
-        model.tensor("conv/b", (4,), digest(4, "int32"), "int32"),
+        model.bias("conv/b", 4),
     )
     model.operator("CONV_2D", (maps[0], *weights), maps[1], "Conv2DOptions", StrideW=1, StrideH=1)
-    weights = model.tensor("dw/w", (1, 3, 3, 4), digest(36)), model.tensor("dw/b", (4,), digest(4, "int32"), "int32")
+    weights = model.tensor("dw/w", (1, 3, 3, 4), digest(36)), model.bias("dw/b", 4)
     moves = {"StrideW": 1, "StrideH": 1, "DepthMultiplier": 1}
     model.operator("DEPTHWISE_CONV_2D", (maps[1], *weights), maps[2], "DepthwiseConv2DOptions", **moves)
     model.operator("ADD", (maps[1], maps[2]), maps[3], "AddOptions", FusedActivationFunction=1)
     pool, flat, y = model.tensor("pool", (1, 2, 2, 4)), model.tensor("flat", (1, 16)), model.tensor("y", (1, 5))
     window = {"Padding": 1, "StrideW": 2, "StrideH": 2, "FilterWidth": 2, "FilterHeight": 2}
     model.operator("MAX_POOL_2D", (maps[3],), pool, "Pool2DOptions", **window)
-    sizes = model.tensor("shape", (2,), np.array([1, 16], np.int32), "int32")
+    sizes = model.tensor("shape", (2,), np.array([1, 16], np.int32))
     model.operator("RESHAPE", (pool, sizes), flat, "ReshapeOptions")
-    weights = model.tensor("fc/w", (5, 16), digest(80)), model.tensor("fc/b", (5,), digest(5, "int32"), "int32")
+    weights = model.tensor("fc/w", (5, 16), digest(80)), model.bias("fc/b", 5)
     model.operator("FULLY_CONNECTED", (flat, *weights), y, "FullyConnectedOptions")
     return model.file([maps[0]], [y])
 
@@ -124,9 +138,13 @@ def lite_functions() -> bytes:
     x, a, b = (model.tensor(name, (1, 4, 4, 4)) for name in ("x", "leaky", "product"))
     model.operator("LEAKY_RELU", (x,), a, "LeakyReluOptions", Alpha=0.1)
     model.operator("MUL", (x, a), b, "MulOptions")
-    both, mean, y = model.tensor("both", (1, 4, 4, 8)), model.tensor("mean", (1, 8)), model.tensor("y", (1, 8))
+    both, mean, y = (
+        model.tensor("both", (1, 4, 4, 8)),
+        model.tensor("mean", (1, 8)),
+        model.tensor("y", (1, 8), scale=1 / 256, zero_point=-128),
+    )
     model.operator("CONCATENATION", (a, b), both, "ConcatenationOptions", Axis=3)
-    axes = model.tensor("axes", (2,), np.array([1, 2], np.int32), "int32")
+    axes = model.tensor("axes", (2,), np.array([1, 2], np.int32))
     model.operator("MEAN", (both, axes), mean, "ReducerOptions")
     model.operator("SOFTMAX", (mean,), y, "SoftmaxOptions", Beta=1.0)
     return model.file([x], [y])

@@ -106,6 +106,16 @@ def test_a_number_stands_for_one_input(tmp_path: Path) -> None:
     assert case(5, 0, tuple(KINDS), sound) != case(6, 0, tuple(KINDS), sound)
 
 
+def test_what_is_damaged_was_sound(tmp_path: Path) -> None:
+    made = {
+        "layers.tflite": models.lite_layers(), "functions.tflite": models.lite_functions(),
+        "layers.onnx": models.open_layers(), "pairs.onnx": models.open_pairs(),
+    }  # fmt: skip
+    for name, data in made.items():
+        (tmp_path / name).write_bytes(data)
+        assert len(read(tmp_path / name).nodes) >= 3
+
+
 def test_what_is_found_in_a_flatbuffer(tmp_path: Path) -> None:
     data = models.lite_layers()
     found = flatbuffer.layout(data)
