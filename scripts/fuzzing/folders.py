@@ -63,7 +63,7 @@ def _sign(files: dict[str, bytes | None]) -> None:
     try:
         with warnings.catch_warnings(action="ignore"), np.load(io.BytesIO(files[TRACE] or b"")) as loaded:
             columns: dict[str, Any] = {name: loaded[name] for name in loaded.files if name != "schema"}
-        digest = Trace(**columns).sha256
+            digest = Trace(**columns).sha256
     except Exception:  # noqa: BLE001  (whatever is wrong with it is for tilesim to say)
         return
     statistics = json.loads(files[STATISTICS] or b"{}")

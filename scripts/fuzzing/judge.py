@@ -37,7 +37,7 @@ def listing(folder: Path) -> Listing:
 
 def faults(case: Case, ended: Ended, before: Listing, after: Listing, temporary: Listing) -> list[str]:
     """Sentences, none if all is well; ``before`` and ``after`` are what lay in the case's folder."""
-    found = [*_endings(case, ended), *_limits(ended), *_words(ended), *_left(case, ended, before, after)]
+    found = [*_endings(ended), *_limits(ended), *_words(ended), *_left(case, ended, before, after)]
     if temporary:
         found.append(f"left {min(temporary)!r} in the folder for temporary files")
     if ended.status in {0, 1} and "--json" in case.words and not _is_json(ended.stdout):
@@ -45,14 +45,14 @@ def faults(case: Case, ended: Ended, before: Listing, after: Listing, temporary:
     return found
 
 
-def _endings(case: Case, ended: Ended) -> Iterator[str]:
+def _endings(ended: Ended) -> Iterator[str]:
     if ended.status not in STATUSES:
         yield f"ended with {_named(ended.status)}"
     if noise := NOISE.search(ended.stderr) or NOISE.search(ended.stdout):
         yield f"printed {noise[0].decode()!r}: {_last_line(ended.stderr)}"
     if ended.status in {0, 1} and ended.stderr:
         yield f"ended with {ended.status} and wrote to stderr: {_last_line(ended.stderr)}"
-    if ended.status in {2, 3} and not (ended.stderr.strip() or (ended.stdout.strip() and case.command == "check")):
+    if ended.status in {2, 3} and not ended.stderr.strip():
         yield f"ended with {ended.status} without a word"
     if ended.status == 1 and not ended.stdout.strip():
         yield "ended with 1 without a word"
