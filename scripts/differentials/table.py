@@ -15,8 +15,9 @@ VERDICTS = ("equal", "refused", "different")
 
 def counted(families: Sequence[str], outcomes: Iterable[Outcome]) -> Table:
     """A row a family: models and their verdicts, and likewise of those that a chip ran; last the totals."""
-    table = Table("family", box=None, header_style="bold")
-    for title in ("models", *VERDICTS, "on a chip", *VERDICTS):
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("family", min_width=max(map(len, families), default=0))
+    for title in ("models", *VERDICTS, "chip", *VERDICTS):
         table.add_column(title, justify="right")
     rows = {family: Counter[str]() for family in families}
     for outcome in outcomes:
