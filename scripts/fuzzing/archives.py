@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+import warnings
 import zipfile
 from collections.abc import Callable
 from functools import cache
@@ -137,7 +138,7 @@ def _array(rng: Random, members: Members) -> None:
 
 def changed(rng: Random, values: NDArray[Any]) -> NDArray[Any]:
     """The array with another shape, dtype, or other elements."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
         return rng.choice((_element, _element, _shape, _cast, _length))(rng, values)
 
 
