@@ -125,6 +125,12 @@ def test_any_module_can_be_the_first(module: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_modules_are_found_in_the_package_before_any_other_is() -> None:
+    words = "import tilesim; tilesim.errors.InputError; assert getattr(tilesim, 'a.b', None) is None"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_every_module_has_its_place() -> None:
     assert {module.split(".")[1] for module, _, _ in modules() if "." in module} <= set().union(*ORDER)
 

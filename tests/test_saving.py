@@ -52,6 +52,27 @@ def test_a_folder_in_the_way_leaves_everything_as_it_was(tmp_path: Path) -> None
     assert (tmp_path / "a").read_text() == "old"
 
 
+@pytest.mark.parametrize("form", ["now leads elsewhere", "old is a link", "the room is a link"])
+def test_what_a_strangers_folder_links_to_stays_where_it_is(form: str, tmp_path: Path) -> None:
+    folder, victim, room = tmp_path / "run", tmp_path / "victim", tmp_path / "run" / ".saving-0123456789abcdef"
+    (victim / "old").mkdir(parents=True)
+    folder.mkdir()
+    write(victim, "key", "old/key")
+    if form == "the room is a link":
+        (victim / "now").symlink_to("old")
+        room.symlink_to(victim)
+    else:
+        room.mkdir()
+        (room / "now").symlink_to(victim if form == "now leads elsewhere" else "old")
+        (room / "old").symlink_to(victim)
+    (folder / "key").symlink_to(f"{room.name}/now/key")
+    with all_or_nothing(folder) as made:
+        write(made, "new")
+    assert (victim / "key").read_text() == "key"
+    assert (victim / "old" / "key").read_text() == "old/key"
+    assert sorted(path.name for path in folder.iterdir()) == ["key", "new"]
+
+
 def write_two(folder: Path) -> None:
     with all_or_nothing(folder) as made:
         for name in ("a", "b"):

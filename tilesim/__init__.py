@@ -14,9 +14,10 @@ else:
         from importlib import import_module
         from importlib.util import find_spec
 
-        # `from tilesim import energy` asks here first; to answer it must not take all of the rest
-        public = None if find_spec(f"tilesim.{name}") else import_module("tilesim.public")
-        if public and (name == "__all__" or name in public.__all__):
+        if name.isidentifier() and find_spec(f"tilesim.{name}"):  # a module, which does not take all of the rest
+            return import_module(f"tilesim.{name}")
+        public = import_module("tilesim.public")
+        if name == "__all__" or name in public.__all__:
             return getattr(public, name)
         raise AttributeError(f"module 'tilesim' has no attribute {name!r}")
 

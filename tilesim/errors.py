@@ -9,7 +9,7 @@
     │   └── CapacityError   the network does not fit the chip
     └── RunError        the run cannot go on; exit status 3; who waits for what, and why
         ├── HangError
-        ├── CollisionError   two transfers met on the ring
+        ├── CollisionError   two transfers broke the rule for masters
         └── AccessError     an address outside its memory, found while running
 
 Each knows the exit status of a command that it ends.

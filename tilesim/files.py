@@ -1,4 +1,4 @@
-"""Arrays in files: never a pickle, and damage is said in words."""
+"""Files from outside, within their budgets: bytes, text and arrays, never a pickle; damage is said in words."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
                 _exchange(folder, room, replaced)
     except BaseException:
         for parent in made:
-            if parent.exists() and not any(parent.iterdir()):
+            with suppress(OSError):  # another saver may be in it, or may have taken it away
                 parent.rmdir()
         raise
 
@@ -87,7 +87,9 @@ def _clear(folder: Path) -> None:
     """Take away the rooms that dead processes have left; ``folder`` is locked."""
     for room in folder.glob(_ROOM + _DIGITS * "[0-9a-f]"):
         with suppress(OSError):  # somebody else's, perhaps, who alone may do that
-            if _left(room):
+            if room.is_symlink():  # none of ours, whatever it leads to
+                room.unlink()
+            elif _left(room):
                 _settle(folder, room)
 
 
@@ -113,11 +115,17 @@ def _exchange(folder: Path, room: Path, replaced: Collection[str]) -> None:
 
 def _settle(folder: Path, room: Path) -> None:
     """Make links into ``room`` the files that they lead to, and take it away: for good, or to go back."""
-    if (room / _NOW).is_symlink():
+    if _is_own(room):
         for path in folder.iterdir():
             if path.is_symlink() and path.readlink() == Path(room.name, _NOW, path.name):
                 _put(room / _NOW / path.name, path)
     shutil.rmtree(room)
+
+
+def _is_own(room: Path) -> bool:
+    """Whether what a room shows is in it: folders come from strangers, too, and their links may lead anywhere."""
+    now = room / _NOW
+    return now.is_symlink() and now.resolve() in {room.resolve() / _OLD, room.resolve() / _NEW}
 
 
 def _put(source: Path, path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import zlib
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,9 @@ def test_either_format_of_a_run(tilesim: Any, tmp_path: Path, run: Path) -> None
 def test_what_is_wrong_is_said(tilesim: Any, tmp_path: Path, run: Path) -> None:
     folder = tilesim("trace", run, "-o", run)
     assert (folder.exit_code, folder.stderr) == (2, f"error: {run}: must be a file to write, not a folder\n")
+    os.mkfifo(run.parent / "fifo")
+    fifo = tilesim("trace", run, "-o", run.parent / "fifo")
+    assert (fifo.exit_code, "must be a file to write, not a device" in fifo.stderr) == (2, True)
     (run / "trace.npz").unlink()
     untraced = tilesim("trace", run, "-o", tmp_path / "x.pftrace")
     assert (untraced.exit_code, "must hold a trace.npz" in untraced.stderr) == (2, True)

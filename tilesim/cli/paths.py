@@ -39,8 +39,8 @@ def must_be_free(path: Path, read: Iterable[Path], whose: str = "that is read") 
     Raises:
         InputError: it is.
     """
-    if path.is_dir():
-        raise InputError(f"{path}: must be a file to write, not a folder")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: must be a file to write, not a {'folder' if path.is_dir() else 'device'}")
     if any(_same(path, other) for other in read):
         raise InputError(f"{path}: must be a new file, not one {whose}")
 

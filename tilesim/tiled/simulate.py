@@ -27,7 +27,6 @@ from tilesim.tiled.requests import series
 from tilesim.tiled.rules.hazards import hazards
 from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.tensor_watch import TensorWatch
-from tilesim.tiled.touched import raced
 from tilesim.tiled.units.announcement import Unforeseen
 from tilesim.tiled.units.chip import Chip, Holds
 
@@ -185,6 +184,8 @@ def _run(
     recorded = _trace(program, chip, chip.recorder) if chip.recorder else None
     findings: list[Finding] = []
     if racing:
+        from tilesim.tiled.touched import raced  # with all of the stepped model, which other runs don't need
+
         outputs, findings = raced(program, inputs, samples, held)
     return Run(
         outputs=outputs,

@@ -41,6 +41,7 @@ def raced(program: Program, inputs: Sequence[Array], samples: int, held: Holds) 
         stepped.simulate(program, [part[k] for part in parts], observes=True, holds=held, watched=watched)
         for k in range(samples)
     ]
+    assert not any(run.hung or run.collided for run in runs), "the stepped model ends as the other one did"
     outputs = [np.concatenate(arrays) for arrays in zip(*(run.outputs for run in runs), strict=True)]
     return outputs, list(_findings(program, runs[0].touches))
 
