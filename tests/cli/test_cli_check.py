@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from itertools import count, pairwise
 from pathlib import Path
 from random import Random
@@ -41,6 +42,14 @@ def test_what_is_refuted_meets_as_the_check_says(tilesim: Any, name: str) -> Non
     assert [each["kind"] for each in json.loads(observed.stdout)["findings"]] == ["meeting"]
     strict = tilesim(*shlex.split(command.replace("observe", "strict")))
     assert strict.exit_code == 3
+
+
+def test_a_recipe_names_a_file_that_could_be_an_option(
+    tilesim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(GUIDED / "overlap.tasm", "-o.tasm")
+    assert "tilesim run ./-o.tasm --rules observe" in tilesim("check", "--", "-o.tasm").stdout
 
 
 def test_all_guided_programs_are_here() -> None:

@@ -119,3 +119,10 @@ def test_the_program_begins_where_interrupts_are_awaited() -> None:
         check=True,
     )
     assert light.stdout.split() == ["tilesim"]
+
+
+@pytest.mark.parametrize("words", ["--help >/dev/full", "nonsense 2>/dev/full", "run nothing -t edge-1x1 2>/dev/full"])
+def test_what_cannot_be_said_ends_with_status_2(words: str) -> None:
+    command = ["sh", "-c", f"{sys.executable} -m tilesim {words}"]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)

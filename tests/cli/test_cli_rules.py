@@ -88,6 +88,13 @@ down: wide_to_narrow tiles=0x4 read=[r:4 @0x0+r*16] write=[r:4,w:4 @0x0+r*16+w*4
 """Nothing makes the last one wait for the rows of the first."""
 
 
+def test_a_long_run_is_not_followed_cycle_by_cycle(tilesim: Any, tmp_path: Path) -> None:
+    api.save_program(program(RACE, grid__rows=3), tmp_path / "race.tasm")
+    result = tilesim("run", tmp_path / "race.tasm", "--rules", "observe", "--hold", "send=40000000")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "must take at most 1,000,000 cycles, not 40,000,0" in result.stderr
+
+
 def test_strict_rules_refuse_such_a_program(tilesim: Any, tmp_path: Path) -> None:
     api.save_program(program(RACE, grid__rows=3), tmp_path / "race.tasm")
     strict = tilesim("run", tmp_path / "race.tasm")

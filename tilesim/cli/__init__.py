@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any
@@ -101,7 +102,11 @@ def main() -> None:
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # so that `tilesim ... | head` ends as quietly as other programs
     guard()
-    app(prog_name="tilesim")
+    try:
+        app(prog_name="tilesim")
+    except OSError as error:  # of what no command prints: --help, --version, usage errors
+        tell(f"error: what there is to say cannot be written: {error.strerror or error}", error=True)
+        sys.exit(2)
 
 
 def _version() -> str:

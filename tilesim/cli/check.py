@@ -81,8 +81,8 @@ def check(
     else:
         options = _options(topology, set_, caching)
         for model, proof in zip(models, proofs, strict=True):
-            command = shlex.join(["tilesim", "run", model, *([] if is_program(model) else options)])
-            reproducible = is_program(model) or len(models) == 1
+            command = shlex.join(["tilesim", "run", _given(model), *([] if is_program(model) else options)])
+            reproducible = model.isprintable() and (is_program(model) or len(models) == 1)
             tell(*_lines(command if reproducible else "", proof))
         for sentence in together:
             tell(f"refuted (parameters): {sentence}")
@@ -100,6 +100,11 @@ def _programs(
     own = iter([ready_program(word, topology, changes) for word in ready])
     others = iter(compiled(models, topology, changes, caching, say).programs if models else [])
     return [program_of_tiles(next(own if is_program(word) else others), "check") for word in words]
+
+
+def _given(model: str) -> str:
+    """A file's name, such that it is not taken for an option."""
+    return f"./{model}" if model.startswith("-") else model
 
 
 def _options(topology: list[str] | None, set_: list[str] | None, caching: Caching) -> list[str]:

@@ -41,7 +41,7 @@ def _meaningless(networks: Sequence[Network], options: Options) -> Iterator[str]
         yield "--partition is about tiles; a systolic machine has one array"
     if options.cache != default.cache:
         yield "--no-cache and priorities are about tiles; a systolic machine keeps parameters in weight memory"
-    for network in networks:
+    for network in networks[:1]:
         if options.batches and not is_of(options.batches, graph_of(network)):
             yield f"batches must be a plan for {network.name}, not for another network"
 

@@ -37,6 +37,9 @@ RULES = ("strict", "observe")
 from beginning; or it goes on and says so.
 """
 
+MOST_RACING_CYCLES = 1_000_000
+"""So long may a run be in which accesses are followed cycle by cycle."""
+
 
 def simulate(
     program: Program,
@@ -184,6 +187,7 @@ def _run(
     recorded = _trace(program, chip, chip.recorder) if chip.recorder else None
     findings: list[Finding] = []
     if racing:
+        _must_be_short(program, samples * cycles.stop)
         from tilesim.tiled.touched import raced  # with all of the stepped model, which other runs don't need
 
         outputs, findings = raced(program, inputs, samples, held)
@@ -194,6 +198,14 @@ def _run(
         tensors=watch.tensors(outputs) if keep_tensors else {},
         trace=recorded,
     )
+
+
+def _must_be_short(program: Program, cycles: int) -> None:
+    if cycles > MOST_RACING_CYCLES:
+        raise InputError(
+            f"{program.name}: a program whose accesses nothing orders is followed cycle by cycle, samples one by one: "
+            f"that must take at most {MOST_RACING_CYCLES:,} cycles, not {cycles:,}"
+        )
 
 
 def _must_match_tracks(trace: Recording, chip: Chip) -> None:
