@@ -53,7 +53,6 @@ class Material:
         self.networks = (*tilesim.list_workloads(), *self.models)
         self.programs = shipped_programs()
         chips = {name: tilesim.load_topology(name).machine for name in tilesim.list_topologies()}
-        self.tiled = [name for name, machine in chips.items() if machine == "tiled"]
         self.systolic = [name for name, machine in chips.items() if machine == "systolic"]
         self.chips = tuple(chips)
 
@@ -67,7 +66,9 @@ class Material:
         return {case.name: case for case in sorted(made, key=lambda case: case.name)}
 
     def _case(self, name: str, networks: Sequence[str], *steps: Step) -> Case:
-        return Case(name, steps, {self._word(each): self.models[each] for each in networks if each in self.models})
+        return Case(
+            name, steps, {self._word(network): self.models[network] for network in networks if network in self.models}
+        )
 
     def _word(self, network: str) -> str:
         """What the command line calls a network: models lie in the case's folder, so that no text names another."""
@@ -199,4 +200,5 @@ def quick(case: Case) -> bool:
     *_, chip = network, *more
     unread = network.startswith("tflm") and chip != "edge-1x1"  # what is not read is refused alike for each chip
     large = LARGE & {network, *more, *network.split("+")}
-    return chip in SMALL_CHIPS and not large and not unread and case.drawn(3)
+    share = 1 if kind.startswith("series") else 3
+    return chip in SMALL_CHIPS and not large and not unread and case.drawn(share)

@@ -46,7 +46,6 @@ def replayed(
     a folder a case.
     """
     left_out = LEFT_OUT.union(without)
-    os.environ.update(NEVER_WRAPPED)
     heaviest_first = sorted(cases, key=lambda case: -case.weight_bytes)
     with ProcessPoolExecutor(processes, CONTEXT, _warm_up) as pool:
         for done in as_completed([pool.submit(_done, case, keep, left_out) for case in heaviest_first]):
@@ -55,6 +54,7 @@ def replayed(
 
 def _warm_up() -> None:
     """Import what every case would: they fork from here."""
+    os.environ.update(NEVER_WRAPPED)
     command = _command()
     sys.argv = ["tilesim", "run", "pocket", "--topology", "pocket-2x1", "--json"]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()), suppress(SystemExit):
