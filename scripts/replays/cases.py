@@ -23,7 +23,7 @@ BATCHED = (*SPREAD, "batching", "mlperf_ad_ae")
 VARIANTS = {
     "edge-2x2": (
         "instruction_bus.buffer_depth=2", "ring.hop_cycles=3", "ring.queue=shared", "ring.no_consumer=circulate",
-        "mesh.hop_cycles=2", "mesh.credits=2", "wide_memory.ports=2", "tile.vector_bytes=16",
+        "mesh.hop_cycles=2", "mesh.credits=2", "wide_memory.ports=2", "tile.vector_bytes=2",
         "tile.output_fifo_groups=1", "tile.traversal=multiplier", "tile.strict_compare=true",
         "classifier.cycles_per_element=3", "host.latency_cycles=20",
     ),

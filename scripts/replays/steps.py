@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from importlib.metadata import entry_points
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import NamedTuple
@@ -72,7 +73,8 @@ def _done(case: Case, keep: Path | None, left_out: frozenset[str]) -> Done:
     begin = perf_counter()
     with TemporaryDirectory() as temporary:
         folder = Path(temporary if keep is None else keep / case.name.replace("/", "_")).resolve()
-        folder.mkdir(parents=True, exist_ok=True)
+        rmtree(folder, ignore_errors=True)  # what was kept of the run before is not what this one leaves
+        folder.mkdir(parents=True)
         for name, path in case.files.items():
             (folder / name).write_bytes(path.read_bytes())
         row = left(folder, _ended(case, folder), left_out)
