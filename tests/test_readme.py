@@ -14,7 +14,7 @@ from tests.scripts import ROOT, script
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
 from tilesim.systolic.isa.text import INSTRUCTIONS as SYSTOLIC_INSTRUCTIONS
-from tilesim.tiled.isa.instructions import INSTRUCTIONS
+from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
 from tilesim.tiled.isa.text import write_text
 from tilesim.tiled.topology import MODELLED
 
