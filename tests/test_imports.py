@@ -176,7 +176,7 @@ def test_a_wrong_import_is_found(module: str, source: str, fault: str) -> None:
         ("tilesim.config", "import yaml"),
         ("tilesim.tiled.units.ring.ring", "from ..isa import words\nfrom . import mesh\nimport simpy, numpy"),
         ("tilesim.tiled.stepped.ring", "from ..isa import words\nfrom tilesim.tiled.topology import Topology"),
-        ("tilesim.cli.run", "import tilesim\nfrom tilesim import load_network, errors"),
+        ("tilesim.cli.commands.run", "import tilesim\nfrom tilesim import load_network, errors"),
         ("tilesim.network.readers.tflite", "import yamlish"),
     ],
 )

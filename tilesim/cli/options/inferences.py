@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.inputs import load_inputs, random_inputs
+from tilesim.cli.options.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import simulating
 from tilesim.cli.simulation import naming
 from tilesim.errors import InputError
