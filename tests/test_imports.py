@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
 # Lowest first. A module may import its own group and those before it.
 ORDER = (
     {"errors", "units", "budgets", "files", "saving", "printable", "findings", "arithmetic", "shipped", "compiled"},
-    {"config", "sim"},
+    {"config", "sim", "statistics"},
     {"network", "run", "energy"},
     {"batching"},
     {"tiled", "systolic", "rotating"},
