@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
-from tilesim.tiled.compiler.nest import NestWriter, Level
+from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.task import TileTask
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.tiled.compiler.nest import NestWriter, Level
+from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import TileTask, element_type
 from tilesim.tiled.isa.model.fields import Alternate

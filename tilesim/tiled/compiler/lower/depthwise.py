@@ -10,7 +10,7 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import padded
 from tilesim.tiled.compiler.lower.convolution import lower_convolution, weighted
-from tilesim.tiled.compiler.nest import NestWriter, Level
+from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import byte_weights, requantisation_rows
 from tilesim.tiled.compiler.task import TileTask
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp

@@ -10,7 +10,7 @@ from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.rescale import Rescale
-from tilesim.tiled.compiler.nest import NestWriter, Level
+from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.task import TileTask
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilesim.network.operators.table import Table
-from tilesim.tiled.compiler.nest import NestWriter, Level
+from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.task import TileTask
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
