@@ -1,7 +1,7 @@
 """What tilesim 0.1 saved is read: programs run to the same bits and cycles, runs are reported and compared.
 
-The folders were written by `tilesim run pocket -t CHIP --trace --out DIR` and `tilesim compile` of that release, on `edge-1x1`
-and on `systolic-4`.
+The folders were written by `tilesim run pocket -t CHIP --trace --out DIR` and `tilesim compile` of that release, on
+`edge-1x1` and on `systolic-4`.
 """
 
 import json
