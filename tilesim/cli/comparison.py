@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from tilesim.cli.progress import progress
 from tilesim.cli.report import write_page
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
+
+if TYPE_CHECKING:
+    from tilesim.report.comparison import ComparisonDocument
 
 NAME = "compare.html"
 
@@ -68,7 +71,7 @@ def compare_runs(
     tell(f"written to {path}")
 
 
-def _drawn(found: dict[str, Any], folder: Path | None) -> list[Path]:
+def _drawn(found: ComparisonDocument, folder: Path | None) -> list[Path]:
     if folder is None:
         return []
     from tilesim.report.figures.save import save_comparison
