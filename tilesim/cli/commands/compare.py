@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,9 @@ from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
+
+if TYPE_CHECKING:
+    from tilesim.report.comparison import ComparisonDocument
 
 NAME = "compare.html"
 
@@ -69,7 +72,7 @@ def command(
     tell(f"written to {path}")
 
 
-def _drawn(found: dict[str, Any], folder: Path | None) -> list[Path]:
+def _drawn(found: ComparisonDocument, folder: Path | None) -> list[Path]:
     if folder is None:
         return []
     from tilesim.report.figures.save import save_comparison
