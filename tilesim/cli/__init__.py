@@ -17,6 +17,7 @@ from tilesim.cli.check import check
 from tilesim.cli.comparison import compare_runs
 from tilesim.cli.compile import compile_model
 from tilesim.cli.demo import demo
+from tilesim.cli.guide import guide
 from tilesim.cli.output import guard, tell
 from tilesim.cli.report import report
 from tilesim.cli.run import run
@@ -95,6 +96,7 @@ app.command("support")(support)
 app.command("topologies")(topologies)
 app.command("workloads")(workloads)
 app.command("demo")(demo)
+app.command("guide")(guide)
 
 
 def main() -> None:
