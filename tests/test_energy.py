@@ -8,7 +8,7 @@ import pytest
 
 from tilesim.energy import NOT_GIVEN, Entries, Tally, default_table, document, load_table, priced, unit_of
 from tilesim.errors import ConfigError
-from tilesim.sim.action import Action
+from tilesim.sim.core.action import Action
 
 
 def test_every_action_has_an_entry_with_its_unit_and_a_source() -> None:

@@ -17,7 +17,7 @@ from tilesim.cli import app
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
 from tilesim.systolic.isa.text import INSTRUCTIONS as SYSTOLIC_INSTRUCTIONS
-from tilesim.tiled.isa.instructions import INSTRUCTIONS
+from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
 from tilesim.tiled.isa.text import write_text
 from tilesim.tiled.topology import MODELLED
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from tilesim.run import FILES, Run
-from tilesim.sim.recorder import Recorder
+from tilesim.sim.trace.recorder import Recorder
 
 
 def test_a_run_is_saved_and_saved_over(tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from tilesim.network.readers import read
 from tilesim.run import Look, Run, unwatched
 from tilesim.saving import undisturbed
 from tilesim.shipped import shipped
-from tilesim.sim.recorder import Recording
-from tilesim.systolic.choice import fastest
-from tilesim.systolic.compile import room_for
+from tilesim.sim.trace.recorder import Recording
+from tilesim.systolic.compiler.choice import fastest
+from tilesim.systolic.compiler.compile import room_for
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partition_policy import CHOICES, SPATIAL, PartitionPolicy

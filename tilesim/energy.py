@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationInfo, field_validator
 
 from tilesim.config import Section, load
-from tilesim.sim.action import Action
+from tilesim.sim.core.action import Action
 
 NOT_GIVEN = "not given"
 DIGITS = 6
@@ -166,7 +166,7 @@ def _with_total(first: dict[str, Any], of: Mapping[str, Any], table: Table, name
 
 
 def _priced(actions: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """The actions in the order of :class:`~tilesim.sim.action.Action`."""
+    """The actions in the order of :class:`~tilesim.sim.core.action.Action`."""
     return {
         str(action): {
             "count": actions[action]["count"],

@@ -29,8 +29,8 @@ from tilesim.errors import (
 )
 from tilesim.machines import MACHINES
 from tilesim.run import Run
-from tilesim.sim.recorder import Recording
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.recorder import Recording
+from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.partition_policy import PartitionPolicy
 

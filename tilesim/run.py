@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tilesim.files import write_npz
 from tilesim.saving import all_or_nothing
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 SCHEMA = "tilesim.run/1"
 """The version of the statistics document; it grows keys, and changes when one changes its meaning."""

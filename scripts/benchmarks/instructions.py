@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import tilesim
 from tilesim.cli.chip import with_tiles
-from tilesim.tiled.isa.fields import Loop, Nest, Reference, Side, Traversal
-from tilesim.tiled.isa.instructions import Infeed, Instruction, MeshIn, MeshOut, NarrowToWide, RingConsume
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.fields import Loop, Nest, Reference, Side, Traversal
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, MeshOut, NarrowToWide, RingConsume
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
 TOPOLOGY = "edge-4x4"

@@ -13,7 +13,7 @@ import numpy as np
 from scripts.fuzzing import archives, documents, nasty
 from scripts.fuzzing.bytewise import damaged as bytewise
 from scripts.fuzzing.case import Files
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 STATISTICS, TRACE = "run.json", "trace.npz"
 

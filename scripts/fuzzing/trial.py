@@ -95,7 +95,7 @@ def _load() -> None:
     import tilesim.report.chrome_file
     import tilesim.report.perfetto_file
     import tilesim.report.sections
-    import tilesim.tiled.verify  # noqa: F401
+    import tilesim.tiled.verify.verify  # noqa: F401
 
 
 def _worker(plan: Plan, numbers: range, corpus: Corpus, end: float) -> IO[str]:

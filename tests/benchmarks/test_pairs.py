@@ -23,7 +23,7 @@ from scripts.benchmarks.material import MaterialError, resnet50
 from scripts.benchmarks.subject import inputs, litert_interpreter, onnx_runtime
 from tests.test_digits import MODEL as DIGITS
 from tilesim.network.evaluate import evaluate
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)  # as scripts/bench does
 SMALL = ("mlperf_kws_dscnn", "mlperf_resnet8")

@@ -13,7 +13,7 @@ import pytest
 from tests.browser.conftest import Open
 from tilesim.report.analysis.contention import BINS
 from tilesim.report.analysis.spans import edges_of
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 GUTTER = 150
 HEADER, ROW = 18, 13

@@ -16,7 +16,7 @@ from tilesim.report.document import SavedRun, load_run
 from tilesim.report.kinds import kind_of
 from tilesim.report.page.build import page as built
 from tilesim.report.page.timeline import stacked, timeline
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 TRACKS = tuple(f"chip.{unit}" for unit in ("ring.link0", "ring.link1", "tile0.tensor", "tile0.mac_array"))
 LONG = "</script><script>alert(1)</script>"

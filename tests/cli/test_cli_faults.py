@@ -155,7 +155,7 @@ def test_more_samples_than_this_computer_has_memory_for(tilesim: Any, monkeypatc
     def full(*_: object, **__: object) -> None:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("tilesim.sim.memory.mmap", full)
+    monkeypatch.setattr("tilesim.sim.core.memory.mmap", full)
     (fault,) = faults(tilesim, *DIGITS)
     assert fault.startswith("this computer has not enough memory: a chip's memory of ")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tilesim
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 
 def recorded(tilesim: Tilesim, folder: Path, *words: str) -> Trace:

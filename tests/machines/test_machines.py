@@ -10,7 +10,7 @@ import pytest
 
 import tilesim
 from tilesim.machines import MACHINES
-from tilesim.systolic.isa.instructions import Sync
+from tilesim.systolic.isa.model.instructions import Sync
 
 
 def test_a_topology_picks_its_machine() -> None:

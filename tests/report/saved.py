@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilesim.report.document import SavedRun
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 KINDS = ("busy", "stall:flag", "stall:port")
 

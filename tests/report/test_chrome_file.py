@@ -12,7 +12,7 @@ import pytest
 from tests.report.traced import NASTY, digits, small
 from tilesim.report import chrome_file
 from tilesim.report.slices import LONGEST
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 
 def written(statistics: Any, trace: Trace) -> dict[str, Any]:

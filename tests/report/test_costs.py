@@ -4,9 +4,9 @@ import numpy as np
 
 import tilesim
 from tilesim.report.costs import MACS, WAITS, cause_words, costs, kind_word, working
-from tilesim.sim.unit import BUSY
-from tilesim.systolic.breakdown import CAUSES as SYSTOLIC_CAUSES
-from tilesim.tiled.bounds import CAUSES, NO_WORK, OTHER
+from tilesim.sim.core.unit import BUSY
+from tilesim.systolic.run.bottleneck import CAUSES as SYSTOLIC_CAUSES
+from tilesim.tiled.run.bottleneck import CAUSES, NO_WORK, OTHER
 
 LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tilesim.report.energy import FOR, energy_text, energy_words
-from tilesim.sim.action import Action
+from tilesim.sim.core.action import Action
 
 
 def test_every_action_has_words() -> None:

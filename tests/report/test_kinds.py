@@ -4,7 +4,7 @@ import re
 
 from tilesim.report.kinds import KINDS, kind_of
 from tilesim.report.page.build import _asset
-from tilesim.sim.unit import BUSY, Reason
+from tilesim.sim.core.unit import BUSY, Reason
 
 CSS = _asset("base.css")
 

@@ -17,7 +17,7 @@ from tests.report.traced import NASTY, digits, small
 from tilesim.report import perfetto_file
 from tilesim.report.document import SavedRun
 from tilesim.report.slices import LONGEST
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 CLEARED = perfetto.TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
 Event = perfetto.TrackEvent

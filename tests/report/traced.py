@@ -10,7 +10,7 @@ import numpy as np
 
 import tilesim
 from tilesim.report.document import SavedRun, load_run
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 NASTY = "</script><script>alert('ä\"\\')</script>\u202e\x00\x1b[31m\n" + 300 * "x" + "\udc80end"
 

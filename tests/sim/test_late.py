@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilesim.sim.core.memory import Memory
 from tilesim.sim.late import Late
-from tilesim.sim.memory import Memory
 
 SIZE = 32
 

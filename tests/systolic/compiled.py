@@ -14,10 +14,10 @@ from tilesim.config import load
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.shipped import shipped
-from tilesim.systolic.compile import compile_network
-from tilesim.systolic.isa.orders import races
-from tilesim.systolic.isa.program import Program
-from tilesim.systolic.simulate import simulate
+from tilesim.systolic.compiler.compile import compile_network
+from tilesim.systolic.isa.checks.hazards import races
+from tilesim.systolic.isa.model.program import Program
+from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 
 Array = NDArray[Any]

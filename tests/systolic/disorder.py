@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tests.systolic.interpreter import Interpreter
-from tilesim.systolic.isa.instructions import Instruction, MatrixMultiply, Queue, ReadWeights, Sync
+from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, Queue, ReadWeights, Sync
 
 Flying = tuple[Instruction, Callable[[], None]]
 

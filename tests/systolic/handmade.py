@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.recorder import Recorder
-from tilesim.systolic.isa.instructions import (
+from tilesim.sim.trace.recorder import Recorder
+from tilesim.systolic.isa.model.instructions import (
     Activate,
     Halt,
     Instruction,
@@ -23,8 +23,8 @@ from tilesim.systolic.isa.instructions import (
     Window,
     WriteHostMemory,
 )
-from tilesim.systolic.isa.program import DataSegment, HostTensor, Layer, Program
-from tilesim.systolic.simulate import memories_of
+from tilesim.systolic.isa.model.program import DataSegment, HostTensor, Layer, Program
+from tilesim.systolic.run.simulate import memories_of
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip
 from tilesim.systolic.units.data import Carried

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.memory import Memory
+from tilesim.sim.core.memory import Memory
 from tilesim.systolic.datapath.matrix import prepare_multiply
 from tilesim.systolic.datapath.memories import Memories, read_tile
 from tilesim.systolic.datapath.vector import prepare
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     Instruction,
     MatrixMultiply,
     ReadHostMemory,
@@ -23,7 +23,7 @@ from tilesim.systolic.isa.instructions import (
     VectorInstruction,
     WriteHostMemory,
 )
-from tilesim.systolic.isa.program import Program
+from tilesim.systolic.isa.model.program import Program
 
 Array = NDArray[Any]
 

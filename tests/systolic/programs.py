@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tilesim.config import load as load_config
 from tilesim.systolic.isa.encoding import RULES, WIDTHS
-from tilesim.systolic.isa.instructions import CLASSES, Instruction
-from tilesim.systolic.isa.program import Batching, DataSegment, HostTensor, Layer, Program, TensorPlace
+from tilesim.systolic.isa.model.instructions import CLASSES, Instruction
+from tilesim.systolic.isa.model.program import Batching, DataSegment, HostTensor, Layer, Program, TensorPlace
 from tilesim.systolic.isa.text import read_text, write_text
 from tilesim.systolic.topology import Topology
 

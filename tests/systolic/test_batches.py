@@ -14,10 +14,10 @@ from tilesim.batching import Plan, graph_of, plan
 from tilesim.batching.schedules import Schedule
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
-from tilesim.systolic.compile import compile_network, room_for
-from tilesim.systolic.isa.instructions import ReadWeights, WriteHostMemory
-from tilesim.systolic.isa.program import Program
-from tilesim.systolic.simulate import simulate
+from tilesim.systolic.compiler.compile import compile_network, room_for
+from tilesim.systolic.isa.model.instructions import ReadWeights, WriteHostMemory
+from tilesim.systolic.isa.model.program import Program
+from tilesim.systolic.run.simulate import simulate
 
 
 def mixed() -> tuple[Network, Plan]:

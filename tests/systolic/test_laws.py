@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.systolic.handmade import Listing, multiply, some, topology
 from tilesim.run import Run
-from tilesim.sim.clock import Clock
-from tilesim.systolic.isa.instructions import (
+from tilesim.sim.core.clock import Clock
+from tilesim.systolic.isa.model.instructions import (
     Combine,
     Copy,
     Fill,
@@ -26,8 +26,8 @@ from tilesim.systolic.isa.instructions import (
     ReadWeights,
     WriteHostMemory,
 )
-from tilesim.systolic.isa.program import HostTensor, Layer, Program
-from tilesim.systolic.simulate import simulate
+from tilesim.systolic.isa.model.program import HostTensor, Layer, Program
+from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 
 AREA = 64

@@ -9,9 +9,9 @@ import pytest
 
 from tests.systolic.handmade import Listing, dense, multiply, product, some, topology, tpu
 from tilesim.errors import ProgramError
-from tilesim.systolic.isa.instructions import MatrixMultiply, ReadWeights
-from tilesim.systolic.isa.program import Layer, Program
-from tilesim.systolic.simulate import simulate
+from tilesim.systolic.isa.model.instructions import MatrixMultiply, ReadWeights
+from tilesim.systolic.isa.model.program import Layer, Program
+from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 from tilesim.units import cycles_to_us
 

@@ -15,7 +15,7 @@ from tilesim.batching import Plan, graph_of, plan
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.network.operators import Add, MaxPool, Padding
-from tilesim.systolic.compile import compile_network
+from tilesim.systolic.compiler.compile import compile_network
 
 EXAMPLES = 60
 CHIPS = st.fixed_dictionaries(

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from math import ceil, prod
 
-from tilesim.tiled.isa.instructions import (
+from tilesim.tiled.isa.model.instructions import (
     Infeed,
     Instruction,
     MeshIn,
@@ -18,8 +18,8 @@ from tilesim.tiled.isa.instructions import (
     TensorOp,
     WideToNarrow,
 )
-from tilesim.tiled.isa.nests import blocks, iterations
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.nests import blocks, iterations
+from tilesim.tiled.isa.model.program import Program
 
 Cycles = Counter[str]
 

@@ -23,7 +23,7 @@ from typing import Any
 import tilesim
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tilesim.errors import ProgramError
-from tilesim.tiled import verify
+from tilesim.tiled.verify import verify
 
 FIRST = 300
 """Programs among which numbers are looked for."""
@@ -91,7 +91,7 @@ class _Finder(MetaPathFinder):
 
 @contextmanager
 def at_large(mutant: Mutant) -> Iterator[None]:
-    """Let :mod:`tilesim.tiled.verify` meet the mutant in place of one of the two models."""
+    """Let :mod:`tilesim.tiled.verify.verify` meet the mutant in place of one of the two models."""
     part = "stepped" if mutant.steps else "simulate"
     plain, names = getattr(verify, part), dict(vars(tilesim.tiled))
     modules = {name: module for name, module in sys.modules.items() if _is_anew(name, mutant)}
@@ -117,7 +117,7 @@ def _is_anew(name: str, mutant: Mutant) -> bool:
     """Whether a module is loaded anew with a mutant: all of its model."""
     if mutant.steps:
         return name.startswith("tilesim.tiled.stepped")
-    kept = ("tilesim.tiled.stepped", "tilesim.tiled.verify", "tilesim.tiled.departure", *SHARED)
+    kept = ("tilesim.tiled.stepped", "tilesim.tiled.verify.verify", "tilesim.tiled.verify.first_divergence", *SHARED)
     return name.startswith(("tilesim.tiled.", "tilesim.sim")) and not name.startswith(kept)
 
 

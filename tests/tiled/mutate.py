@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from tilesim.tiled.isa.fields import Alternate, Loop, Reference, Watcher
-from tilesim.tiled.isa.instructions import Infeed, Instruction, RingProduce
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.fields import Alternate, Loop, Reference, Watcher
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingProduce
+from tilesim.tiled.isa.model.program import Program
 
 Path = tuple[str | int, ...]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 import tilesim
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.text import read_text, write_text
 
 

@@ -21,12 +21,12 @@ from tests.tiled.test_nothing_is_faked import Subject
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, Pad, Padding
-from tilesim.sim.trace import Trace
-from tilesim.tiled.compiler.outline import outline
+from tilesim.sim.trace.trace import Trace
+from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.partition import partition
 from tilesim.tiled.compiler.placement import in_jobs, in_steps
-from tilesim.tiled.isa.instructions import MeshIn
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.instructions import MeshIn
+from tilesim.tiled.isa.model.program import Program
 
 EXAMPLES = 15
 """Those that fit in bands, of about three times as many."""

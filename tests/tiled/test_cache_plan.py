@@ -12,7 +12,7 @@ from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import SCHEMA, plan_cache
 from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.isa.instructions import Infeed
+from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 
 NOTHING = CachePolicy(cache=False)

@@ -16,8 +16,8 @@ import pytest
 import tilesim
 from tilesim.compiled import VARIABLE
 from tilesim.run import Run
-from tilesim.sim.clock import Clock
-from tilesim.tiled.isa.program import Program
+from tilesim.sim.core.clock import Clock
+from tilesim.tiled.isa.model.program import Program
 
 ROOT = Path(__file__).parents[2]
 WORKLOADS = ("example-conv edge-1x1", "example-residual edge-1x1", "example-conv edge-2x2", "example-residual fig2-5x2")

@@ -18,11 +18,11 @@ from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.test_determinism import disorder
 from tilesim.errors import ProgramError, RunError
 from tilesim.run import Run
-from tilesim.tiled.isa.accesses import mesh_words
-from tilesim.tiled.isa.instructions import WORD_BYTES, Classify, Infeed, Instruction, MeshOut, RingProduce
-from tilesim.tiled.isa.nests import iterations
-from tilesim.tiled.isa.program import Program
-from tilesim.tiled.simulate import simulate
+from tilesim.tiled.isa.model.accesses import mesh_words
+from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, Instruction, MeshOut, RingProduce
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 
@@ -131,7 +131,7 @@ def test_the_ring_in_bursts_is_the_ring_in_packets(monkeypatch: pytest.MonkeyPat
     """In every figure and in every span of the trace."""
     numbers = range(FIRST, FIRST + 300)
     bursts = list(whole_runs(numbers))
-    monkeypatch.setattr("tilesim.tiled.simulate.Chip", in_packets)
+    monkeypatch.setattr("tilesim.tiled.run.simulate.Chip", in_packets)
     assert list(whole_runs(numbers)) == bursts
     assert len(bursts) > 150
 

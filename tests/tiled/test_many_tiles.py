@@ -13,9 +13,9 @@ from tilesim.network.evaluate import evaluate
 from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.tiled.compiler.feature_map import bits
-from tilesim.tiled.isa.instructions import WORD_BYTES, Classify, Infeed, MeshOut, RingProduce
-from tilesim.tiled.isa.nests import iterations
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, MeshOut, RingProduce
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.program import Program
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_vww_mnv1", "mlperf_ad_ae")
 TOPOLOGIES = ("edge-1x2", "edge-2x2", "edge-2x4", "edge-4x4", "edge-8x8", "fig2-5x2")

@@ -13,8 +13,8 @@ from tests.tiled.test_many_tiles import check_bytes, check_cycles
 from tilesim.run import Run
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.compile import compile_network
-from tilesim.tiled.isa.instructions import Infeed
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.instructions import Infeed
+from tilesim.tiled.isa.model.program import Program
 
 NAME = "coral_tf2_mnv2_ptq"
 SOFTMAX = 175

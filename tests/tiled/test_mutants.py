@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tiled.mutants import MUTANTS, Mutant, at_large, tells
-from tilesim.tiled import verify
+from tilesim.tiled.verify import verify
 
 LEAST, LEAST_STEPPED = 30, 20
 

@@ -17,7 +17,7 @@ from tests.tiled.test_more_operators import multiplied, put_together, resized, t
 from tilesim.errors import CapacityError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
-from tilesim.tiled.simulate import simulate
+from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.verify import verify
 

@@ -14,7 +14,7 @@ import pytest
 import tilesim
 from tests.tiled.mutate import changed, instructions, places, without
 from tilesim.shipped import shipped
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 
 SAME = "one word more (or a row) of zero points, where the next instruction of the engine puts zero points as well"
 SPARE = "one word more of zero points, in the spare columns of a tile whose part is cut short"

@@ -18,11 +18,11 @@ import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, at, chip_of, nest
 from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.fields import Alternate, Loop
-from tilesim.tiled.isa.instructions import Operation, TensorOp
-from tilesim.tiled.isa.nests import iterations
-from tilesim.tiled.units.operands import Operands
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.fields import Alternate, Loop
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.units.tensor.operands import Operands
 
 KERNEL, SIDE, INPUTS, OUTPUTS = 3, 4, 8, 16
 ROW, PIXEL, LINE = 64, INPUTS, (SIDE + KERNEL - 1) * INPUTS

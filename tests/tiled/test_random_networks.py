@@ -18,7 +18,7 @@ from tests.tiled.test_bands import peak_bytes
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.run import Run
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 
 EXAMPLES = counts(30, 200)
 CHANNELS = st.sampled_from([1, 2, 3, 4, 5, 8, 17, 31, 64, 65, 100, 200]) | st.integers(1, 200)

@@ -16,7 +16,7 @@ from tests.network.readers.onnx_models import run_reference
 from tests.scripts import script
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
-from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.isa.model.instructions import TensorOp
 
 SMALL: dict[str, Any] = {"size": 32, "blocks": (1, 2, 1, 1), "width": 8, "outputs": 100}
 BLOCKS, SHORTCUTS = 5, 4

@@ -14,8 +14,8 @@ from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.compile import compile_network, compile_networks
-from tilesim.tiled.isa.instructions import Infeed, RingProduce
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.instructions import Infeed, RingProduce
+from tilesim.tiled.isa.model.program import Program
 
 SMALL = {"wide_memory.size_bytes": "48 KiB"}
 NOTHING = CachePolicy(cache=False)

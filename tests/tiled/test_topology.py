@@ -7,7 +7,7 @@ import pytest
 import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import chip_of
-from tilesim.tiled.isa.check import faults
+from tilesim.tiled.isa.checks.program import faults
 
 KIB = 1024
 

@@ -11,9 +11,9 @@ import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench
 from tilesim.errors import HangError
-from tilesim.tiled.isa.fields import Flag
-from tilesim.tiled.isa.program import DataSegment, Program
-from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.program import DataSegment, Program
+from tilesim.tiled.rules.tile.hazards import hazards
 
 DEPTH, ITEMS, ROW = 14, 20, 16
 DATA = np.random.default_rng(1).integers(0, 256, (ITEMS, ROW), np.uint8)

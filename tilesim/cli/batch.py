@@ -20,7 +20,7 @@ from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines import SystolicTopology as Topology
 from tilesim.network.graph import Network
-from tilesim.systolic.compile import Room, room_for
+from tilesim.systolic.compiler.compile import Room, room_for
 from tilesim.tiled.isa.scanner import unknown
 
 MOST_INFERENCES = 4096

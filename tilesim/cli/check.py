@@ -16,12 +16,12 @@ from tilesim.cli.program import is_program, ready_program
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import MastersOption
 from tilesim.errors import InputError
-from tilesim.tiled.isa.program import Program
-from tilesim.tiled.readings import Reading, reading_of
-from tilesim.tiled.recipes import seen
-from tilesim.tiled.rules.cached import overlaps_between
-from tilesim.tiled.rules.collisions import Collision
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import Proof, Refutation, proof_of
+from tilesim.tiled.rules.ring.collisions import Collision
+from tilesim.tiled.rules.ring.readings import Reading, reading_of
+from tilesim.tiled.rules.tile.cached import overlaps_between
+from tilesim.tiled.verify.recipes import seen
 
 SCHEMA = "tilesim.check/2"
 REFUTED = 1

@@ -16,11 +16,11 @@ from tilesim.errors import InputError
 from tilesim.files import Array
 from tilesim.machines import SystolicProgram
 from tilesim.run import Run
-from tilesim.sim.recorder import Recording
-from tilesim.tiled.host_driver import rows_of_inputs
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.program import Program
-from tilesim.tiled.requests import series
+from tilesim.sim.trace.recorder import Recording
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.link.link import series
+from tilesim.tiled.run.host_driver import rows_of_inputs
 
 MOST = 1000
 InferencesOption = Annotated[

@@ -11,7 +11,7 @@ from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.errors import ArrayError
 from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines import HostTensor
-from tilesim.tiled.isa.check_host import HOST_DTYPES
+from tilesim.tiled.isa.checks.host import HOST_DTYPES
 
 SEED = 0
 

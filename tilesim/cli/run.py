@@ -27,7 +27,7 @@ from tilesim.files import Array
 from tilesim.machines import Program, SystolicProgram
 from tilesim.run import FILES, Run
 from tilesim.saving import all_or_nothing
-from tilesim.tiled.readings import Reading
+from tilesim.tiled.rules.ring.readings import Reading
 
 LISTED = 16
 """Outputs that are described."""

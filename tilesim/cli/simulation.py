@@ -16,8 +16,8 @@ from tilesim.cli.progress import simulating
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.machines import HostTensor, Program
 from tilesim.run import Run
-from tilesim.sim.recorder import Recording
-from tilesim.tiled.readings import Reading
+from tilesim.sim.trace.recorder import Recording
+from tilesim.tiled.rules.ring.readings import Reading
 
 RulesOption = Annotated[
     str,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tilesim.errors import InputError
-from tilesim.sim.recorder import Recording
+from tilesim.sim.trace.recorder import Recording
 
 TraceWindowOption = Annotated[
     str | None,

@@ -21,8 +21,8 @@ from tilesim.printable import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tilesim.tiled.departure import Departure
-    from tilesim.tiled.verify import Difference, Verdict
+    from tilesim.tiled.verify.first_divergence import Divergence
+    from tilesim.tiled.verify.verify import Difference, Verdict
 
 LISTED = 20
 """Differences that are shown."""
@@ -61,7 +61,7 @@ def verify(
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same. The exit status is 1 if
     anything differs.
     """
-    from tilesim.tiled.verify import verify as compare
+    from tilesim.tiled.verify.verify import verify as compare
 
     caching = Caching(no_cache, priority, layer_priority, partition)
     with progress(f"compiling {model}") as say:
@@ -94,7 +94,7 @@ def _show(verdict: Verdict) -> None:
         tell(f"and {len(verdict.differences) - LISTED:,} more")
 
 
-def _said(first: Departure) -> str:
+def _said(first: Divergence) -> str:
     return f"event-driven: {first.event}; stepped: {first.stepped}"
 
 

@@ -8,11 +8,11 @@ from typing import TypeAlias
 from tilesim.machines.machine import Machine, Options
 from tilesim.machines.systolic import SYSTOLIC
 from tilesim.machines.tiled import TILED
-from tilesim.systolic.isa.program import HostTensor as SystolicHostTensor
-from tilesim.systolic.isa.program import Program as SystolicProgram
+from tilesim.systolic.isa.model.program import HostTensor as SystolicHostTensor
+from tilesim.systolic.isa.model.program import Program as SystolicProgram
 from tilesim.systolic.topology import Topology as SystolicTopology
-from tilesim.tiled.isa.program import HostTensor as TiledHostTensor
-from tilesim.tiled.isa.program import Program as TiledProgram
+from tilesim.tiled.isa.model.program import HostTensor as TiledHostTensor
+from tilesim.tiled.isa.model.program import Program as TiledProgram
 from tilesim.tiled.topology import Topology as TiledTopology
 
 __all__ = [

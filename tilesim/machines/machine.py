@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from tilesim.batching import Plan
 from tilesim.network.graph import Network
 from tilesim.run import Look, Run
-from tilesim.sim.recorder import Recording
+from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.partition_policy import PartitionPolicy
 

@@ -13,15 +13,15 @@ from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import Machine, Options, Say
 from tilesim.network.graph import Network
 from tilesim.run import Look, Run
-from tilesim.sim.recorder import Recording
-from tilesim.systolic.compile import compile_network
+from tilesim.sim.trace.recorder import Recording
+from tilesim.systolic.compiler.compile import compile_network
 from tilesim.systolic.isa import storage
-from tilesim.systolic.isa.check import faults
-from tilesim.systolic.isa.orders import races
-from tilesim.systolic.isa.program import Program as SystolicProgram
-from tilesim.systolic.simulate import simulate
+from tilesim.systolic.isa.checks.hazards import races
+from tilesim.systolic.isa.checks.program import faults
+from tilesim.systolic.isa.model.program import Program as SystolicProgram
+from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology as SystolicTopology
-from tilesim.tiled.readings import Reading
+from tilesim.tiled.rules.ring.readings import Reading
 
 
 def _compile(

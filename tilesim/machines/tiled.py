@@ -10,10 +10,10 @@ from tilesim.machines.machine import Machine, Options, Say
 from tilesim.network.graph import Network
 from tilesim.network.operators import Normalise
 from tilesim.tiled.isa import storage
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.program import Program as TiledProgram
-from tilesim.tiled.partitioned import compile_networks
-from tilesim.tiled.simulate import simulate, simulate_requests
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.program import Program as TiledProgram
+from tilesim.tiled.partition_search import compile_networks
+from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import Topology as TiledTopology
 
 LACKING = (Normalise,)

@@ -15,7 +15,7 @@ from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
 from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
 from tilesim.report.tree import Track, in_order, tree
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 EVENTS = 8192
 """So many events are written together."""

@@ -16,7 +16,7 @@ from tilesim.errors import InputError
 from tilesim.files import read_text
 from tilesim.run import SCHEMA
 from tilesim.saving import undisturbed
-from tilesim.sim.trace import MOST, Trace
+from tilesim.sim.trace.trace import MOST, Trace
 
 TRACE_FILE = "trace.npz"
 RUN_FILE = "run.json"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.report.costs import Statistics, mac_arrays
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 STEPS = 1000
 """A trace has at most about so many steps."""

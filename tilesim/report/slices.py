@@ -15,7 +15,7 @@ from tilesim.printable import printable
 from tilesim.report.costs import Statistics
 from tilesim.report.names import ending, short_name
 from tilesim.report.rates import spans_of
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 LONGEST = 200
 """Characters of a name."""

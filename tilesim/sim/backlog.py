@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tilesim.sim.core.port import Intervals
 from tilesim.sim.leap import Place, Span, Sums, Window
-from tilesim.sim.port import Intervals
 
 
 class Backlog(NamedTuple):

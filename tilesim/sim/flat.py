@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim import kernel, told
-from tilesim.sim.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
-from tilesim.sim.port import NEVER, Change
+from tilesim.sim.core.port import NEVER, Change
+from tilesim.sim.pipe.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
 
 Words = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ _CHANGES = (Change.NONE, Change.MORE, Change.OTHER)
 
 
 class Flat:
-    """A :class:`~tilesim.sim.course.Course` as integers in arrays."""
+    """A :class:`~tilesim.sim.pipe.course.Course` as integers in arrays."""
 
     def __init__(self, cycle: int, costs: Costs, form: Form) -> None:
         self.retold: list[tuple[Slot, Change]] = []

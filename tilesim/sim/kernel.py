@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tilesim.compiled import compiled
 from tilesim.sim.addresses import array_at
-from tilesim.sim.port import NEVER
+from tilesim.sim.core.port import NEVER
 
 Words = NDArray[Any]
 

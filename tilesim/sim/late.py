@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from tilesim.sim.memory import Memory
+    from tilesim.sim.core.memory import Memory
 
 Spans: TypeAlias = Sequence[tuple["Memory", int, int]]
 """Memories, each with the first byte of a span of it and the end."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.port import NEVER, Intervals
+from tilesim.sim.core.port import NEVER, Intervals
 
 Counts = NDArray[np.int64]
 
@@ -31,14 +31,14 @@ class Place(NamedTuple):
 
 
 Span = tuple[tuple[bool, bool, bool, str, str], int]
-"""What both stages do (the fields of an :class:`~tilesim.sim.pipe.Activity`), and for how many cycles."""
+"""What both stages do (the fields of an :class:`~tilesim.sim.pipe.pipe.Activity`), and for how many cycles."""
 
 
 class Sums:
     """Reads and writes of all groups before each: what a leap counts with.
 
-    ``apart`` as in :class:`~tilesim.sim.pipe.Costs`. A leap does not go beyond the groups in ``breaks``, a backlog not
-    beyond those that wait longer than for a place in the queue.
+    ``apart`` as in :class:`~tilesim.sim.pipe.pipe.Costs`. A leap does not go beyond the groups in ``breaks``, a
+    backlog not beyond those that wait longer than for a place in the queue.
     """
 
     def __init__(self, extras: Counts, issues: Counts, writes: Counts, apart: Counts | None) -> None:

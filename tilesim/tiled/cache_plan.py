@@ -14,9 +14,9 @@ from tilesim.tiled.caching.plan import Decision
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
-from tilesim.tiled.isa.instructions import Infeed
+from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.partition_policy import PartitionPolicy
-from tilesim.tiled.partitioned import STEADFAST, Say, settled, silent
+from tilesim.tiled.partition_search import STEADFAST, Say, settled, silent
 from tilesim.tiled.topology import Topology
 
 SCHEMA = "tilesim.cache/1"
@@ -91,7 +91,7 @@ def plan_cache(
     say: Say = silent,
 ) -> CachePlan:
     """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
-    any order. ``partition`` and ``say`` are as in :func:`~tilesim.tiled.partitioned.compile_networks`.
+    any order. ``partition`` and ``say`` are as in :func:`~tilesim.tiled.partition_search.compile_networks`.
 
     Raises:
         CapacityError: a network does not fit the chip, or has layers that it can't run.

@@ -16,7 +16,7 @@ from tilesim import api
 from tilesim.report.analysis.contention import OTHERS, SHOWN_MASTERS, UNKNOWN, accounts, master_words, occupancy
 from tilesim.report.document import SavedRun
 from tilesim.shipped import shipped
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 LINKS = ("chip.mesh.tile0.east", "chip.ring.link0", "chip.ring.link1")
 SENDERS = ("chip.infeed", *(f"chip.tile{k}.ring_producer" for k in range(9)))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.report.saved import made_up, random_trace
 from tilesim.report.page.timeline import NO_TRACE, pack, stacked, timeline
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 TRACKS = ("chip.infeed", "chip.ring.link0", "chip.tile0.tensor")
 

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from tests.systolic.cells.run import Multiply, Shift, run
 from tests.systolic.handmade import times, topology, vectors_at
-from tilesim.sim.memory import Memory
-from tilesim.sim.recorder import Recorder
+from tilesim.sim.core.memory import Memory
+from tilesim.sim.trace.recorder import Recorder
 from tilesim.systolic.array_timing import result_cycle
 from tilesim.systolic.datapath.memories import Memories
-from tilesim.systolic.isa.instructions import Instruction, MatrixMultiply, ReadWeights
+from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, ReadWeights
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip
 from tilesim.systolic.units.data import Carried

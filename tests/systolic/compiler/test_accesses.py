@@ -10,9 +10,9 @@ from tests.systolic.compiled import chip, exact
 from tests.systolic.handmade import topology
 from tilesim.batching import graph_of, plan
 from tilesim.systolic.compiler.accesses import accesses
-from tilesim.systolic.isa.areas import BUFFER
-from tilesim.systolic.isa.areas import accesses as checked
-from tilesim.systolic.isa.instructions import MatrixMultiply, Window
+from tilesim.systolic.isa.checks.footprints import BUFFER
+from tilesim.systolic.isa.checks.footprints import accesses as checked
+from tilesim.systolic.isa.model.instructions import MatrixMultiply, Window
 
 
 @given(st.data())

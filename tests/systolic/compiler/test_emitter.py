@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.networks import Weave
 from tests.systolic.compiled import at_chip, chip, compare, golden, inputs_of
 from tests.systolic.disorder import Disorder
-from tilesim.systolic.compile import compile_network
 from tilesim.systolic.compiler.accesses import accesses
+from tilesim.systolic.compiler.compile import compile_network
 from tilesim.systolic.compiler.emitter import synchronised
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     Activate,
     Copy,
     Fill,

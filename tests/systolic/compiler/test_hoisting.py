@@ -11,7 +11,7 @@ from tests.systolic.compiler.test_emitter import OPS, conflict, copy, multiply, 
 from tests.systolic.compiler.test_operators import POOLED, around
 from tilesim.network.operators import MaxPool, Padding
 from tilesim.systolic.compiler.hoisting import hoisted
-from tilesim.systolic.isa.instructions import Instruction, Pool
+from tilesim.systolic.isa.model.instructions import Instruction, Pool
 
 
 def test_each_stands_behind_what_it_has_to_follow() -> None:

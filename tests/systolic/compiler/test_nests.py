@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.systolic.compiler.nests import Strided, broadcast, nests, whole
-from tilesim.systolic.isa.instructions import Nest
+from tilesim.systolic.isa.model.instructions import Nest
 
 
 def places(nest: Nest) -> list[int]:

@@ -36,9 +36,9 @@ from tilesim.network.operators import (
     Softmax,
     Table,
 )
-from tilesim.systolic.compile import compile_network
-from tilesim.systolic.isa.instructions import Activate, Copy, MatrixMultiply, VectorInstruction
-from tilesim.systolic.isa.program import Program
+from tilesim.systolic.compiler.compile import compile_network
+from tilesim.systolic.isa.model.instructions import Activate, Copy, MatrixMultiply, VectorInstruction
+from tilesim.systolic.isa.model.program import Program
 
 Make = Callable[[Weave, int], int]
 CLAMP = (-128, 127)

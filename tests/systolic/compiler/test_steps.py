@@ -13,7 +13,7 @@ from tests.systolic.compiled import chip
 from tilesim.batching import Step
 from tilesim.network.graph import Network
 from tilesim.network.operators import Add, MaxPool, Padding
-from tilesim.systolic.compiler.outline import outline
+from tilesim.systolic.compiler.operator_plan import outline
 from tilesim.systolic.compiler.steps import Turn, turns
 from tilesim.systolic.compiler.tasks import tasks_of
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from tests.networks import Weave
 from tests.systolic.compiled import chip
 from tilesim.batching import graph_of, plan
-from tilesim.systolic.compile import compile_network
+from tilesim.systolic.compiler.compile import compile_network
 from tilesim.systolic.compiler.stream import mixed
-from tilesim.systolic.isa.instructions import ReadHostMemory
+from tilesim.systolic.isa.model.instructions import ReadHostMemory
 
 
 def test_few_are_spread_evenly_among_many() -> None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tilesim.network.operators import Padding
-from tilesim.sim.memory import Memory
+from tilesim.sim.core.memory import Memory
 from tilesim.systolic.datapath.memories import Memories
-from tilesim.systolic.isa.instructions import Element, Window
+from tilesim.systolic.isa.model.instructions import Element, Window
 
 SIZE = 1 << 16
 ELEMENTS = st.sampled_from(["int8", "uint8", "int16"])

@@ -16,7 +16,7 @@ from tilesim.network.operators import AveragePool, Convolution, MaxPool, Padding
 from tilesim.network.operators import Normalise as NormaliseOperator
 from tilesim.systolic.datapath.matrix import prepare_multiply
 from tilesim.systolic.datapath.vector import prepare
-from tilesim.systolic.isa.instructions import Activate, MatrixMultiply, Normalise, Pooling, Scale, Window
+from tilesim.systolic.isa.model.instructions import Activate, MatrixMultiply, Normalise, Pooling, Scale, Window
 
 PARAMETERS, TABLE, OUTPUT = 40_000, 41_000, 42_000
 

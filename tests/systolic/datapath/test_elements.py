@@ -19,7 +19,7 @@ from tilesim.network.operators import Rescale as RescaleOperator
 from tilesim.network.operators import Softmax as SoftmaxOperator
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.datapath.vector import prepare
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     Combine,
     Copy,
     Fill,

@@ -16,7 +16,7 @@ from tilesim.network.operators.windows import pad, windows
 from tilesim.systolic.datapath.matrix import accumulate, multiply, prepare_multiply
 from tilesim.systolic.datapath.memories import read_tile
 from tilesim.systolic.datapath.windows import boxes
-from tilesim.systolic.isa.instructions import MatrixMultiply, Window
+from tilesim.systolic.isa.model.instructions import MatrixMultiply, Window
 from tilesim.systolic.topology import Array, Topology
 
 

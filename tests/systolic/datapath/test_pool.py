@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.systolic.datapath.material import Case, as_bytes, cases
 from tilesim.network.operators import AveragePool, MaxPool, Mean
 from tilesim.systolic.datapath.vector import prepare
-from tilesim.systolic.isa.instructions import Pool, Pooling
+from tilesim.systolic.isa.model.instructions import Pool, Pooling
 
 OUTPUT = 42_000
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.systolic.programs import instructions
 from tilesim.errors import ProgramError
 from tilesim.systolic.isa.encoding import WIDTHS, decode, encode, length_bytes, range_faults
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     CLASSES,
     Activate,
     Fill,

@@ -12,7 +12,7 @@ import pytest
 from tests.systolic.programs import CHIP, TOPOLOGIES, same, small
 from tilesim.config import load as load_config
 from tilesim.errors import ProgramError
-from tilesim.systolic.isa.program import DataSegment, Program
+from tilesim.systolic.isa.model.program import DataSegment, Program
 from tilesim.systolic.isa.storage import load, machine_of, save
 
 NAMES = ("params", "file", "x", "x.npy", "a/b \x00é\ud800", "a-b")

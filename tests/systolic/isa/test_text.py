@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.systolic.programs import CHIP, instructions, programs, same, small
 from tilesim.errors import ProgramError
-from tilesim.systolic.isa.check import faults
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.checks.program import faults
+from tilesim.systolic.isa.model.instructions import (
     Combine,
     Fill,
     Halt,
@@ -28,7 +28,7 @@ from tilesim.systolic.isa.instructions import (
     Sync,
     Window,
 )
-from tilesim.systolic.isa.program import Batching, Program, Step
+from tilesim.systolic.isa.model.program import Batching, Program, Step
 from tilesim.systolic.isa.text import read_text, write_instruction, write_text
 
 PATH = Path("p.tasm")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.systolic.handmade import Listing, chip_of, multiply, some, times, topology, tpu, vectors_at
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     Activate,
     Combine,
     Copy,

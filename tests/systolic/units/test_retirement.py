@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.systolic.test_laws import disorder
-from tilesim.sim.clock import Clock
-from tilesim.sim.recorder import Source
-from tilesim.systolic.isa.instructions import Fill, Instruction, Nest, Queue
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.trace.recorder import Source
+from tilesim.systolic.isa.model.instructions import Fill, Instruction, Nest, Queue
 from tilesim.systolic.units.retirement import Retirement
 
 NOBODY = Source("chip.nobody", "")

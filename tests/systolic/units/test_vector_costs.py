@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.systolic.handmade import topology
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     Activate,
     Combine,
     Copy,

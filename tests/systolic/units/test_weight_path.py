@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tests.systolic.handmade import chip_of, multiply, times, topology
-from tilesim.sim.clock import Clock
-from tilesim.sim.unit import Unit
-from tilesim.systolic.isa.instructions import Queue, ReadWeights
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import Unit
+from tilesim.systolic.isa.model.instructions import Queue, ReadWeights
 from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
 from tilesim.systolic.units.weight_path import WeightPath
 

@@ -13,16 +13,16 @@ import tilesim
 from tests.networks import Weave, same
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, ResizeNearest
+from tilesim.tiled.compiler.all_gather import gather_rows
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.channels import channels_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
-from tilesim.tiled.compiler.gather import gather_rows
-from tilesim.tiled.compiler.outline import outline
+from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.partition import Partition, partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
 from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units import ttu
+from tilesim.tiled.units.tensor import ttu
 
 CHIP = tilesim.load_topology("edge-4x4")
 

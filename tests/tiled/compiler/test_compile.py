@@ -16,7 +16,7 @@ from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.storage import load, save
 
 

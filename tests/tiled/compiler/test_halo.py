@@ -7,10 +7,10 @@ import pytest
 
 import tilesim
 from tilesim.tiled.compiler.feature_map import bits
-from tilesim.tiled.isa.fields import Flag, Side
-from tilesim.tiled.isa.instructions import MeshIn, MeshOut, TensorOp
-from tilesim.tiled.isa.nests import iterations
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, TensorOp
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.program import Program
 
 PADDED = """
 seed: 1

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import tilesim
-from tilesim.tiled.compiler.outline import outline
+from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.partition import Partition, partition
 from tilesim.tiled.compiler.transfers import blocks_of
 

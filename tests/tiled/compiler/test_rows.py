@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
 from tilesim.tiled.compiler.rows import part_words, rows_for, spill_bytes
-from tilesim.tiled.units import ttu
+from tilesim.tiled.units.tensor import ttu
 
 
 def axis(size: int, parts: int, border: tuple[int, int]) -> Axis:

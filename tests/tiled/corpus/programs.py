@@ -14,9 +14,9 @@ from tests.tiled.corpus.moves import mesh, mesh_fill, narrow_to_wide, wide_to_na
 from tests.tiled.corpus.rings import Ring
 from tests.tiled.corpus.sketch import CONSTANT_ROWS, Sketch
 from tests.tiled.corpus.tensors import parameters, tensorop
-from tilesim.tiled.isa.fields import Engine, Loop, Nest, Reference, Traversal
-from tilesim.tiled.isa.instructions import Instruction, WideToNarrow
-from tilesim.tiled.isa.program import DataSegment, Program
+from tilesim.tiled.isa.model.fields import Engine, Loop, Nest, Reference, Traversal
+from tilesim.tiled.isa.model.instructions import Instruction, WideToNarrow
+from tilesim.tiled.isa.model.program import DataSegment, Program
 
 LENGTHS = (2, 4, 6, 10)
 """Steps of a program, of one or a few instructions each."""

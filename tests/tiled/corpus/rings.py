@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from tests.tiled.corpus.moves import bitmap, produced, rows_of, unit_bytes
 from tests.tiled.corpus.sketch import CONSTANT_ROWS, Buffer, Sketch
 from tilesim.arithmetic.requantise import float_bits
-from tilesim.tiled.isa.fields import ByteFilter, Engine, Flag, Traversal, Watcher
-from tilesim.tiled.isa.instructions import Classify, Infeed, Outfeed, RingConsume, RingProduce
+from tilesim.tiled.isa.model.fields import ByteFilter, Engine, Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingConsume, RingProduce
 
 MOST_ROWS = 4
 SOFTMAX = (int(float_bits(0.1)[0]), int(float_bits(1 / 256)[0]), -128, -128, 127)

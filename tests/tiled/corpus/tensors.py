@@ -12,8 +12,8 @@ import numpy as np
 from tests.tiled.corpus.moves import bitmap
 from tests.tiled.corpus.sketch import CONSTANT_ROWS, Buffer, Sketch
 from tilesim.arithmetic.requantise import float_bits, quantise_multiplier
-from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 PARAMETER_ROWS, PARAMETER_SETS = 3, 2
 MOST_STEPS = 60

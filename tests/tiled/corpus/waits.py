@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tilesim.sim.unit import Reason
+from tilesim.sim.core.unit import Reason
 
 NAMED = re.compile(r"\d+|_(?:north|east|south|west)$|\.(?:north|east|south|west)$")
 

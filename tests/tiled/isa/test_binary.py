@@ -19,9 +19,9 @@ from tests.tiled.isa.test_text import CHIP, SAMPLE, any_of
 from tests.tiled.programs import same
 from tilesim.tiled.isa import encoding, tables
 from tilesim.tiled.isa.binary import VERSION, decode, encode
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.instructions import INSTRUCTIONS, WORD_BYTES, Infeed, Instruction, RingConsume
-from tilesim.tiled.isa.program import DataSegment, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, WORD_BYTES, Infeed, Instruction, RingConsume
+from tilesim.tiled.isa.model.program import DataSegment, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.isa.streams import Damage, Reader, Writer
 from tilesim.tiled.isa.text import read_text, write_text
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.tiled.programs import same
 from tilesim.errors import ProgramError
-from tilesim.tiled.isa.instructions import ScalarFence
-from tilesim.tiled.isa.program import DataSegment, Program
+from tilesim.tiled.isa.model.instructions import ScalarFence
+from tilesim.tiled.isa.model.program import DataSegment, Program
 from tilesim.tiled.isa.storage import load, save
 from tilesim.tiled.topology import Topology
 

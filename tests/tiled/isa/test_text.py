@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from tests.tiled.programs import same
 from tilesim.errors import ProgramError
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.fields import Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher
-from tilesim.tiled.isa.instructions import (
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.fields import Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import (
     INSTRUCTIONS,
     Infeed,
     Operation,
@@ -25,7 +25,7 @@ from tilesim.tiled.isa.instructions import (
     TensorOp,
     TileFence,
 )
-from tilesim.tiled.isa.program import Block, DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.model.program import Block, DataSegment, HostTensor, Layer, Program, TensorLayout, TensorPiece
 from tilesim.tiled.isa.text import read_text, write_instruction, write_text
 from tilesim.tiled.topology import Tile, Topology
 

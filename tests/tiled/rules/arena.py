@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from tilesim.sim.unit import Reason
-from tilesim.tiled.isa.fields import Engine, Flag, Loop, Nest, Reference, Traversal, Watcher
-from tilesim.tiled.isa.instructions import (
+from tilesim.sim.core.unit import Reason
+from tilesim.tiled.isa.model.fields import Engine, Flag, Loop, Nest, Reference, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import (
     Infeed,
     Instruction,
     RingConsume,
@@ -16,8 +16,8 @@ from tilesim.tiled.isa.instructions import (
     ScalarFence,
     TileFence,
 )
-from tilesim.tiled.isa.program import Program
-from tilesim.tiled.readings import Reading
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 

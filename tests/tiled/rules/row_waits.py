@@ -16,8 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from tests.tiled.rules.plain_order import WRITTEN, Plain, advance, operands, settle, touched
-from tilesim.tiled.isa.fields import Flag, Loop, MemoryName, Nest, Reference, Side, Traversal, Watcher
-from tilesim.tiled.isa.instructions import (
+from tilesim.tiled.isa.model.fields import Flag, Loop, MemoryName, Nest, Reference, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import (
     Infeed,
     Instruction,
     MeshIn,
@@ -31,8 +31,8 @@ from tilesim.tiled.isa.instructions import (
     Work,
     counted_nest,
 )
-from tilesim.tiled.isa.program import DataSegment, Program
-from tilesim.tiled.rules.act import raised_flag
+from tilesim.tiled.isa.model.program import DataSegment, Program
+from tilesim.tiled.rules.untimed.effects import raised_flag
 from tilesim.tiled.stepped.chip import Chip as SteppedChip
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.tiled.programs import program
 from tests.tiled.rules.plain_order import Found, plain_hazards
-from tilesim.tiled.rules.hazards import hazards
+from tilesim.tiled.rules.tile.hazards import hazards
 
 FLAGS = ("avdata", "narrow_to_wide", "wide_to_narrow", "mesh_north_in")
 ENGINES = ("tensor", "narrow_to_wide", "wide_to_narrow", "mesh_in_north")

@@ -10,8 +10,8 @@ import pytest
 
 import tilesim
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
-from tilesim.tiled.isa.fields import Flag
-from tilesim.tiled.isa.instructions import Instruction, RingProduce
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.instructions import Instruction, RingProduce
 from tilesim.tiled.rules.proof import RULES, proof_of
 
 

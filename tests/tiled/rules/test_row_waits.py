@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tests.tiled.rules.row_waits import ordered, outcome, stepped_outcome, weakened
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import proof_of
 
 DELAYS = 4

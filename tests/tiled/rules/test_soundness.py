@@ -11,7 +11,7 @@ import pytest
 import tilesim
 from tests.tiled.programs import program
 from tilesim.errors import ProgramError
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules import soundness
 from tilesim.tiled.rules.soundness import unsound
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilesim.errors import AccessError
-from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.stepped.account import BUSY, FIFO, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo

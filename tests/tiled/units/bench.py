@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.memory import Bytes
-from tilesim.sim.recorder import Recorder
-from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference, Traversal
-from tilesim.tiled.isa.instructions import Instruction
+from tilesim.sim.core.memory import Bytes
+from tilesim.sim.trace.recorder import Recorder
+from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal
+from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Grid, Topology
 from tilesim.tiled.units.chip import Chip
 

@@ -9,10 +9,10 @@ import pytest
 import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
-from tilesim.tiled import traffic
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.fields import Side
-from tilesim.tiled.isa.instructions import Broadcast, MeshIn, TileFence
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.instructions import Broadcast, MeshIn, TileFence
+from tilesim.tiled.run import traffic
 
 FILL = MeshIn(tiles=1, side=Side.NORTH, write=line(0, 10, 4), fill=0, label="fill")
 """6 words on the bus, 11 cycles of work."""

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
-from tilesim.tiled.isa.fields import Flag, Side, Traversal, Watcher
-from tilesim.tiled.isa.instructions import MeshIn, NarrowToWide, WideToNarrow
+from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import MeshIn, NarrowToWide, WideToNarrow
 
 ROW, WORD = 256, 4
 WORDS = ROW // WORD

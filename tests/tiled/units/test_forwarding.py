@@ -11,11 +11,11 @@ import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
 from tilesim.errors import HangError
-from tilesim.tiled import traffic
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.instructions import Infeed, Instruction, Outfeed, RingConsume, RingProduce
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, RingConsume, RingProduce
 from tilesim.tiled.rules.proof import proof_of
-from tilesim.tiled.units.ring import Packet
+from tilesim.tiled.run import traffic
+from tilesim.tiled.units.ring.ring import Packet
 
 ROW, TILES = 256, 2
 SINK = 1 << TILES + 1

@@ -15,9 +15,9 @@ from tests.tiled.test_determinism import disorder
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim.arithmetic.requantise import requantise
 from tilesim.errors import HangError
-from tilesim.tiled.isa.fields import Flag, MemoryName, Side, Traversal, Watcher
-from tilesim.tiled.isa.instructions import MeshIn, MeshOut, Operation, TensorOp
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.fields import Flag, MemoryName, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, Operation, TensorOp
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import proof_of
 from tilesim.tiled.units.memories import WideRank
 

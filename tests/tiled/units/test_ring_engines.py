@@ -10,11 +10,11 @@ import pytest
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.arithmetic.softmax import softmax
-from tilesim.sim.fifo import Fifo
-from tilesim.sim.memory import Bytes
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.fields import Flag, Traversal, Watcher
-from tilesim.tiled.isa.instructions import (
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.memory import Bytes
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import (
     Classify,
     Infeed,
     Operation,
@@ -23,9 +23,9 @@ from tilesim.tiled.isa.instructions import (
     RingProduce,
     TensorOp,
 )
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.classifier import classified
-from tilesim.tiled.units.ring import Packet
+from tilesim.tiled.units.ring.ring import Packet
 
 ROW = 256
 TILE, CLASSIFIER, SINK = 0b001, 0b010, 0b100

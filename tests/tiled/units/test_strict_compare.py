@@ -11,8 +11,8 @@ import pytest
 import tilesim
 from tests.tiled.test_determinism import inputs
 from tests.tiled.units.bench import Bench, at, chip_of, nest
-from tilesim.tiled.isa.fields import Flag, Side, Traversal, Watcher
-from tilesim.tiled.isa.instructions import (
+from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import (
     Infeed,
     MeshIn,
     MeshOut,

@@ -10,8 +10,8 @@ import pytest
 import tilesim
 from tests.tiled.test_determinism import inputs
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
-from tilesim.tiled.isa.fields import Flag, Side, Watcher
-from tilesim.tiled.isa.instructions import (
+from tilesim.tiled.isa.model.fields import Flag, Side, Watcher
+from tilesim.tiled.isa.model.instructions import (
     Infeed,
     Instruction,
     MeshIn,

@@ -12,7 +12,7 @@ from tilesim.report.analysis.roles import role, tracks_where
 from tilesim.report.analysis.spans import RunSpans, Spans, Words, edges_of, run_spans
 from tilesim.report.costs import Statistics
 from tilesim.report.tracks import words
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 BINS = 200
 SHOWN_MASTERS = 6

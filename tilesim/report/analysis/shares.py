@@ -13,7 +13,7 @@ from tilesim.report.analysis.roles import role
 from tilesim.report.analysis.spans import Words, edges_of, run_spans
 from tilesim.report.costs import Statistics
 from tilesim.report.kinds import in_order
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 ALONE = ("MAC arrays",)
 """What each has a row of its own; all others of a role share one."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.report.costs import Statistics
-from tilesim.sim.trace import Trace
-from tilesim.sim.unit import BUSY
+from tilesim.sim.core.unit import BUSY
+from tilesim.sim.trace.trace import Trace
 
 Words = NDArray[np.int64]
 

@@ -19,7 +19,7 @@ from tilesim.report.figures.style import (
     rgb,
     stacked,
 )  # fmt: skip
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

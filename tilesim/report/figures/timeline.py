@@ -9,7 +9,7 @@ from tilesim.report.analysis.shares import shares
 from tilesim.report.costs import Statistics
 from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, stacked
 from tilesim.report.kinds import kind_of
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

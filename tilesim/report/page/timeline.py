@@ -15,7 +15,7 @@ from tilesim.report.kinds import KINDS, kind_of
 from tilesim.report.names import short_name
 from tilesim.report.page.build import Section
 from tilesim.report.tracks import groups
-from tilesim.sim.trace import Trace
+from tilesim.sim.trace.trace import Trace
 
 PARTS = ("spans", "rows", "paint", "words", "hands")
 SCRIPTS = (*(f"timeline_{part}.js" for part in PARTS), "timeline.js")

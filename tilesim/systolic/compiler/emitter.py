@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tilesim.systolic.compiler.accesses import accesses
 from tilesim.systolic.compiler.users import User, Users
-from tilesim.systolic.isa.instructions import Instruction, Queue, Sync
+from tilesim.systolic.isa.model.instructions import Instruction, Queue, Sync
 
 Clock = dict[Queue, int]
 """How many instructions of each queue, syncs left out, are known to be done."""

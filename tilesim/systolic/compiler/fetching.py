@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilesim.systolic.compiler.lower.matrix import Multiply
-from tilesim.systolic.isa.instructions import Instruction, ReadWeights
+from tilesim.systolic.isa.model.instructions import Instruction, ReadWeights
 from tilesim.systolic.topology import Topology
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilesim.systolic.compiler.accesses import Accesses, Range, accesses
 from tilesim.systolic.compiler.lower.matrix import Multiply
-from tilesim.systolic.isa.instructions import Instruction, ReadHostMemory
+from tilesim.systolic.isa.model.instructions import Instruction, ReadHostMemory
 
 Item = Instruction | Multiply
 

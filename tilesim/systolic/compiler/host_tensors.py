@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.outline import Sink, Source
+from tilesim.systolic.compiler.operator_plan import Sink, Source
 from tilesim.systolic.compiler.support import element_of
-from tilesim.systolic.isa.program import HostTensor
+from tilesim.systolic.isa.model.program import HostTensor
 
 
 def host_input(source: Source, inference: int) -> HostTensor:

@@ -10,7 +10,7 @@ from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.support import element_of
 from tilesim.systolic.compiler.tasks import Task
-from tilesim.systolic.isa.instructions import Element
+from tilesim.systolic.isa.model.instructions import Element
 from tilesim.systolic.topology import Topology
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tilesim.systolic.isa.instructions import Nest
+from tilesim.systolic.isa.model.instructions import Nest
 
 
 @dataclass(frozen=True)

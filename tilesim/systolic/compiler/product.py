@@ -17,7 +17,7 @@ from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
 from tilesim.systolic.compiler.tasks import Task
 from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiles, tiling
-from tilesim.systolic.isa.instructions import Element
+from tilesim.systolic.isa.model.instructions import Element
 from tilesim.systolic.topology import Topology
 
 

@@ -14,14 +14,14 @@ from tilesim.systolic.compiler.host_tensors import axes_of
 from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.matrix import Multiply
 from tilesim.systolic.compiler.lower.operators import lower
-from tilesim.systolic.compiler.outline import Outline
+from tilesim.systolic.compiler.operator_plan import OperatorPlan
 from tilesim.systolic.compiler.placement import Image, Placement, size_of
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.steps import Turn
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.weight_tiles import cuts
-from tilesim.systolic.isa.instructions import Instruction, ReadHostMemory, WriteHostMemory
-from tilesim.systolic.isa.program import TensorPlace
+from tilesim.systolic.isa.model.instructions import Instruction, ReadHostMemory, WriteHostMemory
+from tilesim.systolic.isa.model.program import TensorPlace
 from tilesim.systolic.topology import Topology
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ MOST_PIECES = 8
 class Stream:
     """The stream in the making. ``ends``: the last instruction of each turn; ``arrived``: of each input."""
 
-    plan: Outline
+    plan: OperatorPlan
     topology: Topology
     turns: Sequence[Turn]
     placement: Placement

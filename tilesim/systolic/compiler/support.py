@@ -26,7 +26,7 @@ from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
-from tilesim.systolic.isa.instructions import Element
+from tilesim.systolic.isa.model.instructions import Element
 
 Weighted: TypeAlias = Convolution | DepthwiseConvolution | FullyConnected
 WEIGHTED = (Convolution, DepthwiseConvolution, FullyConnected)

@@ -14,7 +14,7 @@ from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.outline import Outline, operand_indices
+from tilesim.systolic.compiler.operator_plan import OperatorPlan, operand_indices
 from tilesim.systolic.compiler.support import WEIGHTED
 from tilesim.systolic.topology import Topology
 
@@ -41,7 +41,7 @@ class Task:
         return isinstance(self.node.operator, WEIGHTED)
 
 
-def tasks_of(plan: Outline, topology: Topology) -> tuple[Task, ...]:
+def tasks_of(plan: OperatorPlan, topology: Topology) -> tuple[Task, ...]:
     """All that runs on the chip, in an order in which each input is ready before it is used."""
     found, done = [], set()
     for layer, node in plan.nodes.items():
@@ -58,7 +58,7 @@ def tasks_of(plan: Outline, topology: Topology) -> tuple[Task, ...]:
     return tuple(found)
 
 
-def _followers(plan: Outline, layer: int, topology: Topology) -> Iterator[int]:
+def _followers(plan: OperatorPlan, layer: int, topology: Topology) -> Iterator[int]:
     """The nodes that need not leave the vector unit: each the only reader of the one before."""
     first, tensor = plan.nodes[layer], plan.network.tensors[plan.nodes[layer].output]
     behind: list[Node] = []

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tilesim.systolic.isa.instructions import Queue
+from tilesim.systolic.isa.model.instructions import Queue
 
 
 class User(NamedTuple):

@@ -11,7 +11,7 @@ from tilesim.arithmetic.requantise import requantise, saturate
 from tilesim.arithmetic.table import ENTRIES, look_up
 from tilesim.systolic.datapath import normalise, pool
 from tilesim.systolic.datapath.memories import Commit, Memories, at, entries, writing
-from tilesim.systolic.isa.instructions import Activate
+from tilesim.systolic.isa.model.instructions import Activate
 
 
 def prepare(op: Activate, memories: Memories) -> Commit:

@@ -6,7 +6,7 @@ from tilesim.arithmetic.add import add
 from tilesim.arithmetic.multiply import multiply
 from tilesim.arithmetic.requantise import saturate
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
-from tilesim.systolic.isa.instructions import Combine
+from tilesim.systolic.isa.model.instructions import Combine
 
 _FUNCTIONS = {"add": add, "multiply": multiply}
 

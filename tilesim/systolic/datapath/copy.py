@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
-from tilesim.systolic.isa.instructions import Copy
+from tilesim.systolic.isa.model.instructions import Copy
 
 
 def prepare(op: Copy, memories: Memories) -> Commit:

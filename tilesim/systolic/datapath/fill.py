@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
-from tilesim.systolic.isa.instructions import Fill
+from tilesim.systolic.isa.model.instructions import Fill
 
 
 def prepare(op: Fill, memories: Memories) -> Commit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesim.arithmetic.table import ENTRIES, look_up
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
-from tilesim.systolic.isa.instructions import Lookup
+from tilesim.systolic.isa.model.instructions import Lookup
 
 
 def prepare(op: Lookup, memories: Memories) -> Commit:

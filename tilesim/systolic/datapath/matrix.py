@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.matmul import exact_matmul, magnitude
 from tilesim.systolic.datapath.memories import Commit, Memories, entries, maps
 from tilesim.systolic.datapath.windows import unfolded
-from tilesim.systolic.isa.instructions import MatrixMultiply
+from tilesim.systolic.isa.model.instructions import MatrixMultiply
 
 
 def prepare_multiply(op: MatrixMultiply, memories: Memories, tile: NDArray[Any]) -> Commit:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import AccessError
-from tilesim.sim.memory import Memory
-from tilesim.systolic.isa.instructions import Element, Nest, Window
+from tilesim.sim.core.memory import Memory
+from tilesim.systolic.isa.model.instructions import Element, Nest, Window
 from tilesim.systolic.topology import Topology
 
 Commit: TypeAlias = Callable[[], None]

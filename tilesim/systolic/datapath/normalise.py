@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.normalise import normalise
 from tilesim.arithmetic.requantise import saturate
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
-from tilesim.systolic.isa.instructions import Normalisation, Normalise
+from tilesim.systolic.isa.model.instructions import Normalisation, Normalise
 
 
 def prepare(op: Normalisation, memories: Memories) -> Commit:

@@ -13,7 +13,7 @@ from tilesim.arithmetic.average import average
 from tilesim.arithmetic.requantise import requantise, saturate
 from tilesim.systolic.datapath.memories import Commit, Memories, at, maps, writing
 from tilesim.systolic.datapath.windows import counts, taps
-from tilesim.systolic.isa.instructions import Pool, Pooling, Window
+from tilesim.systolic.isa.model.instructions import Pool, Pooling, Window
 
 Array = NDArray[Any]
 

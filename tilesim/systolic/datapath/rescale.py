@@ -6,7 +6,7 @@ import numpy as np
 
 from tilesim.arithmetic.requantise import requantise, saturate
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
-from tilesim.systolic.isa.instructions import Rescale
+from tilesim.systolic.isa.model.instructions import Rescale
 
 
 def prepare(op: Rescale, memories: Memories) -> Commit:

@@ -7,7 +7,7 @@ import numpy as np
 from tilesim.arithmetic.softmax import softmax, softmax_aligned
 from tilesim.arithmetic.softmax_fixed import softmax_fixed
 from tilesim.systolic.datapath.memories import Commit, Memories, nest, writing
-from tilesim.systolic.isa.instructions import Softmax
+from tilesim.systolic.isa.model.instructions import Softmax
 
 _RULES = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from tilesim.systolic.datapath import activate, combine, copy, fill, lookup, normalise, pool, rescale, softmax
 from tilesim.systolic.datapath.memories import Commit, Memories
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     Activate,
     Combine,
     Copy,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.systolic.isa.instructions import Window
+from tilesim.systolic.isa.model.instructions import Window
 
 Array = NDArray[Any]
 

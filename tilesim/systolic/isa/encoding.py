@@ -22,7 +22,8 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tilesim.errors import ProgramError
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.layouts import Codec, Flag, Items, Layout, Number, Source, signed
+from tilesim.systolic.isa.model.instructions import (
     CLASSES,
     Activate,
     Combine,
@@ -45,7 +46,6 @@ from tilesim.systolic.isa.instructions import (
     Window,
     WriteHostMemory,
 )
-from tilesim.systolic.isa.layouts import Codec, Flag, Items, Layout, Number, Source, signed
 
 RULES = ("", "double", "single", "float", "divide", "real", "plain", "aligned", "wide", "fixed")
 """How the vector unit rounds; ``tilesim.arithmetic`` says what each means."""

@@ -23,7 +23,7 @@ from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import Any, get_args, get_origin, get_type_hints
 
-from tilesim.systolic.isa.instructions import Window
+from tilesim.systolic.isa.model.instructions import Window
 from tilesim.systolic.isa.scanner import BARE, SPACE, Fault, Scanner, shown, unknown, written_name
 
 HEXADECIMAL = frozenset({"address", "parameters", "table"})

@@ -12,7 +12,7 @@ from tilesim.budgets import LARGEST_TEXT_BYTES
 from tilesim.errors import ArrayError, ProgramError
 from tilesim.files import read_bytes, read_npz, read_program_text, write_npz
 from tilesim.saving import all_or_nothing
-from tilesim.systolic.isa.program import Program
+from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.isa.scanner import Fault, Scanner, shown, written_name
 from tilesim.systolic.isa.text import read_text, write_text
 

@@ -38,8 +38,8 @@ from tilesim.budgets import MOST_FAULTS
 from tilesim.errors import ProgramError
 from tilesim.systolic.isa.chip import Entry, Key, build_topology, read_chip_line, write_chip
 from tilesim.systolic.isa.grammar import Field, read_fields, schema, write_fields
-from tilesim.systolic.isa.instructions import CLASSES, Combine, Instruction, MatrixMultiply
-from tilesim.systolic.isa.program import Batching, DataSegment, HostTensor, Layer, Program, Step, TensorPlace
+from tilesim.systolic.isa.model.instructions import CLASSES, Combine, Instruction, MatrixMultiply
+from tilesim.systolic.isa.model.program import Batching, DataSegment, HostTensor, Layer, Program, Step, TensorPlace
 from tilesim.systolic.isa.scanner import BARE, SPACE, Fault, Scanner, shown, unknown, without_comment, written_name
 
 VERSION = "1"

@@ -8,16 +8,16 @@ from typing import Any, Protocol
 import simpy
 from simpy.core import StopSimulation
 
-from tilesim.sim.clock import Clock
-from tilesim.sim.recorder import Recorder
-from tilesim.sim.unit import BUSY, Unit
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import BUSY, Unit
+from tilesim.sim.trace.recorder import Recorder
 from tilesim.systolic.isa.encoding import length_bytes
-from tilesim.systolic.isa.instructions import Instruction, Queue
+from tilesim.systolic.isa.model.instructions import Instruction, Queue
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.dma_in import DmaIn
 from tilesim.systolic.units.dma_out import DmaOut
-from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.issue_queue import IssueQueue
 from tilesim.systolic.units.logged import LoggedUnit
 from tilesim.systolic.units.matrix import MatrixUnit
 from tilesim.systolic.units.retirement import Retirement
@@ -58,8 +58,8 @@ class Chip:
         sequencer, self.matrix = self._logged("sequencer"), self._logged("matrix")
         path = self._unit("weight_path")
         of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue) for queue in Queue}
-        self.intakes: dict[Queue, Intake[Any]] = {
-            queue: Intake(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
+        self.intakes: dict[Queue, IssueQueue[Any]] = {
+            queue: IssueQueue(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
             for queue, unit in of_queues.items()
         }
         self.units = [sequencer, *(of_queues[queue] for queue in Queue), path]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tilesim.systolic.datapath.matrix import prepare_multiply
 from tilesim.systolic.datapath.memories import Commit, Memories, read_tile
 from tilesim.systolic.datapath.vector import prepare
-from tilesim.systolic.isa.instructions import (
+from tilesim.systolic.isa.model.instructions import (
     MatrixMultiply,
     ReadHostMemory,
     ReadWeights,

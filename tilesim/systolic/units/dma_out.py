@@ -8,13 +8,13 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.action import Action
-from tilesim.sim.clock import Clock
-from tilesim.sim.unit import BUSY, Unit
-from tilesim.systolic.isa.instructions import WriteHostMemory
+from tilesim.sim.core.action import Action
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import BUSY, Unit
+from tilesim.systolic.isa.model.instructions import WriteHostMemory
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
-from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.issue_queue import IssueQueue
 
 
 class DmaOut:
@@ -28,7 +28,7 @@ class DmaOut:
         clock: Clock,
         link: Unit,
         topology: Topology,
-        intake: Intake[WriteHostMemory],
+        intake: IssueQueue[WriteHostMemory],
         data: Data,
     ) -> None:
         self._clock = clock

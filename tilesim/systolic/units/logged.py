@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tilesim.sim.unit import Unit
+from tilesim.sim.core.unit import Unit
 
 
 class Span(NamedTuple):

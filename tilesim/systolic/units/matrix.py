@@ -9,15 +9,15 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.action import Action, Actions
-from tilesim.sim.clock import Clock
-from tilesim.sim.recorder import Source
-from tilesim.sim.unit import BUSY, Reason
+from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import BUSY, Reason
+from tilesim.sim.trace.recorder import Source
 from tilesim.systolic.array_timing import retirement_cycle
-from tilesim.systolic.isa.instructions import MatrixMultiply
+from tilesim.systolic.isa.model.instructions import MatrixMultiply
 from tilesim.systolic.topology import Array, Topology
 from tilesim.systolic.units.data import Data
-from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.issue_queue import IssueQueue
 from tilesim.systolic.units.weight_path import WeightPath
 
 MACS: Mapping[int, Action] = {1: Action.MAC_8X8, 2: Action.MAC_8X16, 4: Action.MAC_16X16}
@@ -36,7 +36,7 @@ class MatrixUnit:
     """
 
     def __init__(
-        self, clock: Clock, topology: Topology, intake: Intake[MatrixMultiply], path: WeightPath, data: Data
+        self, clock: Clock, topology: Topology, intake: IssueQueue[MatrixMultiply], path: WeightPath, data: Data
     ) -> None:
         self._clock = clock
         self._array = topology.array

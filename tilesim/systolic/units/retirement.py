@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import simpy
 
-from tilesim.sim.clock import Clock, Phase
-from tilesim.sim.flags import FlagFile
-from tilesim.sim.recorder import Source
-from tilesim.systolic.isa.instructions import Instruction, Queue
+from tilesim.sim.core.clock import Clock, Phase
+from tilesim.sim.core.flags import FlagFile
+from tilesim.sim.trace.recorder import Source
+from tilesim.systolic.isa.model.instructions import Instruction, Queue
 
 ORDER = {queue: rank for rank, queue in enumerate(Queue)}
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.clock import Clock
-from tilesim.sim.fifo import Fifo
-from tilesim.sim.recorder import Source
-from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.systolic.isa.instructions import Halt, Instruction, Nop, Queue, Sync
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.sim.trace.recorder import Source
+from tilesim.systolic.isa.model.instructions import Halt, Instruction, Nop, Queue, Sync
 from tilesim.systolic.topology import Topology
-from tilesim.systolic.units.intake import WORDS
+from tilesim.systolic.units.issue_queue import WORDS
 from tilesim.systolic.units.logged import LoggedUnit
 from tilesim.systolic.units.retirement import Retirement
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.clock import Clock
-from tilesim.sim.unit import BUSY
-from tilesim.systolic.isa.instructions import VectorInstruction
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import BUSY
+from tilesim.systolic.isa.model.instructions import VectorInstruction
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
-from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.issue_queue import IssueQueue
 from tilesim.systolic.units.vector_costs import actions, cycles
 
 
@@ -24,7 +24,7 @@ class VectorUnit:
     for what it does; rates and depth are assumptions.
     """
 
-    def __init__(self, clock: Clock, topology: Topology, intake: Intake[Any], data: Data) -> None:
+    def __init__(self, clock: Clock, topology: Topology, intake: IssueQueue[Any], data: Data) -> None:
         self._clock = clock
         self._topology = topology
         self._intake = intake

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tilesim.sim.action import Action, Actions
-from tilesim.systolic.isa.instructions import (
+from tilesim.sim.core.action import Action, Actions
+from tilesim.systolic.isa.model.instructions import (
     Activate,
     Combine,
     Copy,

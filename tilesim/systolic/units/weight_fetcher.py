@@ -7,13 +7,13 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.action import Action
-from tilesim.sim.clock import Clock
-from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.systolic.isa.instructions import ReadWeights
+from tilesim.sim.core.action import Action
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.systolic.isa.model.instructions import ReadWeights
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
-from tilesim.systolic.units.intake import Intake
+from tilesim.systolic.units.issue_queue import IssueQueue
 from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
 from tilesim.systolic.units.weight_memory import WeightMemory
 
@@ -32,7 +32,7 @@ class WeightFetcher:
         clock: Clock,
         link: Unit,
         topology: Topology,
-        intake: Intake[ReadWeights],
+        intake: IssueQueue[ReadWeights],
         fifo: WeightFifo,
         data: Data,
     ) -> None:

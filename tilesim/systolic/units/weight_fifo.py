@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.clock import Clock
+from tilesim.sim.core.clock import Clock
 
 
 class Tile(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.action import Action
-from tilesim.sim.clock import Clock
-from tilesim.sim.unit import BUSY, Reason, Unit
+from tilesim.sim.core.action import Action
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.systolic.array_timing import shift_cycles
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.weight_fifo import Tile, WeightFifo

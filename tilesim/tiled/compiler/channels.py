@@ -19,7 +19,7 @@ from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
-from tilesim.tiled.compiler.outline import Outline
+from tilesim.tiled.compiler.operator_plan import OperatorPlan
 from tilesim.tiled.compiler.spread import SEND_CYCLES, Layer, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.windows import gathers, spreads
 from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
@@ -65,7 +65,7 @@ class Spreader:
     at most ``copy_bytes`` of a tile's narrow memory.
     """
 
-    plan: Outline
+    plan: OperatorPlan
     topology: Topology
     wishes: Wishes
     copy_bytes: int

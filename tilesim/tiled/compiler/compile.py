@@ -9,27 +9,27 @@ from zlib import crc32
 from tilesim.errors import ProgramError
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
+from tilesim.tiled.compiler.all_gather import AllGather, staging_name
 from tilesim.tiled.compiler.compute import compute
-from tilesim.tiled.compiler.draft import Draft
 from tilesim.tiled.compiler.feature_map import Shape, bitmap_of
-from tilesim.tiled.compiler.gather import Gather, staging_name
+from tilesim.tiled.compiler.fusion.schedule import Job
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
-from tilesim.tiled.compiler.jobs import Job
 from tilesim.tiled.compiler.names import copy_name, map_name, place_name
-from tilesim.tiled.compiler.outline import Outline, Sink
+from tilesim.tiled.compiler.operator_plan import OperatorPlan, Sink
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.plan import Lowered, plan_parameters
+from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import Stream
 from tilesim.tiled.compiler.transfers import blocks_of, drain, feed
 from tilesim.tiled.compiler.wide_layout import WideLayout
-from tilesim.tiled.isa.check_tensors import covers
-from tilesim.tiled.isa.fields import Flag
-from tilesim.tiled.isa.instructions import TileFence
-from tilesim.tiled.isa.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
+from tilesim.tiled.isa.checks.tensors import covers
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.instructions import TileFence
+from tilesim.tiled.isa.model.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
+from tilesim.tiled.link.start_fence import started
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.rules.soundness import unsound
-from tilesim.tiled.started import started
 from tilesim.tiled.topology import Topology
 
 
@@ -110,7 +110,7 @@ def _program(front: Lowered, wide: WideLayout) -> Program:
     )
 
 
-def _layer(draft: Draft, wide: WideLayout, number: int, node: Node) -> Layer:
+def _layer(draft: ProgramBuilder, wide: WideLayout, number: int, node: Node) -> Layer:
     plan = draft.plan
     place, spread = plan.place(number), draft.spread.spreads.get(node.output)
     said = {"spread": spread.choice, "reason": spread.reason} if spread and place == "tiles" else {}
@@ -125,14 +125,14 @@ def _layer(draft: Draft, wide: WideLayout, number: int, node: Node) -> Layer:
     )
 
 
-def _bands(draft: Draft, layer: int) -> int:
+def _bands(draft: ProgramBuilder, layer: int) -> int:
     """In how many bands of rows a layer is made."""
     groups = (fused.group for fused in draft.spread.fused)
     found = (group.bands for group in groups for step in group.steps if draft.plan.steps[step - 1][0] == layer)
     return next(found, 1)
 
 
-def _feed(draft: Draft, wide: WideLayout, job: int) -> None:
+def _feed(draft: ProgramBuilder, wide: WideLayout, job: int) -> None:
     """Let come in what of the network's inputs is there from a job on."""
     coming = [
         (source, band, name)
@@ -147,45 +147,45 @@ def _feed(draft: Draft, wide: WideLayout, job: int) -> None:
         _exchange(draft, name, source.stored)
 
 
-def _blocks(draft: Draft, tensor: Tensor) -> Iterator[Block]:
+def _blocks(draft: ProgramBuilder, tensor: Tensor) -> Iterator[Block]:
     """A tensor as the host sends it: one band after the other."""
     for name in draft.spread.maps_of(tensor.index):
         yield from blocks_of(draft.placement.maps[name], draft.topology.wide_memory.row_bytes)
 
 
-def _gather(draft: Draft, wide: WideLayout, tensor: Tensor, job: Job) -> None:
+def _gather(draft: ProgramBuilder, wide: WideLayout, tensor: Tensor, job: Job) -> None:
     """Copy an input to all who read it whole, before the first of them does."""
     copy = copy_name(tensor.index)
     if job.reads[tensor.index] != copy or copy in draft.made:
         return
     address = wide.staging[staging_name(draft.spread, tensor.index)].address
-    Gather(draft, tensor.index, address, job.layer).write()
+    AllGather(draft, tensor.index, address, job.layer).write()
     _fill(draft, copy, tensor, job.layer)
 
 
-def _exchange(draft: Draft, name: str, tensor: Tensor) -> None:
+def _exchange(draft: ProgramBuilder, name: str, tensor: Tensor) -> None:
     """Let the neighbours of a map's parts have what they need of it."""
     _fill(draft, name, tensor, _reader(draft.plan, tensor))
 
 
-def _fill(draft: Draft, name: str, tensor: Tensor, layer: int) -> None:
+def _fill(draft: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> None:
     zero_point = tensor.quantisation.zero_point if tensor.quantisation else 0
     step = draft.steps.get(name, 1)
     Halo(draft, name, zero_point, layer, late=step > 0, step=step).write()
 
 
-def _reader(plan: Outline, tensor: Tensor) -> int:
+def _reader(plan: OperatorPlan, tensor: Tensor) -> int:
     """The first layer that reads a tensor, or -1."""
     return next((layer for layer, node in plan.steps if tensor in plan.activations(node)), -1)
 
 
-def _output(draft: Draft, sink: Sink) -> HostTensor:
+def _output(draft: ProgramBuilder, sink: Sink) -> HostTensor:
     map_, row_bytes = draft.placement.maps[map_name(sink.stored.index)], draft.topology.wide_memory.row_bytes
     blocks = blocks_of(map_, row_bytes) if sink.softmax is None else reply(map_.shape, row_bytes)
     return host_output(sink, map_.shape, blocks)
 
 
-def _layouts(draft: Draft) -> Iterator[TensorLayout]:
+def _layouts(draft: ProgramBuilder) -> Iterator[TensorLayout]:
     """The tensors that can be read out: those of which layers with strides leave nothing out."""
     pieces: dict[int, list[TensorPiece]] = {}
     for piece in draft.pieces:
@@ -196,7 +196,7 @@ def _layouts(draft: Draft) -> Iterator[TensorLayout]:
             yield layout
 
 
-def _layout(draft: Draft, index: int) -> TensorLayout:
+def _layout(draft: ProgramBuilder, index: int) -> TensorLayout:
     """A reshaped tensor is that whose bytes it shares, folded otherwise: in the model's order of axes, not in ours."""
     tensor, stored = draft.plan.network.tensors[index], draft.plan.stored(index)
     shape = Shape.of(stored.shape)
@@ -204,7 +204,7 @@ def _layout(draft: Draft, index: int) -> TensorLayout:
     return TensorLayout(index, tensor.name, (shape.height, shape.width, shape.channels), axes, tensor.model_shape)
 
 
-def _narrow_regions(draft: Draft) -> list[Region]:
+def _narrow_regions(draft: ProgramBuilder) -> list[Region]:
     """The places of maps: that of a tensor's bands is as large as the largest of them."""
     found: dict[str, Region] = {}
     for name, map_ in draft.placement.maps.items():

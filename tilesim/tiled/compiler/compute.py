@@ -23,8 +23,7 @@ from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.network.operators.table import Table
-from tilesim.tiled.compiler.draft import Draft, Made
-from tilesim.tiled.compiler.jobs import Job
+from tilesim.tiled.compiler.fusion.schedule import Job
 from tilesim.tiled.compiler.lower.add import lower_add, lower_multiply
 from tilesim.tiled.compiler.lower.convolution import (
     block_weight_bytes,
@@ -37,12 +36,13 @@ from tilesim.tiled.compiler.lower.depthwise import lower_depthwise
 from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_mean, lower_rescale
 from tilesim.tiled.compiler.lower.table import lower_table
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.program_builder import Made, ProgramBuilder
 from tilesim.tiled.compiler.sides import IN, ROW_BY_ROW, sides_read
 from tilesim.tiled.compiler.streaming import Stream
 from tilesim.tiled.compiler.task import Task, element_type, nowhere
 from tilesim.tiled.compiler.windows import spreads, windows
-from tilesim.tiled.isa.fields import Flag, Watcher
-from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.instructions import TensorOp
 
 LOWERINGS: dict[type[Any], Callable[..., list[TensorOp]]] = {
     Convolution: lower_convolution,
@@ -84,7 +84,7 @@ CHANNEL_BY_CHANNEL = (Convolution, FullyConnected)
 """Layers whose outputs can be made some channels at a time, each with its own parameters."""
 
 
-def lowered(draft: Draft, sets: ParameterSets, job: Job, most_bytes: int | None = None) -> Pieces:
+def lowered(draft: ProgramBuilder, sets: ParameterSets, job: Job, most_bytes: int | None = None) -> Pieces:
     """The tensorops of a job for each tile; its parameters get their places in ``sets``, none of them with more than
     ``most_bytes`` if its outputs can be made in several runs.
     """
@@ -131,7 +131,7 @@ def _runs(task: Task, node: Node, channels: range, most_bytes: int | None) -> li
     return [channels[k : k + each] for k in range(0, len(channels), each)]
 
 
-def compute(draft: Draft, stream: Stream, job: Job, pieces: Pieces) -> None:
+def compute(draft: ProgramBuilder, stream: Stream, job: Job, pieces: Pieces) -> None:
     """Append the tensorops of a job; the first of each tile waits for whatever its inputs still need, each for its
     parameters.
 
@@ -163,7 +163,12 @@ def compute(draft: Draft, stream: Stream, job: Job, pieces: Pieces) -> None:
 
 
 def _placed(
-    draft: Draft, stream: Stream, tile: int, piece: Piece, wait: tuple[Watcher, ...], known: dict[object, TensorOp]
+    draft: ProgramBuilder,
+    stream: Stream,
+    tile: int,
+    piece: Piece,
+    wait: tuple[Watcher, ...],
+    known: dict[object, TensorOp],
 ) -> TensorOp:
     """A tensorop where its parameters are, and what it waits for; the same for tiles that have all that in common."""
     if piece.op.parameters is None:
@@ -182,7 +187,7 @@ def _row_by_row(job: Job) -> bool:
     return isinstance(job.node.operator, ROW_BY_ROW) and job.group is None
 
 
-def _step(draft: Draft, job: Job) -> int:
+def _step(draft: ProgramBuilder, job: Job) -> int:
     """Upwards if the rows that come from above are the last to come: a neighbour made them last."""
     if not _row_by_row(job):
         return 1
@@ -191,7 +196,7 @@ def _step(draft: Draft, job: Job) -> int:
     return -1 if comes and draft.steps.get(read, 1) == 1 else 1
 
 
-def _task(draft: Draft, job: Job, tile: int, step: int) -> Task:
+def _task(draft: ProgramBuilder, job: Job, tile: int, step: int) -> Task:
     node = job.node
     tensors = draft.plan.activations(node)
     network, maps = draft.plan.network, draft.placement.maps
@@ -211,13 +216,13 @@ def _task(draft: Draft, job: Job, tile: int, step: int) -> Task:
     )
 
 
-def _made(draft: Draft, job: Job, tile: int, ops: list[TensorOp]) -> Made:
+def _made(draft: ProgramBuilder, job: Job, tile: int, ops: list[TensorOp]) -> Made:
     rows = job.part(draft.placement.maps[job.makes], tile).block_rows[:: draft.steps[job.makes]]
     by_row = len(ops) == 1 and ops[0].produce != ops[0].nest.loops[0].name
     return Made(Flag.AVDATA, draft.raised[tile, Flag.AVDATA], rows if by_row else range(0))
 
 
-def _waits(draft: Draft, job: Job, tile: int) -> tuple[Watcher, ...]:
+def _waits(draft: ProgramBuilder, job: Job, tile: int) -> tuple[Watcher, ...]:
     """What a tile's first tensorop of a job waits for; not again for what an earlier one has waited for as a whole."""
     names = dict.fromkeys(job.reads.values())
     found = [watcher for name in names for watcher in _waits_for(draft, name, job, tile)]
@@ -226,7 +231,7 @@ def _waits(draft: Draft, job: Job, tile: int) -> tuple[Watcher, ...]:
     return tuple(new)
 
 
-def _waits_for(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Watcher]:
+def _waits_for(draft: ProgramBuilder, name: str, job: Job, tile: int) -> Iterator[Watcher]:
     made = draft.made[name].get(tile)
     if made is not None and made.flag is not Flag.AVDATA:
         yield draft.counted(made.flag, made.count)
@@ -244,7 +249,7 @@ def _waits_for(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Watcher
         yield draft.counted(flag, arrival.full - rounds + 1, "y", 1)
 
 
-def _late_last(draft: Draft, name: str, job: Job, tile: int) -> bool:
+def _late_last(draft: ProgramBuilder, name: str, job: Job, tile: int) -> bool:
     """Whether only the last row that the tile makes needs what comes late."""
     step = draft.steps[job.makes]
     if step == draft.steps.get(name, 1):

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.axis import Axis, clip, hull
-from tilesim.tiled.compiler.draft import Arrival, Draft
 from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
 from tilesim.tiled.compiler.rows import block
 from tilesim.tiled.compiler.sides import COLUMNS_FROM, IN, ROWS_FROM, sides_read
-from tilesim.tiled.isa.fields import Flag, Side, Traversal, Watcher
-from tilesim.tiled.isa.instructions import MeshIn, MeshOut
-from tilesim.tiled.isa.neighbours import OPPOSITE
-from tilesim.tiled.units import ttu
+from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.model.neighbours import OPPOSITE
+from tilesim.tiled.units.tensor import ttu
 
 Counts = Mapping[tuple[int, Flag], int]
 
@@ -31,7 +31,7 @@ class Halo:
     the words are for.
     """
 
-    draft: Draft
+    draft: ProgramBuilder
     name: str
     zero_point: int
     layer: int

@@ -8,9 +8,9 @@ from tilesim.arithmetic.classify import classify_scaling
 from tilesim.network.graph import Tensor
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import Shape
-from tilesim.tiled.compiler.outline import Sink, Source
+from tilesim.tiled.compiler.operator_plan import Sink, Source
 from tilesim.tiled.compiler.task import element_type
-from tilesim.tiled.isa.program import Block, HostTensor
+from tilesim.tiled.isa.model.program import Block, HostTensor
 
 
 def host_input(source: Source, map_shape: Shape, blocks: tuple[Block, ...]) -> HostTensor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference
+from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from functools import cached_property
 
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
-from tilesim.tiled.compiler.bands import Group, nodes_of
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
 from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, bits, padded
-from tilesim.tiled.compiler.fused import Fused, fuse, tiles_of
-from tilesim.tiled.compiler.jobs import Job, banded_jobs
+from tilesim.tiled.compiler.fusion.bands import Group, nodes_of
+from tilesim.tiled.compiler.fusion.group import Fused, fuse, tiles_of
+from tilesim.tiled.compiler.fusion.schedule import Job, banded_jobs
 from tilesim.tiled.compiler.names import band_name, copy_name, map_name, tensor_of
-from tilesim.tiled.compiler.outline import Outline
+from tilesim.tiled.compiler.operator_plan import OperatorPlan
 from tilesim.tiled.compiler.windows import Window, gathers, windows
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
@@ -30,7 +30,7 @@ class Partition:
     cut in bands instead. ``spreads`` says how each tensor that a layer makes came to be spread as it is.
     """
 
-    plan: Outline
+    plan: OperatorPlan
     topology: Topology
     wishes: Wishes = DEFAULT
     copy_bytes: int = 0
@@ -107,7 +107,7 @@ class Partition:
 
 
 def partition(
-    plan: Outline,
+    plan: OperatorPlan,
     topology: Topology,
     groups: Sequence[Group] = (),
     wishes: Wishes = DEFAULT,
@@ -140,7 +140,7 @@ def partition(
     return found
 
 
-def _readers(plan: Outline, index: int) -> list[Node]:
+def _readers(plan: OperatorPlan, index: int) -> list[Node]:
     return [plan.steps[step - 1][1] for step in plan.reading.get(index, ())]
 
 

@@ -13,15 +13,15 @@ from operator import or_
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.compute import Pieces, lowered
-from tilesim.tiled.compiler.draft import Draft
-from tilesim.tiled.compiler.fusion import fitted
-from tilesim.tiled.compiler.gather import staging_rows_of_copies
-from tilesim.tiled.compiler.outline import outline
+from tilesim.tiled.compiler.fusion.choice import fitted
+from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
-from tilesim.tiled.compiler.residence import Needs, all_stay, some_stream
+from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.transfers import staging_rows
+from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
@@ -36,7 +36,7 @@ is room then for one in use, one on its way and many that stay.
 class Lowered:
     """A network's tensorops, step by step, and what they need of wide memory."""
 
-    draft: Draft
+    draft: ProgramBuilder
     steps: list[Pieces]
     needs: Needs
 
@@ -80,15 +80,15 @@ def _chip_faults(topology: Topology) -> Iterator[str]:
         )
 
 
-def _draft(network: Network, topology: Topology, wishes: Wishes) -> Draft:
+def _draft(network: Network, topology: Topology, wishes: Wishes) -> ProgramBuilder:
     word_bytes = topology.narrow_memory.word_bytes
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
     plan = outline(network, word_bytes)
-    return Draft(topology, plan, *fitted(plan, topology, wishes))
+    return ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))
 
 
-def _lowered(draft: Draft, most_bytes: int | None) -> Lowered:
+def _lowered(draft: ProgramBuilder, most_bytes: int | None) -> Lowered:
     sets = ParameterSets(draft.topology.wide_memory.row_bytes)
     steps = [lowered(draft, sets, job, most_bytes) for job in draft.spread.jobs]
     name, staging = draft.plan.network.name, dict(_staging(draft))
@@ -116,7 +116,7 @@ def _issue_cycles(steps: list[Pieces]) -> Counter[SetKey]:
     return found
 
 
-def _staging(draft: Draft) -> Iterator[tuple[str, tuple[int, int]]]:
+def _staging(draft: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     """Bytes in wide memory for each tensor that crosses the ring, and in which tiles."""
     row_bytes, maps = draft.topology.wide_memory.row_bytes, draft.placement.maps
     ends = [(f"in{source.stored.index}", source.stored) for source in draft.plan.sources]

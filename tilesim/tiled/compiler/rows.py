@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tilesim.tiled.compiler.feature_map import FeatureMap, Part, bits
-from tilesim.tiled.isa.fields import Alternate, Loop, Nest, Reference, Traversal
+from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal
 
 
 def wide_rows(address: int, rows: int, row_bytes: int) -> Traversal:

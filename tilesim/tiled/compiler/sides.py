@@ -8,10 +8,10 @@ from tilesim.network.operators.add import Add
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.multiply import Multiply
-from tilesim.tiled.compiler.draft import Draft
-from tilesim.tiled.compiler.jobs import Job
+from tilesim.tiled.compiler.fusion.schedule import Job
+from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.windows import windows
-from tilesim.tiled.isa.fields import Flag, Side
+from tilesim.tiled.isa.model.fields import Flag, Side
 
 ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
 COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
@@ -21,7 +21,7 @@ ROW_BY_ROW = (Convolution, DepthwiseConvolution, Add, Multiply)
 """Layers that are one tensorop, whose rows can be made in either direction, each of them raising the flag."""
 
 
-def sides_read(draft: Draft, name: str, job: Job, tile: int) -> Iterator[Side]:
+def sides_read(draft: ProgramBuilder, name: str, job: Job, tile: int) -> Iterator[Side]:
     """The sides on which a job reads more of a map than a tile's own part."""
     map_, made = draft.placement.maps[name].part(tile), job.part(draft.placement.maps[job.makes], tile)
     by_block = isinstance(job.node.operator, ROW_BY_ROW)

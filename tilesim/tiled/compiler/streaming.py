@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.compiler.draft import Draft
 from tilesim.tiled.compiler.feature_map import bits
 from tilesim.tiled.compiler.parameter_sets import SetKey
+from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.compiler.wide_layout import Slot, Source, WideLayout
-from tilesim.tiled.isa.fields import Flag, Traversal, Watcher
-from tilesim.tiled.isa.instructions import Infeed, RingConsume, RingProduce
+from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Stream:
     it.
     """
 
-    draft: Draft
+    draft: ProgramBuilder
     layout: WideLayout
     arrived: dict[tuple[SetKey, int], int] = field(default_factory=dict)
     used: dict[SetKey, NDArray[np.int64]] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import Part
 from tilesim.tiled.compiler.nest import NestWriter
-from tilesim.tiled.isa.instructions import ElementType
+from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.topology import Topology
 
 

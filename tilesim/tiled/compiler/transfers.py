@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.draft import Draft, Made
 from tilesim.tiled.compiler.feature_map import FeatureMap, bits
 from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
 from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.outline import Sink, Source
+from tilesim.tiled.compiler.operator_plan import Sink, Source
+from tilesim.tiled.compiler.program_builder import Made, ProgramBuilder
 from tilesim.tiled.compiler.rows import each_row, part_words, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
-from tilesim.tiled.isa.fields import Flag, Traversal
-from tilesim.tiled.isa.instructions import (
+from tilesim.tiled.isa.model.fields import Flag, Traversal
+from tilesim.tiled.isa.model.instructions import (
     Classify,
     Infeed,
     NarrowToWide,
@@ -23,7 +23,7 @@ from tilesim.tiled.isa.instructions import (
     RingProduce,
     WideToNarrow,
 )
-from tilesim.tiled.isa.program import Block
+from tilesim.tiled.isa.model.program import Block
 
 
 def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
@@ -31,7 +31,7 @@ def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
     return max(rows_for(part, row_bytes) for map_ in maps for _, part in map_.parts())
 
 
-def feed(draft: Draft, source: Source, band: int, staging: int, layer: int) -> None:
+def feed(draft: ProgramBuilder, source: Source, band: int, staging: int, layer: int) -> None:
     """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
     names, row_bytes = draft.spread.maps_of(source.stored.index), draft.topology.wide_memory.row_bytes
     name, maps = names[band], [draft.placement.maps[each] for each in names]
@@ -51,13 +51,13 @@ def feed(draft: Draft, source: Source, band: int, staging: int, layer: int) -> N
     draft.note(name, source.stored, labels)
 
 
-def _receive(draft: Draft, rows: Traversal, left: Made | None, layer: int) -> RingConsume:
+def _receive(draft: ProgramBuilder, rows: Traversal, left: Made | None, layer: int) -> RingConsume:
     arriving = each_row(rows) if rows_of(rows) > 1 else rows
     wait = (draft.counted(left.flag, left.count),) if left else ()
     return RingConsume(tiles=0, write=arriving, wait=wait, produce=arriving.nest.loops[-1].name, layer=layer)
 
 
-def _unpack(draft: Draft, name: str, tile: int, rows: Traversal, layer: int) -> WideToNarrow:
+def _unpack(draft: ProgramBuilder, name: str, tile: int, rows: Traversal, layer: int) -> WideToNarrow:
     """The next rows to come, on to narrow memory."""
     topology, part = draft.topology, draft.placement.maps[name].part(tile)
     first = draft.raised[tile, Flag.RING_READ_A] + 1
@@ -100,7 +100,7 @@ def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
     )
 
 
-def drain(draft: Draft, number: int, sink: Sink, staging: int) -> None:
+def drain(draft: ProgramBuilder, number: int, sink: Sink, staging: int) -> None:
     """Let network output ``number`` go out, the part of one tile after the other."""
     label, name, tiles = f"output{number}", map_name(sink.stored.index), draft.topology.tiles
     map_, row_bytes = draft.placement.maps[name], draft.topology.wide_memory.row_bytes

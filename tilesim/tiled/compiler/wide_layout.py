@@ -12,8 +12,8 @@ import numpy as np
 from tilesim.tiled.caching.plan import Decision, Home
 from tilesim.tiled.compiler.parameter_sets import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.rows import wide_rows
-from tilesim.tiled.isa.instructions import Infeed, Instruction, RingConsume
-from tilesim.tiled.isa.program import DataSegment, Region
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingConsume
+from tilesim.tiled.isa.model.program import DataSegment, Region
 from tilesim.tiled.topology import Topology
 
 

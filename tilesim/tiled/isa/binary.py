@@ -25,7 +25,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
 from tilesim.tiled.isa.encoding import codec_of, kind_name
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.streams import Damage, Reader, Writer
 from tilesim.tiled.isa.tables import read_tables, write_tables
 

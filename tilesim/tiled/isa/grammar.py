@@ -25,7 +25,7 @@ from enum import StrEnum
 from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from tilesim.tiled.isa.fields import Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher
 from tilesim.tiled.isa.scanner import (
     BARE,
     NUMBER,

@@ -15,7 +15,7 @@ from tilesim.files import read_bytes, read_npz, read_program_text, write_npz
 from tilesim.saving import all_or_nothing
 from tilesim.tiled.isa.binary import decode, encode
 from tilesim.tiled.isa.grammar import NAME
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.scanner import Fault, shown, write_name
 from tilesim.tiled.isa.streams import Damage
 from tilesim.tiled.isa.text import read_text, write_text

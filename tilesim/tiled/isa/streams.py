@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, field
 from typing import Any
 
 from tilesim.budgets import MOST_PROGRAM_VALUES
-from tilesim.tiled.isa.instructions import WORD_BYTES
+from tilesim.tiled.isa.model.instructions import WORD_BYTES
 
 _MOST_NUMBER_BYTES = 1024
 """Enough for the bitmap of a chip of 7,000 tiles."""

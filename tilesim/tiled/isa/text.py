@@ -35,8 +35,8 @@ from numpy.typing import NDArray
 from tilesim.budgets import MOST_FAULTS
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.chip import Entry, Place, Section, build_topology, read_chip_line, write_chip
-from tilesim.tiled.isa.instructions import INSTRUCTIONS, Instruction
-from tilesim.tiled.isa.program import (
+from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, Instruction
+from tilesim.tiled.isa.model.program import (
     Candidate,
     DataSegment,
     HostTensor,

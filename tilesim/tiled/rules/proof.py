@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.program import Program
-from tilesim.tiled.readings import Reading
-from tilesim.tiled.rules.arrivals import arrival_faults
-from tilesim.tiled.rules.buffers import buffer_faults
-from tilesim.tiled.rules.cached import overlaps
-from tilesim.tiled.rules.collisions import Collision
-from tilesim.tiled.rules.duties import Duties, duties
-from tilesim.tiled.rules.fences import early_resets, fence_faults, late_resets
-from tilesim.tiled.rules.hazards import hazards
-from tilesim.tiled.rules.impasse import impasse
-from tilesim.tiled.rules.masters import Masters, prove
-from tilesim.tiled.rules.play import Play
-from tilesim.tiled.rules.posted import late_consumers
-from tilesim.tiled.rules.precedence import Precedence
-from tilesim.tiled.rules.regions import strays
-from tilesim.tiled.rules.situation import History
-from tilesim.tiled.rules.under_way import explained
-from tilesim.tiled.units.ring_monitor import node_name
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.ring.arrivals import arrival_faults
+from tilesim.tiled.rules.ring.collisions import Collision
+from tilesim.tiled.rules.ring.masters import Masters, prove
+from tilesim.tiled.rules.ring.posted_receives import late_consumers
+from tilesim.tiled.rules.ring.readings import Reading
+from tilesim.tiled.rules.ring.transfer_order import TransferOrder
+from tilesim.tiled.rules.ring.under_way import explained
+from tilesim.tiled.rules.tile.buffers import buffer_faults
+from tilesim.tiled.rules.tile.cached import overlaps
+from tilesim.tiled.rules.tile.hazards import hazards
+from tilesim.tiled.rules.tile.regions import strays
+from tilesim.tiled.rules.untimed.deadlock import impasse
+from tilesim.tiled.rules.untimed.fences import early_resets, fence_faults, late_resets
+from tilesim.tiled.rules.untimed.play import Play
+from tilesim.tiled.rules.untimed.situation import History
+from tilesim.tiled.rules.untimed.work_queues import WorkQueues, duties
+from tilesim.tiled.units.ring.ring_monitor import node_name
 
 RULES = {
     "instructions": "what the chip can't run",
@@ -123,7 +123,7 @@ def proof_of(program: Program, reading: Reading = Reading.MEET) -> Proof:
     return Proof(program, tuple(found), reading, len(work.transfers), masters)
 
 
-def _in_order(work: Duties, history: History, known: Precedence) -> Iterator[Refutation]:
+def _in_order(work: WorkQueues, history: History, known: TransferOrder) -> Iterator[Refutation]:
     """What can be told only of a program whose transfers have an order, and come to their end in it."""
     yield from _refuted("fences", late_resets(work, history, known))
     if work.program.topology.ring.no_consumer == "circulate":
@@ -135,7 +135,7 @@ def _refuted(rule: str, sentences: Iterable[str]) -> list[Refutation]:
     return [Refutation(rule, sentence) for sentence in sentences]
 
 
-def _of_masters(work: Duties, masters: Masters, reading: Reading) -> Iterator[Refutation]:
+def _of_masters(work: WorkQueues, masters: Masters, reading: Reading) -> Iterator[Refutation]:
     collisions: Sequence[Collision] = masters.collisions
     pairs = masters.forbidden(reading)
     if reading is not Reading.MEET:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.program import Program
-from tilesim.tiled.rules.hazards import hazards
-from tilesim.tiled.rules.regions import strays
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.hazards import hazards
+from tilesim.tiled.rules.tile.regions import strays
 
 
 def unsound(program: Program) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tilesim.arithmetic.requantise import requantise, saturate
-from tilesim.tiled.isa.accesses import TABLE_BYTES
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.accesses import TABLE_BYTES
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.stepped.mac_array import DTYPES, Sums
 from tilesim.tiled.stepped.memory import Bytes
 

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from tilesim.tiled.isa.fields import Side
-from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
-from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
-from tilesim.tiled.isa.program import DataSegment
+from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
+from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.stepped.account import IDLE, WORK, Account, Span
-from tilesim.tiled.stepped.circulation import Circulation
 from tilesim.tiled.stepped.classifier import ClassifierTile
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.controller import Controller
@@ -19,6 +18,7 @@ from tilesim.tiled.stepped.fifo import Fifo
 from tilesim.tiled.stepped.host import HostInfeed, HostOutfeed
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Station
+from tilesim.tiled.stepped.livelock import LivelockMonitor
 from tilesim.tiled.stepped.memory import Access, Bytes, Memory
 from tilesim.tiled.stepped.mesh_link import MeshLink
 from tilesim.tiled.stepped.monitor import Monitor
@@ -128,7 +128,7 @@ class Chip:
             self.controller,
         ]
 
-        self._circulation = Circulation(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
+        self._circulation = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
 
     def _awaits_tails(self) -> bool:
         return self.infeed.awaits_turn or any(tile.awaits_tails for tile in self.tiles)

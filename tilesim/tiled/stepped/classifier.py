@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilesim.arithmetic.classify import classified
-from tilesim.tiled.isa.instructions import Classify
+from tilesim.tiled.isa.model.instructions import Classify
 from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo

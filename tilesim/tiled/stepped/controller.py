@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tilesim.tiled.isa.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
+from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from tilesim.tiled.isa.fields import Flag, Nest
-from tilesim.tiled.isa.instructions import Work
+from tilesim.tiled.isa.model.fields import Flag, Nest
+from tilesim.tiled.isa.model.instructions import Work
 from tilesim.tiled.stepped.account import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.flags import FlagFile

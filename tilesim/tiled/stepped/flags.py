@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tilesim.tiled.isa.fields import Flag
+from tilesim.tiled.isa.model.fields import Flag
 
 
 class FlagFile:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
-from tilesim.tiled.isa.instructions import Infeed, Instruction
-from tilesim.tiled.isa.program import DataSegment
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction
+from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.stepped.account import BUSY, FIFO, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import classified
 from tilesim.errors import ArrayError
-from tilesim.tiled.isa.program import Block, HostTensor, Program
+from tilesim.tiled.isa.model.program import Block, HostTensor, Program
 from tilesim.tiled.stepped.memory import Bytes
 
 Array = NDArray[Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from math import ceil
 
-from tilesim.tiled.isa.instructions import Infeed
+from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, HOST, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo

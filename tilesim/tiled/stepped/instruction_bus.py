@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, Protocol
 
-from tilesim.tiled.isa.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
+from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
 from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, IDLE, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.add import add
 from tilesim.arithmetic.average import average
 from tilesim.arithmetic.multiply import multiply
-from tilesim.tiled.isa.instructions import ElementType, Operation, TensorOp
+from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.stepped.memory import Bytes
 
 DTYPES: dict[ElementType, np.dtype[Any]] = {ElementType.I8: np.dtype(np.int8), ElementType.U8: np.dtype(np.uint8)}

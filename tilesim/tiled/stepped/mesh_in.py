@@ -6,7 +6,7 @@ from collections import deque
 
 import numpy as np
 
-from tilesim.tiled.isa.instructions import MeshIn
+from tilesim.tiled.isa.model.instructions import MeshIn
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, PORT
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilesim.tiled.isa.fields import MemoryName
-from tilesim.tiled.isa.instructions import MeshOut
+from tilesim.tiled.isa.model.fields import MemoryName
+from tilesim.tiled.isa.model.instructions import MeshOut
 from tilesim.tiled.stepped.account import BUSY, CREDIT, FLAG, IDLE, PORT
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tilesim.tiled.isa.instructions import NarrowToWide
+from tilesim.tiled.isa.model.instructions import NarrowToWide
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes

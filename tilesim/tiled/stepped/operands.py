@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilesim.tiled.isa.fields import Nest, Reference
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.fields import Nest, Reference
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.stepped.memory import Bytes, Memories
 from tilesim.tiled.stepped.ttu import Step, walk
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tilesim.tiled.isa.instructions import Infeed, Outfeed
+from tilesim.tiled.isa.model.instructions import Infeed, Outfeed
 from tilesim.tiled.stepped.account import BUSY, FIFO, Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.fifo import Fifo

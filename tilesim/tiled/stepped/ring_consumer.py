@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tilesim.tiled.isa.instructions import RingConsume
-from tilesim.tiled.isa.nests import iterations
+from tilesim.tiled.isa.model.instructions import RingConsume
+from tilesim.tiled.isa.model.nests import iterations
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG
+from tilesim.tiled.stepped.byte_filter import ByteFilterUnit
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes
-from tilesim.tiled.stepped.packer import Packer
 from tilesim.tiled.stepped.ring import Packet
 
 
@@ -24,7 +24,7 @@ class RingConsumer(Engine):
 
     def begin(self, op: RingConsume) -> None:
         rows = iterations(op.write.nest)
-        self._packer = Packer(op.filter, rows, self.memories.row_bytes) if op.filter else None
+        self._byte_filter = ByteFilterUnit(op.filter, rows, self.memories.row_bytes) if op.filter else None
         self._rounds = Rounds(op.write.nest, op)
         self.gate(self._rounds.next())
 
@@ -35,26 +35,26 @@ class RingConsumer(Engine):
         self._open = self.passes_gates()
         self._taken = False
         self._row: Bytes | None = None
-        if self._packer and self._packer.owes and self._open:
-            self._commit(self._packer.fetch())
+        if self._byte_filter and self._byte_filter.owes and self._open:
+            self._commit(self._byte_filter.fetch())
 
     def ready(self) -> bool:
         if self.op is None or not self.begun:
             return False
-        if self._packer is None:
+        if self._byte_filter is None:
             return self._open
-        if self._row is not None or self._packer.owes or not self._packer.rows_to_take:
+        if self._row is not None or self._byte_filter.owes or not self._byte_filter.rows_to_take:
             return False
-        return self._open or not self._packer.completes()
+        return self._open or not self._byte_filter.completes()
 
     def accept(self, packet: Packet) -> None:
         self._taken = True
-        if self._packer is None:
+        if self._byte_filter is None:
             self._commit(packet.row)
             return
-        self._packer.take(packet.row)
-        if self._packer.owes:
-            self._commit(self._packer.fetch())
+        self._byte_filter.take(packet.row)
+        if self._byte_filter.owes:
+            self._commit(self._byte_filter.fetch())
 
     def _commit(self, row: Bytes) -> None:
         """Write the row in this cycle: at the wide port nobody goes before it."""
@@ -71,7 +71,7 @@ class RingConsumer(Engine):
         if self._taken or self._row is not None:
             self.clock.stir()
             return BUSY
-        return FIFO if self._open or (self._packer and not self._packer.completes()) else FLAG
+        return FIFO if self._open or (self._byte_filter and not self._byte_filter.completes()) else FLAG
 
     def through(self) -> bool:
-        return self._rounds.step is None and not (self._packer and self._packer.rows_to_take)
+        return self._rounds.step is None and not (self._byte_filter and self._byte_filter.rows_to_take)

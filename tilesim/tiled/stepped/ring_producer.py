@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilesim.tiled.isa.fields import Flag
-from tilesim.tiled.isa.instructions import RingProduce
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.instructions import RingProduce
 from tilesim.tiled.stepped.account import BUSY, CREDIT, FLAG, PORT, Account
 from tilesim.tiled.stepped.engine import Buffer, Engine, Rounds, Tile
 from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer

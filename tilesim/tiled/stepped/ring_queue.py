@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tilesim.tiled.isa.fields import Engine as EngineName
+from tilesim.tiled.isa.model.fields import Engine as EngineName
 from tilesim.tiled.stepped.engine import Engine
 from tilesim.tiled.stepped.fifo import Fifo
 

@@ -9,9 +9,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim.errors import ProgramError
-from tilesim.tiled.isa.check import faults
-from tilesim.tiled.isa.instructions import Instruction
-from tilesim.tiled.isa.program import Program
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.instructions import Instruction
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.stepped import host_driver
 from tilesim.tiled.stepped.account import Span
 from tilesim.tiled.stepped.chip import NO_HOLDS, Chip, Holds, Touch

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilesim.tiled.isa.fields import Flag
-from tilesim.tiled.isa.instructions import TensorOp
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, HAZARD, IDLE, Account
 from tilesim.tiled.stepped.activation_unit import ActivationUnit
 from tilesim.tiled.stepped.engine import Buffer, Engine, Tile

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tilesim.tiled.isa.fields import Engine as EngineName
-from tilesim.tiled.isa.fields import Flag, Side
-from tilesim.tiled.isa.instructions import TileFence, Work
-from tilesim.tiled.isa.neighbours import neighbour
+from tilesim.tiled.isa.model.fields import Engine as EngineName
+from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.instructions import TileFence, Work
+from tilesim.tiled.isa.model.neighbours import neighbour
 from tilesim.tiled.stepped.account import Account
 from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.engine import Buffer, Engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilesim.tiled.isa.fields import Flag, Loop, Nest, Reference, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Reference, Watcher
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from tilesim.tiled.isa.instructions import WideToNarrow
+from tilesim.tiled.isa.model.instructions import WideToNarrow
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes

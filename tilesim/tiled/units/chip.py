@@ -8,33 +8,33 @@ from typing import Any, NamedTuple
 
 import simpy
 
-from tilesim.sim.arbiter import Arbiter
-from tilesim.sim.clock import Clock
-from tilesim.sim.fifo import Fifo
-from tilesim.sim.memory import Bytes, Memory
-from tilesim.sim.recorder import Recorder, Source
-from tilesim.sim.unit import Reason, Unit
-from tilesim.tiled.isa.fields import Side
-from tilesim.tiled.isa.instructions import Classify, Instruction, TileFence
-from tilesim.tiled.isa.neighbours import OPPOSITE, neighbour
-from tilesim.tiled.isa.program import DataSegment
-from tilesim.tiled.readings import Reading
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.memory import Bytes, Memory
+from tilesim.sim.core.unit import Reason, Unit
+from tilesim.sim.pipe.arbiter import Arbiter
+from tilesim.sim.trace.recorder import Recorder, Source
+from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
+from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.program import DataSegment
+from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.burst_stop import BurstStop
-from tilesim.tiled.units.circulation import Circulation
 from tilesim.tiled.units.classifier import ClassifierTile
-from tilesim.tiled.units.controller import FENCES, OUTFEEDS, Sequencer
-from tilesim.tiled.units.decoder import Decoder
-from tilesim.tiled.units.host import HostInfeed, HostOutfeed
-from tilesim.tiled.units.infeed import InfeedEngine
-from tilesim.tiled.units.instruction_bus import BusStop, InstructionBus, Station
-from tilesim.tiled.units.mesh_link import MeshLink
-from tilesim.tiled.units.outfeed import OutfeedEngine
-from tilesim.tiled.units.ring import RingStop
-from tilesim.tiled.units.ring_bursts import BurstRing
-from tilesim.tiled.units.ring_monitor import Afloat, Monitor, Transfer
-from tilesim.tiled.units.ring_producer import ORDINAL
-from tilesim.tiled.units.tensor_control import Share
+from tilesim.tiled.units.control.controller import FENCES, OUTFEEDS, Sequencer
+from tilesim.tiled.units.control.instruction_bus import BusStop, InstructionBus, Station
+from tilesim.tiled.units.dma.mesh_link import MeshLink
+from tilesim.tiled.units.host.host import HostInfeed, HostOutfeed
+from tilesim.tiled.units.host.infeed import InfeedEngine
+from tilesim.tiled.units.host.outfeed import OutfeedEngine
+from tilesim.tiled.units.ring.burst_stop import BurstStop
+from tilesim.tiled.units.ring.livelock import LivelockMonitor
+from tilesim.tiled.units.ring.ring import RingStop
+from tilesim.tiled.units.ring.ring_bursts import BurstRing
+from tilesim.tiled.units.ring.ring_monitor import Afloat, Monitor, Transfer
+from tilesim.tiled.units.ring.ring_producer import ORDINAL
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.tensor.tensor_control import Share
 from tilesim.tiled.units.tile import Tile
 
 Holds = Mapping[tuple[str, int | None], int]
@@ -141,7 +141,7 @@ class Chip:
         bus = InstructionBus(self.clock, topology.instruction_bus.hop_cycles, controller, self.bus)
         self.sequencer = Sequencer(self.clock, controller, topology, bus, self.infeed.buffer, self.outfeed.buffer)
 
-        self._circulation = Circulation(self.clock, self.packet_stops, self.units, self._awaits_tails)
+        self._circulation = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
         for stop in self.packet_stops:
             stop.on_miss = self._circulation.start
 

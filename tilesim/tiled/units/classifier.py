@@ -9,17 +9,17 @@ import numpy as np
 import simpy
 
 from tilesim.arithmetic import classify
-from tilesim.sim.action import Action
-from tilesim.sim.clock import Clock
-from tilesim.sim.fifo import Fifo
-from tilesim.sim.memory import Bytes, joined
-from tilesim.sim.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.instructions import Classify
+from tilesim.sim.core.action import Action
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.memory import Bytes, joined
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.model.instructions import Classify
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.burst_stop import BurstStop, Taken
-from tilesim.tiled.units.mac_array import ELEMENT_DTYPES
-from tilesim.tiled.units.ring import Packet, RingStop
-from tilesim.tiled.units.ring_monitor import Transfer
+from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
+from tilesim.tiled.units.ring.ring import Packet, RingStop
+from tilesim.tiled.units.ring.ring_monitor import Transfer
+from tilesim.tiled.units.tensor.mac_array import ELEMENT_DTYPES
 
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
 """What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""

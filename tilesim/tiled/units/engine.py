@@ -13,21 +13,21 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import simpy
 
-from tilesim.sim.action import Actions
-from tilesim.sim.arbiter import Arbiter
-from tilesim.sim.booking import Booking
-from tilesim.sim.clock import Clock
-from tilesim.sim.fifo import Fifo
-from tilesim.sim.flags import FlagFile
-from tilesim.sim.pipe import Activity, Costs, Pipe
-from tilesim.sim.recorder import Source
-from tilesim.sim.unit import BUSY, Reason, Unit, Wait
-from tilesim.tiled.isa.fields import Flag, Nest, Watcher
-from tilesim.tiled.isa.instructions import Work as EngineInstruction
-from tilesim.tiled.units import ttu
-from tilesim.tiled.units.decoder import Decoder
+from tilesim.sim.core.action import Actions
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.flags import FlagFile
+from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
+from tilesim.sim.pipe.arbiter import Arbiter
+from tilesim.sim.pipe.cycle_accounting import Booking
+from tilesim.sim.pipe.pipe import Activity, Costs, Pipe
+from tilesim.sim.trace.recorder import Source
+from tilesim.tiled.isa.model.fields import Flag, Nest, Watcher
+from tilesim.tiled.isa.model.instructions import Work as EngineInstruction
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.ttu import TraversalForm
+from tilesim.tiled.units.tensor import ttu
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.tensor.ttu import TraversalForm
 
 Op = TypeVar("Op", bound=EngineInstruction)
 Work = Generator[simpy.Event, Any, None]
@@ -71,7 +71,7 @@ UNKNOWN = Pace(0, 0)
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class TileContext:
     """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all their TTUs are built,
     and so is ``decoder``.
 
@@ -100,7 +100,7 @@ class Engine(ABC, Generic[Op]):
     [0048]-[0054]; US 2025/0265455 [0031].
     """
 
-    def __init__(self, tile: Surroundings, unit: Unit, flag: Flag, buffer: Fifo[Op] | None = None) -> None:
+    def __init__(self, tile: TileContext, unit: Unit, flag: Flag, buffer: Fifo[Op] | None = None) -> None:
         self.tile = tile
         self.unit = unit
         self.flag = flag

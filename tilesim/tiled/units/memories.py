@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from tilesim.sim.action import Action
-from tilesim.sim.memory import Memory
-from tilesim.sim.pipe import Slot
-from tilesim.sim.port import Port
-from tilesim.tiled.isa.fields import MemoryName, Side
+from tilesim.sim.core.action import Action
+from tilesim.sim.core.memory import Memory
+from tilesim.sim.core.port import Port
+from tilesim.sim.pipe.pipe import Slot
+from tilesim.tiled.isa.model.fields import MemoryName, Side
 from tilesim.tiled.topology import Topology
 
 

@@ -7,31 +7,31 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.arbiter import Arbiter
-from tilesim.sim.clock import Clock, Phase
-from tilesim.sim.fifo import Fifo
-from tilesim.sim.flags import FlagFile
-from tilesim.sim.recorder import Source
-from tilesim.sim.unit import Unit
-from tilesim.tiled.isa.fields import Engine as EngineName
-from tilesim.tiled.isa.fields import Flag, Side
-from tilesim.tiled.isa.instructions import MESH_IN, MESH_OUT, Instruction, TileFence
-from tilesim.tiled.isa.neighbours import neighbour
+from tilesim.sim.core.clock import Clock, Phase
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.flags import FlagFile
+from tilesim.sim.core.unit import Unit
+from tilesim.sim.pipe.arbiter import Arbiter
+from tilesim.sim.trace.recorder import Source
+from tilesim.tiled.isa.model.fields import Engine as EngineName
+from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.instructions import MESH_IN, MESH_OUT, Instruction, TileFence
+from tilesim.tiled.isa.model.neighbours import neighbour
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.burst_stop import BurstStop
-from tilesim.tiled.units.decoder import Decoder
-from tilesim.tiled.units.engine import Engine, Surroundings
+from tilesim.tiled.units.dma.mesh_in import MeshInEngine
+from tilesim.tiled.units.dma.mesh_out import MeshOutEngine
+from tilesim.tiled.units.dma.narrow_to_wide import NarrowToWideEngine
+from tilesim.tiled.units.dma.wide_to_narrow import WideToNarrowEngine
+from tilesim.tiled.units.engine import Engine, TileContext
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.mesh_in import MeshInEngine
-from tilesim.tiled.units.mesh_out import MeshOutEngine
-from tilesim.tiled.units.narrow_to_wide import NarrowToWideEngine
-from tilesim.tiled.units.ring import RingStop
-from tilesim.tiled.units.ring_consumer import RingConsumer
-from tilesim.tiled.units.ring_producer import RingProducer
-from tilesim.tiled.units.ring_queue import RingQueue
-from tilesim.tiled.units.tensor_control import TensorControl
-from tilesim.tiled.units.ttu import TraversalForm
-from tilesim.tiled.units.wide_to_narrow import WideToNarrowEngine
+from tilesim.tiled.units.ring.burst_stop import BurstStop
+from tilesim.tiled.units.ring.ring import RingStop
+from tilesim.tiled.units.ring.ring_consumer import RingConsumer
+from tilesim.tiled.units.ring.ring_producer import RingProducer
+from tilesim.tiled.units.ring.ring_queue import RingQueue
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.tensor.tensor_control import TensorControl
+from tilesim.tiled.units.tensor.ttu import TraversalForm
 
 
 class Tile:
@@ -57,7 +57,7 @@ class Tile:
         self.flags = FlagFile(clock, topology.tile.strict_compare)
         self._clock = clock
         self._raise_fence = raise_fence
-        around = Surroundings(
+        around = TileContext(
             clock,
             self.memories,
             self.flags,

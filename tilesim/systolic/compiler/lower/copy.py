@@ -13,7 +13,7 @@ from tilesim.network.operators.slice import Slice
 from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.nests import Strided, nests, strides_of
-from tilesim.systolic.isa.instructions import Copy, Fill, Instruction
+from tilesim.systolic.isa.model.instructions import Copy, Fill, Instruction
 
 
 def lower_concatenation(job: Job, op: Concatenation) -> Iterator[Instruction]:

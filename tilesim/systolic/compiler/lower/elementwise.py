@@ -15,7 +15,7 @@ from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.nests import Strided, broadcast, nests
 from tilesim.systolic.compiler.support import element_of
-from tilesim.systolic.isa.instructions import Combine, Instruction, Lookup, Nest, Rescale, Softmax
+from tilesim.systolic.isa.model.instructions import Combine, Instruction, Lookup, Nest, Rescale, Softmax
 
 MOST_PIECES = 8
 """A large tensor is worked on in so many parts, so that what reads it can begin with the first."""

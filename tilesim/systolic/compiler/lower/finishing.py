@@ -10,7 +10,7 @@ from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.normalise import normalise_of
 from tilesim.systolic.compiler.lower.pool import pooling_of, window_of
 from tilesim.systolic.compiler.tasks import POOLS
-from tilesim.systolic.isa.instructions import Normalise, Pooling, Window
+from tilesim.systolic.isa.model.instructions import Normalise, Pooling, Window
 
 
 @dataclass(frozen=True)

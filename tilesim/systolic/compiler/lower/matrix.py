@@ -16,7 +16,7 @@ from tilesim.systolic.compiler.lower.finishing import Finishing, finishing_of
 from tilesim.systolic.compiler.product import Block, Product
 from tilesim.systolic.compiler.support import element_of
 from tilesim.systolic.compiler.weight_tiles import Portion, cuts
-from tilesim.systolic.isa.instructions import Activate, Instruction, MatrixMultiply, Scale, Window
+from tilesim.systolic.isa.model.instructions import Activate, Instruction, MatrixMultiply, Scale, Window
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilesim.network.operators.normalise import Normalise as NormaliseOperator
 from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.elementwise import pieces
-from tilesim.systolic.isa.instructions import Instruction, Normalisation, Normalise
+from tilesim.systolic.isa.model.instructions import Instruction, Normalisation, Normalise
 
 
 def normalise_of(op: NormaliseOperator) -> Normalise:

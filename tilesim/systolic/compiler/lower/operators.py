@@ -24,7 +24,7 @@ from tilesim.systolic.compiler.lower.elementwise import lower_pair, lower_rescal
 from tilesim.systolic.compiler.lower.matrix import Multiply, lower_product
 from tilesim.systolic.compiler.lower.normalise import lower_normalise
 from tilesim.systolic.compiler.lower.pool import lower_pool
-from tilesim.systolic.isa.instructions import Instruction
+from tilesim.systolic.isa.model.instructions import Instruction
 
 _LOWER: dict[type, Callable[[Job, Any], Iterator[Instruction]]] = {
     Add: lower_pair,

@@ -17,7 +17,7 @@ from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.elementwise import LEAST_CYCLES, MOST_PIECES
 from tilesim.systolic.compiler.weight_tiles import cuts
-from tilesim.systolic.isa.instructions import Instruction, Pool, Pooling, Window
+from tilesim.systolic.isa.model.instructions import Instruction, Pool, Pooling, Window
 
 PoolOperator: TypeAlias = MaxPool | AveragePool | Mean
 

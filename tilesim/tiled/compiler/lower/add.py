@@ -6,7 +6,7 @@ from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.task import Task
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
 def lower_add(task: Task, op: Add) -> list[TensorOp]:

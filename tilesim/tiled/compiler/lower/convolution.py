@@ -15,8 +15,8 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import Task, element_type
-from tilesim.tiled.isa.fields import Alternate
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.fields import Alternate
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
 
 

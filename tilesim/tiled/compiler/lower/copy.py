@@ -17,8 +17,8 @@ from tilesim.network.operators.slice import Slice
 from tilesim.tiled.compiler.feature_map import Part, padded
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.task import Task
-from tilesim.tiled.isa.check_values import RANGES
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.checks.values import RANGES
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tilesim.tiled.compiler.lower.convolution import lower_convolution, weighted
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.parameters import byte_weights, requantisation_rows
 from tilesim.tiled.compiler.task import Task
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
 def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:

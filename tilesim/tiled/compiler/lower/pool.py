@@ -12,7 +12,7 @@ from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.rescale import Rescale
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.task import Task
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.nest import Line, NestWriter
 from tilesim.tiled.compiler.task import Task
-from tilesim.tiled.isa.check_values import RANGES
-from tilesim.tiled.isa.instructions import Operation, TensorOp
+from tilesim.tiled.isa.checks.values import RANGES
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
 def lower_table(task: Task, op: Table) -> list[TensorOp]:

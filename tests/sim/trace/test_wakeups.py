@@ -1,0 +1,85 @@
+"""A stall ends by what somebody else did: said when it happened, or found at the partner."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilesim.sim.trace.recorder import Recorder, Source
+from tilesim.sim.trace.trace import Trace
+from tilesim.sim.trace.wakeups import Partner
+
+FIFO, PORT, FLAG = "stall:fifo", "stall:port", "stall:flag"
+
+
+def named(trace: Trace, span: int) -> tuple[str, int, str]:
+    return trace.tracks[trace.track[span]], int(trace.start_cycle[span]), trace.whats[trace.what[span]]
+
+
+def release(trace: Trace, track: str, start: int) -> tuple[str, int, str] | None:
+    """What released the stall of ``track`` that begins at ``start``."""
+    [span] = [k for k in range(len(trace.track)) if named(trace, k)[:2] == (track, start)]
+    by = int(trace.released_by[span])
+    return None if by < 0 else named(trace, by)
+
+
+@pytest.fixture
+def recorder() -> Recorder:
+    """``taker`` waits twice; ``maker`` works on two instructions, the first one twice."""
+    recorder = Recorder()
+    for track, start, cycles, kind, what in (
+        ("maker", 0, 3, "busy", "make1"),
+        ("maker", 3, 2, FLAG, "make1"),
+        ("maker", 5, 1, "busy", "make1"),
+        ("maker", 6, 9, "busy", "make2"),
+        ("taker", 0, 6, FIFO, "take"),
+        ("taker", 6, 2, "busy", "take"),
+        ("taker", 8, 4, FIFO, "take"),
+    ):
+        recorder.record(track, start, cycles, kind, what, 0)
+    return recorder
+
+
+def test_who_said_so_is_believed(recorder: Recorder) -> None:
+    recorder.release("taker", 6, Source("maker", "make1"))
+    recorder.release("taker", 7, Source("maker", "make1"))  # it did not stall
+    recorder.release("taker", 12, Source("nobody", "make1"))
+    trace = recorder.trace()
+    assert release(trace, "taker", 0) == ("maker", 5, "make1")
+    assert release(trace, "taker", 8) is None
+    assert release(trace, "maker", 3) is None
+
+
+def test_a_source_did_it_before_the_end_with_that_instruction(recorder: Recorder) -> None:
+    recorder.release("taker", 12, Source("maker", "make1"))
+    assert release(recorder.trace(), "taker", 8) == ("maker", 5, "make1")
+    recorder.release("taker", 12, Source("maker", "unheard of"))
+    assert release(recorder.trace(), "taker", 8) is None
+
+
+def test_a_partner_did_it_with_what_it_did_last(recorder: Recorder) -> None:
+    trace = recorder.trace(
+        partners={("taker", FIFO): Partner(["maker", "nobody"]), ("nobody", FIFO): Partner(["maker"])}
+    )
+    assert release(trace, "taker", 0) == ("maker", 5, "make1")
+    assert release(trace, "taker", 8) == ("maker", 6, "make2")
+
+
+def test_whoever_was_last_of_several_partners() -> None:
+    recorder = Recorder()
+    for track, start in (("early", 1), ("late", 3), ("after", 5)):
+        recorder.record(track, start, 1, "busy", "op", 0)
+    recorder.record("taker", 0, 5, FIFO, "take", 0)
+    trace = recorder.trace(partners={("taker", FIFO): Partner(["early", "late", "after"])})
+    assert release(trace, "taker", 0) == ("late", 3, "op")
+
+
+def test_who_holds_a_port_does_so_in_the_last_cycle() -> None:
+    recorder = Recorder()
+    recorder.record("first", 0, 4, "busy", "op", 0)
+    recorder.record("second", 0, 3, PORT, "op", 0)
+    recorder.record("second", 3, 1, "busy", "op", 0)
+    recorder.record("third", 0, 6, PORT, "op", 0)
+    partners = {("second", PORT): Partner(["first"], True), ("third", PORT): Partner(["first", "second"], True)}
+    trace = recorder.trace(partners=partners)
+    assert release(trace, "second", 0) == ("first", 0, "op")
+    assert release(trace, "third", 0) is None

@@ -1,0 +1,274 @@
+"""What stays in the tiles, what streams, and that nothing lies where something else does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilesim import api
+from tilesim.errors import CapacityError
+from tilesim.network.evaluate import evaluate
+from tilesim.network.graph import Network
+from tilesim.tiled.caching.packing import descriptors
+from tilesim.tiled.caching.plan import Home
+from tilesim.tiled.caching.policy import CACHE, CachePolicy
+from tilesim.tiled.compiler.compile import compile_networks
+from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.stream_buffer import least_bytes
+from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
+from tilesim.tiled.compiler.wide_layout import WideLayout
+from tilesim.tiled.isa.model.instructions import Infeed, RingConsume
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.topology import Topology
+
+ROW = 256
+NOTHING = CachePolicy(cache=False)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A set of so many ``rows`` in ``tiles`` (a bitmap), the same, or a part of its own in each."""
+
+    rows: int
+    tiles: int = 1
+    per_tile: bool = False
+    rounds: int = 1
+
+
+def chip(rows: int, reserve: int = 0, tiles: int = 2, **keys: str) -> Topology:
+    """Tiles with so many rows of wide memory each."""
+    sizes = {"wide_memory.size_bytes": str(rows * ROW), "wide_memory.reserve_bytes": str(reserve * ROW)}
+    return api.load_topology(f"edge-1x{tiles}", {**sizes, **keys})
+
+
+def needs(topology: Topology, wanted: Sequence[Wanted], staging: Sequence[int] = (), name: str = "net") -> Needs:
+    """A network that uses one set after the other."""
+    sets = ParameterSets(ROW)
+    keys = [SetKey(layer, 0, f"layer {layer}") for layer in range(len(wanted))]
+    for key, each in zip(keys, wanted, strict=True):
+        data = np.full(each.rows * ROW, key.layer, np.uint8)
+        for tiles in (1, 2) if each.per_tile else (each.tiles,):
+            if tiles & each.tiles:
+                sets.keep(key, tiles, "all", lambda data=data: data)  # type: ignore[misc]
+    uses = {key: range(k, k + each.rounds) for k, (key, each) in enumerate(zip(keys, wanted, strict=True))}
+    rows = {f"in{k}": (rows * ROW, 0b11) for k, rows in enumerate(staging)}
+    return Needs(network=name, topology=topology, sets=sets, uses=uses, issue_cycles={}, staging=rows)
+
+
+def homes(layout: WideLayout) -> list[Home]:
+    return [decision.home for decision in layout.decisions.values()]
+
+
+def residents(layouts: Sequence[WideLayout], tile: int) -> list[range]:
+    """Where cached parameters of all networks lie in a tile."""
+    return [
+        range(layout.stay[key], layout.stay[key] + layout.sets.size_bytes(key))
+        for layout in layouts
+        for key, decision in layout.decisions.items()
+        if tile in decision.holders
+    ]
+
+
+def passing(layout: WideLayout) -> list[range]:
+    """What a network's run writes itself."""
+    return [range(each.address, each.address + each.bytes) for each in layout.staging.values()] + [layout.stream]
+
+
+def apart(places: Sequence[range], size: int) -> bool:
+    """Whether no two overlap and all lie in wide memory."""
+    taken = sorted((place.start, place.stop) for place in places if place)
+    return all(a[1] <= b[0] for a, b in pairwise([(0, 0), *taken, (size, size)]))
+
+
+BOTH = 0b11
+
+
+def test_what_fits_stays() -> None:
+    small = needs(chip(9), [Wanted(3, BOTH), Wanted(2, BOTH, per_tile=True), Wanted(1)], staging=[2])
+    layouts = all_stay([small], CACHE)
+    assert layouts is not None
+    assert homes(layouts[0]) == [Home.COPY, Home.PARTITION, Home.COPY]
+    assert list(layouts[0].stay.values()) == [0, 3 * ROW, 5 * ROW]
+    assert not layouts[0].slots
+    assert layouts[0].staging["in0"].address == 6 * ROW
+
+
+@pytest.mark.parametrize(("rows", "stays"), [(13, True), (12, False)])
+def test_what_stays_is_strictly_less_than_what_is_left(rows: int, stays: bool) -> None:
+    """Oracle 21: 9 rows of parameters, one in reserve and two for staging."""
+    one = needs(chip(rows, reserve=1), [Wanted(5, BOTH), Wanted(4, BOTH)], staging=[2])
+    assert (all_stay([one], CACHE) is not None) == stays
+
+
+def test_what_streams_has_its_area_and_what_stays_is_less_than_the_rest() -> None:
+    """Beside an area of 4 rows for what streams 8 are left, of which 7 may be taken."""
+    [layout] = some_stream([needs(chip(12, tiles=1), [Wanted(4), Wanted(4), Wanted(3), Wanted(4)])], CACHE)
+    assert homes(layout) == [Home.COPY, Home.STREAMED, Home.COPY, Home.STREAMED]
+    assert layout.stream == range(7 * ROW, 12 * ROW)
+
+
+def test_home_tiles_have_a_place_of_their_own_and_a_slot_for_the_others() -> None:
+    [layout] = some_stream([needs(chip(10), [Wanted(4, BOTH), Wanted(4, BOTH), Wanted(3, BOTH)])], CACHE)
+    assert homes(layout) == [Home.HOME_TILE, Home.HOME_TILE, Home.STREAMED]
+    first, second, third = layout.decisions
+    assert [layout.streams_to(key) for key in layout.decisions] == [0b10, 0b01, 0b11]
+    assert (layout.base(first, 0), layout.base(second, 1)) == (0, 0)
+    assert layout.base(first, 1) == layout.slots[first].address
+    assert third not in layout.stay
+
+
+def test_who_comes_first_gets_the_room() -> None:
+    topology = chip(12, tiles=1)
+    networks = [needs(topology, [Wanted(5)], name=name) for name in "ab"]
+    copy, streamed = [Home.COPY], [Home.STREAMED]
+    assert [homes(each) for each in some_stream(networks, CACHE)] == [copy, streamed]
+    second_first = CachePolicy(network_priority=(1,))
+    assert [homes(each) for each in some_stream(networks, second_first)] == [streamed, copy]
+    [layout] = some_stream([needs(topology, [Wanted(5), Wanted(5)])], CachePolicy(layer_priority=((0, 1),)))
+    assert homes(layout) == streamed + copy
+
+
+def test_without_a_cache_everything_streams() -> None:
+    one = needs(chip(99), [Wanted(3), Wanted(2, BOTH, per_tile=True)])
+    assert all_stay([one], NOTHING) is None
+    [layout] = some_stream([one], NOTHING)
+    assert (homes(layout), layout.stay, layout.load()) == ([Home.STREAMED] * 2, {}, ())
+
+
+@pytest.mark.parametrize(
+    ("topology", "sentence"),
+    [
+        (
+            chip(5),
+            (
+                "b: parameters of layer layer 1 must fit the wide memory of edge-1x2: 1 KiB are needed at once, "
+                "768 B of 1.25 KiB are free"
+            ),
+        ),
+        (
+            chip(3, reserve=2),
+            (
+                "b: rows for the tensors that cross the ring must fit the wide memory of edge-1x2: "
+                "1 KiB are needed with the reserve, of 768 B"
+            ),
+        ),
+        (
+            chip(20, **{"data_memory.size_bytes": "2 KiB"}),
+            "a, b: their parameters must fit the data memory of edge-1x2: 2.25 KiB are needed, of 2 KiB",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_said(topology: Topology, sentence: str) -> None:
+    both = [needs(topology, [Wanted(1)], name="a"), needs(topology, [Wanted(2), Wanted(4), Wanted(2)], [2], name="b")]
+    with pytest.raises(CapacityError, match=f"^{re.escape(sentence)}$"):
+        some_stream(both, CACHE)
+
+
+def test_tensors_alone_may_be_too_large() -> None:
+    with pytest.raises(CapacityError, match="net: rows for the tensors that cross the ring must fit the wide memory"):
+        some_stream([needs(chip(2), [], staging=[3])], CACHE)
+
+
+def test_data_memory_holds_what_stays_and_then_what_streams() -> None:
+    """Oracle 20: cached parameters that are contiguous at both ends need one descriptor."""
+    [layout] = some_stream([needs(chip(13, tiles=1), [Wanted(rows) for rows in (2, 6, 1, 6, 2)])], CACHE)
+    assert (descriptors(layout.decisions, layout.stay), descriptors(layout.sources, layout.stay)) == (5, 2)
+    assert [key.layer for key in layout.sources] == [0, 2, 4, 1, 3]
+    infeed = layout.load()[1]
+    assert isinstance(infeed, Infeed)
+    assert (len(layout.load()), infeed.rows, infeed.address) == (2, 5, 0)
+
+
+SETS = st.lists(
+    st.builds(Wanted, st.integers(1, 6), st.integers(1, 3), st.booleans(), st.integers(1, 3)),
+    max_size=7,
+)
+
+
+@given(
+    st.integers(1, 40),
+    st.integers(0, 2),
+    st.lists(st.tuples(SETS, st.lists(st.integers(1, 3), max_size=2)), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_nothing_lies_where_something_else_does(
+    rows: int, reserve: int, networks: list[tuple[list[Wanted], list[int]]], cache: bool
+) -> None:
+    topology = chip(rows, min(reserve, rows - 1))
+    all_needs = [needs(topology, sets, staging) for sets, staging in networks]
+    left = [each.free_bytes - least_bytes(each.sets, each.uses) for each in all_needs]
+    policy = CachePolicy(cache=cache)
+    if min(left) < 0:
+        if all_stay(all_needs, policy) is None:
+            with pytest.raises(CapacityError):
+                some_stream(all_needs, policy)
+        return
+    layouts = all_stay(all_needs, policy) or some_stream(all_needs, policy)
+    streams = any(layout.slots for layout in layouts)
+    for tile in range(2):
+        kept = residents(layouts, tile)
+        assert all(place.start >= topology.wide_memory.reserve_bytes for place in kept)
+        assert not kept or sum(map(len, kept)) < (min(left) if streams else min(each.free_bytes for each in all_needs))
+        for layout in layouts:
+            assert apart([*kept, *passing(layout)], topology.wide_memory.size_bytes)
+    for layout in layouts:
+        check_streams(layout)
+
+
+def check_streams(layout: WideLayout) -> None:
+    """All that some tile computes from elsewhere has a slot inside the area, and a source in data memory."""
+    for key in layout.decisions:
+        assert (key in layout.slots) == (layout.decisions[key].home in {Home.HOME_TILE, Home.STREAMED})
+    for key, slot in layout.slots.items():
+        assert layout.stream.start <= slot.address <= layout.stream.stop - layout.sets.size_bytes(key)
+    assert set(layout.sources) == set(layout.decisions)
+    sources = [source for each in layout.sources.values() for source in each]
+    assert all(a.address + a.data.size == b.address for a, b in pairwise(sources))
+
+
+@pytest.fixture(scope="module")
+def networks() -> list[Network]:
+    return [api.load_network(name) for name in ("digits", "example-residual")]
+
+
+SMALL = {"wide_memory.size_bytes": "20 KiB"}
+
+
+@pytest.fixture(scope="module")
+def programs(networks: list[Network]) -> list[Program]:
+    return compile_networks(networks, api.load_topology("edge-1x2", SMALL), CACHE)
+
+
+def cached(program: Program) -> Iterator[tuple[int, range]]:
+    """Tiles and places that a load program writes."""
+    for op in program.load:
+        if isinstance(op, RingConsume):
+            reference, [loop] = op.write.reference, op.write.nest.loops
+            yield op.tiles, range(reference.base, reference.base + loop.bound * ROW)
+
+
+def test_programs_compiled_together_leave_each_others_parameters_alone(programs: list[Program]) -> None:
+    for program, other in (programs, programs[::-1]):
+        for tiles, place in cached(other):
+            for region in program.regions:
+                if region.memory == "wide" and region.tiles & tiles:
+                    assert not range(max(place.start, region.address), min(place.stop, region.address + region.bytes))
+
+
+def test_programs_compiled_together_are_right_each(networks: list[Network], programs: list[Program]) -> None:
+    assert programs[0].token == programs[1].token
+    for network, program in zip(networks, programs, strict=True):
+        assert any(op.label.startswith("stream") for op in program.run)
+        tensor, output = network.tensors[network.inputs[0]], network.outputs[0]
+        values = np.random.default_rng(7).integers(-128, 128, tensor.model_shape)
+        array = values.astype(tensor.dtype) if tensor.quantisation else (values / 128).astype(np.float32)
+        [found] = api.simulate(program, [array]).outputs
+        wanted = evaluate(network, [tensor.from_model(array)])[output]
+        np.testing.assert_array_equal(found, network.tensors[output].to_model(wanted))

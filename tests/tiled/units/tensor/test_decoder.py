@@ -1,0 +1,164 @@
+"""What is worked out once: equal work is shared, columns follow the bytes, results are there when looked at."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.tiled.units.bench import Bench, at, chip_of, line, nest
+from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp, WideToNarrow
+from tilesim.tiled.units.tensor import decoder as decoder_module
+from tilesim.tiled.units.tensor import weight_cache as columns_module
+from tilesim.tiled.units.tensor.tensor_control import TensorControl
+from tilesim.tiled.units.tensor.weight_cache import Columns, Kept, joined, products_at_once
+
+ROW, SUMS = 256, 0x8000
+
+
+def sums(**changes: object) -> TensorOp:
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(x=8, k=2, lane=64), reduce=("k",), input=at(0, x=8, k=4),
+        weights=at(0, k=ROW), sums_out=at(SUMS, x=ROW), label="op",
+    )  # fmt: skip
+    return replace(op, **changes)  # type: ignore[arg-type]
+
+
+def test_instructions_that_do_the_same_work_are_decoded_once() -> None:
+    tile = Bench().chip.tiles[0]
+    decoder, op = tile.tensor.tile.decoder, sums()
+    decoded = decoder.tensorop(op, tile.memories)
+    assert decoder.tensorop(op, tile.memories) is decoded
+    same = replace(op, tiles=2, label="other", produce="x", wait=(Watcher(Flag.AVDATA, 1),), layer=7)
+    assert decoder.tensorop(same, tile.memories) is decoded
+    assert decoder.tensorop(replace(op, sums_out=at(SUMS)), tile.memories) is not decoded
+
+
+def test_all_tiles_share_what_is_decoded() -> None:
+    chip = Bench(chip_of(columns=2)).chip
+    op = sums()
+    a, b = (tile.tensor.tile.decoder.tensorop(op, tile.memories) for tile in chip.tiles)
+    assert a is b
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoder_module, "INSTRUCTIONS", 3)
+    tile = Bench().chip.tiles[0]
+    decoder = tile.tensor.tile.decoder
+    for base in range(10):
+        op, traversal = sums(input=at(4 * base, x=8)), line(4 * base, 3, 4)
+        assert decoder.tensorop(op, tile.memories).op.input.base == 4 * base
+        assert decoder.places(traversal, 4).lowest == 4 * base
+        assert len(decoder._by_op) <= 3
+        assert len(decoder._by_traversal) <= 3
+
+
+def test_places_of_rows_may_be_taken_word_by_word() -> None:
+    tile = Bench().chip.tiles[0]
+    places = tile.tensor.tile.decoder.places(line(0x100, 2, 0x200), 16, 4)
+    assert (len(places), places.width_bytes, places.lowest, places.end) == (8, 4, 0x100, 0x310)
+    assert (places.units * places.unit_bytes).tolist() == [*range(0x100, 0x110, 4), *range(0x300, 0x310, 4)]
+
+
+def test_new_weights_at_the_same_place_make_new_results() -> None:
+    bench = Bench(seed=3)
+    bench.randomise()
+    x = bench.narrow()[0, :64].view(np.int8).astype(np.int64).reshape(8, 2, 4)
+    for _ in range(3):
+        bench.cycles(sums())
+        w = bench.wide()[0, : 2 * ROW].view(np.int8).astype(np.int64).reshape(2, 64, 4)
+        found = bench.wide()[0, SUMS : SUMS + 8 * ROW].view(np.int32).reshape(8, 64)
+        assert np.array_equal(found, np.einsum("xki,kli->xl", x, w))
+        bench.wide()[0, 100:108] += 1
+
+
+def test_new_weights_in_the_last_row_of_an_odd_number_of_rows_make_new_results() -> None:
+    """Half of what is compared at once lies behind the memory's end."""
+    last = 1024
+    chip = chip_of(tile={"lanes": 1, "vector_bytes": 1}, wide_memory={"row_bytes": 4, "size_bytes": last + 4})
+    bench = Bench(chip)
+    bench.narrow()[0, :4] = 1
+    for weight in range(1, 4):
+        bench.wide()[0, last:] = weight
+        bench.cycles(sums(nest=nest(k=1, lane=1), input=at(0), weights=at(last), sums_out=at(0)))
+        assert bench.wide()[0, :4].view(np.int32) == 4 * weight
+
+
+def made(value: float) -> Columns:
+    weights = np.full((4, 4), value, np.float32)
+    return Columns(weights, np.zeros(4, np.int64), None, 4, 0)
+
+
+def test_columns_are_made_anew_only_where_their_bytes_have_changed() -> None:
+    kept, wide, calls = Kept(), np.zeros((1, 64), np.uint8), []
+
+    def make(one: np.ndarray) -> Columns:
+        calls.append(len(one))
+        return made(float(one[0, 8]))
+
+    slot = kept.slot("key", ((8, 16), (32, 40)))
+    assert kept.slot("key", ((8, 16), (32, 40))) is slot
+    for changed, value in ((0, 0), (16, 0), (8, 1), (8, 2), (39, 2)):
+        wide[0, changed] += 1
+        columns = kept.columns(slot, wide, make)
+        assert columns is not None
+        assert columns.weights[0, 0] == value
+        assert kept.columns(slot, wide, make) is columns
+    assert calls == [1, 1, 1, 1]
+
+
+def test_samples_with_bytes_of_their_own_have_no_columns_in_common() -> None:
+    kept, wide = Kept(), np.zeros((2, 64), np.uint8)
+    slot = kept.slot("key", ((0, 8),))
+    wide[1, 8] = 1
+    assert kept.columns(slot, wide, lambda _: made(1)) is not None
+    wide[1, 7] = 1
+    assert kept.columns(slot, wide, lambda _: made(1)) is None
+
+
+def test_columns_used_longest_ago_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns_module, "KEPT_BYTES", 2 * made(0).size_bytes)
+    kept, wide = Kept(), np.zeros((1, 64), np.uint8)
+    slots = [kept.slot(key, ((0, 8),)) for key in "abc"]
+    for slot in (slots[0], slots[1], slots[0], slots[2]):
+        kept.columns(slot, wide, lambda _: made(1))
+    assert [slot.columns is not None for slot in slots] == [True, False, True]
+
+
+def test_spans_that_hardly_lie_apart_are_looked_at_as_one() -> None:
+    assert joined([(5, 30), (40, 41)]) == ((0, 48),)
+    assert joined([(8, 16), (4096, 4100)]) == ((8, 16), (4096, 4104))
+
+
+def test_as_many_products_at_once_as_float32_holds() -> None:
+    weights = np.full((2000, 2), 100, np.float32)
+    weights[:, 1] = -50
+    assert products_at_once(weights[:1000], 128) == (1000, 12_800_000)
+    at_once, bound = products_at_once(weights, 128)
+    assert bound == 25_600_000
+    assert at_once * 128 * 100 <= 1 << 24 < (at_once + 1) * 128 * 100
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_written_groups_are_computed_when_somebody_looks(read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A DMA overwrites what the tensorop has read, or something that is nothing to it."""
+    computed: list[tuple[int, int]] = []
+    compute = TensorControl.compute
+
+    def noted(self: TensorControl, decoded: decoder_module.Decoded, first: int, end: int) -> None:
+        computed.append((first, end))
+        compute(self, decoded, first, end)
+
+    monkeypatch.setattr(TensorControl, "compute", noted)
+    bench = Bench()
+    bench.randomise()
+    bench.deliver(sums(nest=nest(x=80, k=2, lane=64), produce="k"))
+    to = line(0 if read else 0x4000, 64, 4)
+    bench.deliver(WideToNarrow(tiles=1, read=line(0x70000, 1, ROW), write=to, label="row"), after=100)
+    bench.clock.run()
+    assert len(computed) == (2 if read else 1)
+    assert (computed[0][0], computed[-1][1]) == (0, 80)
+    assert all(end == first for (_, end), (first, _) in pairwise(computed))

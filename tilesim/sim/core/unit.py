@@ -1,0 +1,216 @@
+"""A named unit's account of its time: busy, stalled for a reason, or idle; every cycle exactly once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import simpy
+from numpy.typing import NDArray
+
+from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.trace.recorder import Recorder, Source
+
+
+class Reason(StrEnum):
+    """Why a unit can't go on.
+
+    Waiting for an instruction that is still to come, with an empty buffer, is idleness; all else is a stall.
+    ``TRAVERSAL``: an instruction's first address is not there yet. ``HAZARD``: what it would read, it has not written
+    yet. ``WORK``: the program has no more work for this unit. ``HOLD``: the user has the instruction begin later.
+    ``WEIGHTS``: weights have not arrived. ``SHIFT``: they are on their way into the array. ``RAW``: a result that it
+    reads is not written yet. ``INPUT``: an input is not there yet.
+    """
+
+    INSTRUCTION = "instruction"
+    TRAVERSAL = "traversal"
+    FLAG = "flag"
+    CREDIT = "credit"
+    FIFO = "fifo"
+    HAZARD = "hazard"
+    PORT = "port"
+    HOST = "host"
+    WORK = "work"
+    HOLD = "hold"
+    WEIGHTS = "weights"
+    SHIFT = "shift"
+    RAW = "raw"
+    INPUT = "input"
+
+    @cached_property
+    def kind(self) -> str:
+        return "idle" if self is Reason.INSTRUCTION else f"stall:{self}"
+
+
+BUSY = "busy"
+_NO_HOLDS: Mapping[str, int] = {}
+
+
+Words = NDArray[np.int64]
+
+
+class Wait(NamedTuple):
+    """What a unit waits for, in words made when somebody asks."""
+
+    reason: Reason
+    since: int
+    describe: Callable[[], str]
+
+
+class Unit:
+    """One hardware unit's track: accounts of cycles by kind, the present wait, and the instruction in work.
+
+    Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add
+    up to the length of the run by themselves, and booking backwards is an error. ``moved`` counts the bytes moved for
+    each instruction, ``acted`` how often it took each action that costs energy, by action, then instruction. ``holds``
+    says which instructions must not begin before which cycle.
+    """
+
+    __slots__ = (
+        "_booked", "_recorder", "acted", "active_until", "clock", "cycles", "holds", "instruction", "moved", "track",
+        "waiting",
+    )  # fmt: skip
+
+    def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:
+        self.clock = clock
+        self.track = track
+        self.cycles: dict[str, int] = {}
+        self.moved: dict[str, int] = {}
+        self.acted: dict[Action, dict[str, int]] = {}
+        self.instruction = ""
+        self.waiting: Wait | None = None
+        self.active_until = 0
+        self.holds = _NO_HOLDS
+        self._recorder = recorder
+        self._booked = 0
+
+    @property
+    def engaged(self) -> bool:
+        """Whether it has begun an instruction, even if it can't go on with it."""
+        return bool(self.instruction) and (self.waiting is None or self.waiting.reason is not Reason.HOLD)
+
+    @property
+    def recording(self) -> bool:
+        return self._recorder is not None
+
+    @property
+    def source(self) -> Source:
+        """It, with the instruction in hand."""
+        return Source(self.track, self.instruction)
+
+    @property
+    def bytes(self) -> int:
+        """All bytes moved."""
+        return sum(self.moved.values())
+
+    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:
+        """Book the next ``cycles`` cycles."""
+        if cycles < 0:
+            raise AssertionError(f"{self.track} booked {cycles} cycles")
+        if self._recorder is not None and cycles and kind != "idle":
+            self._recorder.record(self.track, self._booked, cycles, kind, self.instruction, moved_bytes)
+        self._count(kind, cycles, moved_bytes)
+
+    def _count(self, kind: str, cycles: int, moved_bytes: int) -> None:
+        if cycles:
+            self.cycles[kind] = self.cycles.get(kind, 0) + cycles
+            self._booked += cycles
+        if kind != "idle":
+            self.active_until = self._booked
+        if moved_bytes:
+            self.moved[self.instruction] = self.moved.get(self.instruction, 0) + moved_bytes
+
+    def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:
+        """Book the next spans, one after the other: ``which`` of the ``kinds`` each is, and what these move a cycle."""
+        ends = self._booked + np.cumsum(cycles)
+        spent = np.bincount(which, cycles, len(kinds)).tolist()
+        shown = np.array([kind != "idle" for kind in kinds])[which] if "idle" in kinds else slice(None)
+        active = ends[shown]
+        active_until = int(active[-1]) if len(active) else self.active_until
+        if self._recorder is not None and len(active):
+            lengths, numbers = cycles[shown], which[shown]
+            moved = lengths * np.array(bytes_per_cycle)[numbers] if any(bytes_per_cycle) else np.zeros_like(lengths)
+            self._recorder.record_all(self.track, active - lengths, lengths, kinds, numbers, self.instruction, moved)
+        for kind, total, each in zip(kinds, spent, bytes_per_cycle, strict=True):
+            self._count(kind, int(total), int(total) * each)
+        self.active_until = active_until
+
+    def add_each(self, wait: str, cycles: Words, moved_bytes: int = 0) -> None:
+        """Book each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
+        end, n = int(cycles[-1]) + 1, len(cycles)
+        if self._recorder is None:
+            self.spend(wait, end - n)
+            self.add(BUSY, n, moved_bytes * n)
+            return
+        spans = np.ones((n, 2), np.int64)
+        spans[:, 0] = np.diff(cycles, prepend=self._booked - 1) - 1
+        some = np.flatnonzero(spans)
+        self.add_spans((wait, BUSY), some % 2, spans.ravel()[some], (0, moved_bytes))
+
+    def tally(self, kind: str, instruction: str, starts: Words, cycles: int, moved_bytes: int = 0) -> None:
+        """Book spans of ``cycles`` cycles each, in which ``moved_bytes`` each were moved, wherever they lie; the cycles
+        between them remain to be booked.
+        """
+        n = len(starts)
+        self.cycles[kind] = self.cycles.get(kind, 0) + cycles * n
+        self._booked += cycles * n
+        self.active_until = max(self.active_until, int(starts[-1]) + cycles)
+        if moved_bytes:
+            self.moved[instruction] = self.moved.get(instruction, 0) + moved_bytes * n
+        if self._recorder is not None:
+            lengths, moved = np.full(n, cycles), np.full(n, moved_bytes)
+            self._recorder.record_all(self.track, starts, lengths, (kind,), np.zeros(n, np.int64), instruction, moved)
+
+    def act(self, actions: Actions) -> None:
+        """Count so many of each of the ``actions``, which the present instruction took."""
+        for action, count in actions.items():
+            if count:
+                of_each = self.acted.setdefault(action, {})
+                of_each[self.instruction] = of_each.get(self.instruction, 0) + count
+
+    def released(self, source: Source | None) -> None:
+        """What it waited for until now came from ``source``."""
+        if self._recorder is not None and source is not None:
+            self._recorder.release(self.track, self.clock.cycle, source)
+
+    def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
+        """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""
+        cycles = (self.clock.cycle if until is None else until) - self._booked
+        self.add(kind, cycles, moved_bytes)
+        return cycles
+
+    def wait(
+        self, event: simpy.Event, reason: Reason, describe: Callable[[], str] | None = None
+    ) -> Generator[simpy.Event, Any, Any]:
+        """Wait for ``event``; the cycles until then are the reason's."""
+        self.waiting = Wait(reason, self.clock.cycle, describe or (lambda: str(reason)))
+        value = yield event
+        self.waiting = None
+        self.spend(reason.kind)
+        return value
+
+    def wait_on(self, event: simpy.Event, reason: Reason, what: str) -> Generator[simpy.Event, Any, Any]:
+        """Wait for ``event``, which says what the cycles until then were."""
+        self.waiting = Wait(reason, self.clock.cycle, lambda: what)
+        value = yield event
+        self.waiting = None
+        return value
+
+    def begin(self, instruction: str) -> Generator[simpy.Event, Any, None]:
+        """Take up an instruction, by its label; one that is held back waits for its cycle."""
+        self.instruction = instruction
+        cycle, now = self.holds.get(instruction, 0), self.clock.cycle
+        if cycle > now:
+            yield from self.wait(self.clock.timeout(cycle - now), Reason.HOLD, lambda: "the end of its hold")
+
+    def restart(self) -> None:
+        """Begin a new account now."""
+        self.cycles, self.moved, self.acted, self._booked = {}, {}, {}, self.clock.cycle
+
+    def close(self, end: int) -> None:
+        """Book the rest of the run, which ends at ``end``: what the unit waits for, or idle."""
+        self.spend(self.waiting.reason.kind if self.waiting else "idle", end)

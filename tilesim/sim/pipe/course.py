@@ -1,0 +1,156 @@
+"""What a pipe's way through its groups depends on, and what the two that work it out have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.sim.core.port import NEVER, Change, Port
+from tilesim.sim.leap import Sums
+
+Counts = NDArray[np.int64]
+
+
+class Activity(NamedTuple):
+    """What both stages do in a cycle, and what one that does nothing waits for.
+
+    That is a ``flag``, the queue (``fifo``: for the reads a place in it, for the writes something in it), for the reads
+    a ``hazard``, or a ``port``. ``reads_wait`` is about issue reads: it is also there while extra reads go on.
+    ``read_access`` and ``write_access``: an issue read or a write of this cycle would need its ports.
+    """
+
+    reading: bool
+    issuing: bool
+    writing: bool
+    reads_wait: str
+    writes_wait: str
+    read_access: bool = True
+    write_access: bool = True
+
+    @property
+    def reason(self) -> str:
+        """Why the read stage does not issue; that a queue stays full is the doing of what the writes wait for."""
+        return self.writes_wait or "fifo" if self.reads_wait == "fifo" else self.reads_wait
+
+
+class Slot(NamedTuple):
+    """A port and the rank with which a stage asks for it."""
+
+    port: Port
+    rank: int
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Cycles that each group takes: ``extras`` and ``issues`` reads, ``writes`` writes, one array element a group.
+
+    ``apart``: how far before each group the last one stands that writes what it reads; None if there are none. Pipes
+    that have the same costs share what is derived from them.
+    """
+
+    extras: Counts
+    issues: Counts
+    writes: Counts
+    apart: Counts | None = None
+
+    @cached_property
+    def columns(self) -> tuple[list[int], list[int], list[int]]:
+        """Extras, issues and writes."""
+        return self.extras.tolist(), self.issues.tolist(), self.writes.tolist()
+
+    @cached_property
+    def distances(self) -> list[int] | None:
+        """``apart``."""
+        return None if self.apart is None else self.apart.tolist()
+
+    @cached_property
+    def run_ends(self) -> list[int]:
+        """Where runs of equally costly groups end."""
+        changes = self.issues[1:] != self.issues[:-1]
+        for column in (self.extras, self.writes, *([] if self.apart is None else [self.apart])):
+            changes |= column[1:] != column[:-1]
+        return [*(np.flatnonzero(changes) + 1).tolist(), len(self.issues)]
+
+    @cached_property
+    def runs(self) -> Counts:
+        """For each run of equally costly groups its end, extras, issues, writes and ``apart`` (never, if None)."""
+        ends = np.array(self.run_ends, np.int64)
+        apart = np.full(len(self.issues), NEVER) if self.apart is None else self.apart
+        columns = [column[ends - 1] for column in (self.extras, self.issues, self.writes, apart)]
+        return np.stack([ends, *columns], axis=1)
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether no group takes more than an access at either end."""
+        return not self.extras.any() and bool(self.issues.max() == 1 and self.writes.max() == 1)
+
+    @cached_property
+    def totals(self) -> Sums:
+        return Sums(self.extras, self.issues, self.writes, self.apart)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a pipe is built; as in :class:`~tilesim.sim.pipe.pipe.Pipe`."""
+
+    depth: int
+    issue: Sequence[Slot]
+    extra: Slot | None
+    write: Slot
+    delay: int
+    read_every: int
+    write_every: int
+    every_span: bool
+
+
+class Limits(NamedTuple):
+    """Groups from ``read`` on are not read, those from ``write`` on not written."""
+
+    read: int
+    write: int
+
+
+Totals = Iterable[tuple[Activity, int]]
+"""Activities, each for some cycles."""
+
+
+class Spans(NamedTuple):
+    """Which of the ``activities`` followed each other, and for how many ``cycles`` each."""
+
+    activities: Sequence[Activity]
+    which: Counts
+    cycles: Counts
+
+
+class Course(Protocol):
+    """Works out how a pipe goes on from where it is. ``retold`` is where the last plan told a port something new."""
+
+    retold: list[tuple[Slot, Change]]
+
+    @property
+    def cycle(self) -> int:
+        """Up to when everything has happened."""
+
+    @property
+    def written(self) -> int:
+        """Groups that have been written."""
+
+    def advance(self, cycle: int, limits: Limits) -> None:
+        """Let everything happen that happens before ``cycle``."""
+
+    def spent(self) -> Totals:
+        """What has happened since somebody asked last, ended last what comes last, unless the form has every span."""
+
+    def spans(self) -> Spans:
+        """What has happened since somebody asked last, in order, if the form has every span."""
+
+    def forget(self) -> None:
+        """What was planned won't happen like that."""
+
+    def plan(self, target: int, limits: Limits, publish: Sequence[Slot]) -> int | None:
+        """When ``target`` groups will have been written; the ports in ``publish`` are told all accesses to come."""

@@ -1,0 +1,187 @@
+"""Collects the trace while a machine runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.sim.trace.trace import Trace, Words
+from tilesim.sim.trace.wakeups import Partners, Release, released_by
+
+
+class _Spans(NamedTuple):
+    """Some spans of a track, as columns; ``kind`` and ``what`` are the recorder's numbers of names."""
+
+    start: Words
+    cycles: Words
+    kind: Words
+    what: Words
+    bytes: Words
+
+
+class Source(NamedTuple):
+    """Who let somebody go on, and with what: a track and its instruction."""
+
+    track: str
+    instruction: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What is recorded: all tracks that match one of the patterns ``tracks``, and of them all cycles, or those of a
+    ``window`` counted from the beginning of the run. What reaches beyond it is cut, its bytes in proportion.
+    """
+
+    window: range | None = None
+    tracks: tuple[str, ...] = ("*",)
+
+    def unmatched(self, tracks: Collection[str]) -> list[str]:
+        """The patterns that none of a machine's ``tracks`` matches."""
+        return [pattern for pattern in self.tracks if not any(fnmatchcase(track, pattern) for track in tracks)]
+
+
+class Recorder:
+    """Collects spans while a machine runs; adjoining spans of one track, kind and instruction become one."""
+
+    def __init__(self, recording: Recording | None = None) -> None:
+        self._recording = recording or Recording()
+        self._start: int | None = None
+        self._kinds: dict[str, int] = {}
+        self._whats: dict[str, int] = {}
+        self._single: defaultdict[str, list[tuple[int, ...]]] = defaultdict(list)
+        self._several: defaultdict[str, list[_Spans]] = defaultdict(list)
+        self._releases: list[Release] = []
+
+    def wants(self, track: str) -> bool:
+        return any(fnmatchcase(track, pattern) for pattern in self._recording.tracks)
+
+    def begin(self, cycle: int) -> None:
+        """What was before ``cycle`` was loading; here the run begins."""
+        self._start = cycle
+
+    def record(self, track: str, start: int, cycles: int, kind: str, what: str, moved_bytes: int) -> None:
+        window = self._window
+        if window is not None:
+            first, end = max(start, window.start), min(start + cycles, window.stop)
+            start, cycles, moved_bytes = first, end - first, moved_bytes * max(end - first, 0) // cycles
+        if cycles > 0:
+            numbers = _number(self._kinds, kind), _number(self._whats, what)
+            self._single[track].append((start, cycles, *numbers, moved_bytes))
+
+    def record_all(
+        self,
+        track: str,
+        starts: Words,
+        cycles: Words,
+        kinds: Sequence[str],
+        which: Words,
+        what: str,
+        moved_bytes: Words,
+    ) -> None:
+        """Record spans of one instruction; ``which`` of the ``kinds`` each is."""
+        numbers = np.array([_number(self._kinds, kind) for kind in kinds], np.int64)
+        names = np.full(len(starts), _number(self._whats, what))
+        spans = _Spans(starts, cycles, numbers[which], names, moved_bytes)
+        if self._window is not None:
+            spans = _cut(spans, self._window)
+        if len(spans.start):
+            self._several[track].append(spans)
+
+    def release(self, track: str, cycle: int, source: Source) -> None:
+        """What kept ``track`` waiting until ``cycle`` came from ``source``."""
+        self._releases.append(Release(track, cycle, *source))
+
+    def trace(
+        self,
+        layers: Sequence[str] = (),
+        layer_of: Mapping[str, int] = MappingProxyType({}),
+        partners: Partners = MappingProxyType({}),
+    ) -> Trace:
+        """What has been recorded; ``layer_of`` says which of the ``layers`` an instruction is of, and ``partners`` who
+        lets a track's stalls of a kind end, where nobody said so when it happened.
+        """
+        tracks = sorted(self._single.keys() | self._several.keys())
+        found = [self._of(track) for track in tracks]
+        empty = _Spans(*np.zeros((5, 0), np.int64))
+        start, cycles, kind, what, moved = (np.concatenate(column) for column in zip(empty, *found, strict=True))
+        kinds, kind_place = _sorted(self._kinds, kind)
+        whats, what_place = _sorted(self._whats, what)
+        trace = Trace(
+            tuple(tracks),
+            kinds,
+            whats,
+            tuple(layers),
+            np.repeat(np.arange(len(tracks), dtype=np.int32), [len(spans.start) for spans in found]),
+            start,
+            cycles,
+            kind_place[kind],
+            what_place[what],
+            moved,
+            np.full(len(start), -1, np.int32),
+            np.array([layer_of.get(name, -1) for name in whats], np.int32),
+            self._start or 0,
+        )
+        trace.released_by[:] = released_by(trace, self._releases, partners)
+        return trace
+
+    @property
+    def _window(self) -> range | None:
+        """The window in cycles of the trace, of which there are none before the run has begun; None: all."""
+        window = self._recording.window
+        if window is None:
+            return None
+        return range(0) if self._start is None else range(window.start + self._start, window.stop + self._start)
+
+    def _of(self, track: str) -> _Spans:
+        """All spans of a track, in order."""
+        single = np.array(self._single[track], np.int64).reshape(-1, 5).T
+        columns = [np.concatenate(column) for column in zip(_Spans(*single), *self._several[track], strict=True)]
+        starts = columns[0]
+        if (starts[1:] < starts[:-1]).any():
+            order = np.argsort(starts, kind="stable")
+            columns = [column[order] for column in columns]
+        return _joined(_Spans(*columns))
+
+
+def _number(names: dict[str, int], name: str) -> int:
+    return names.setdefault(name, len(names))
+
+
+def _cut(spans: _Spans, window: range) -> _Spans:
+    """What lies within ``window``, with as large a part of the bytes."""
+    first = np.maximum(spans.start, window.start)
+    within = np.minimum(spans.start + spans.cycles, window.stop) - first
+    some = np.flatnonzero(within > 0)
+    moved = spans.bytes[some] * within[some] // spans.cycles[some]
+    return _Spans(first[some], within[some], spans.kind[some], spans.what[some], moved)
+
+
+def _joined(spans: _Spans) -> _Spans:
+    """Spans in the order of their starts; adjoining ones of one kind and instruction become one."""
+    ends = spans.start + spans.cycles
+    same = (spans.kind[1:] == spans.kind[:-1]) & (spans.what[1:] == spans.what[:-1]) & (spans.start[1:] == ends[:-1])
+    if not same.any():
+        return spans
+    first = np.flatnonzero(np.concatenate([[True], ~same]))
+    cycles, moved = (np.add.reduceat(column, first) for column in (spans.cycles, spans.bytes))
+    return _Spans(spans.start[first], cycles, spans.kind[first], spans.what[first], moved)
+
+
+def _sorted(names: dict[str, int], numbers: Words) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """The names that occur, sorted, and for each number the place of its name among them."""
+    listed = list(names)
+    occurring = sorted(_occurring(listed, numbers))
+    place = np.zeros(max(len(listed), 1), np.int32)
+    place[[names[name] for name in occurring]] = np.arange(len(occurring))
+    return tuple(occurring), place
+
+
+def _occurring(names: Sequence[str], numbers: Words) -> Iterator[str]:
+    return (names[k] for k in np.flatnonzero(np.bincount(numbers, minlength=len(names))).tolist())

@@ -1,0 +1,147 @@
+"""The trace: who did what when, in columns; its hash, and the file that it is kept in."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.budgets import LARGEST_TRACE_BYTES, MOST_TRACE_NAMES
+from tilesim.errors import ArrayError
+from tilesim.files import read_npz, write_npz
+
+SCHEMA = "tilesim.trace/1"
+"""The version of the columns; it changes when one changes its meaning."""
+
+MOST = 2**48
+"""Beyond every cycle and byte of a run; sums of such numbers are exact in a browser, too."""
+
+Words = NDArray[np.int64]
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Spans in columns, sorted by track, then start; idle cycles are in none.
+
+    Of every span: ``track``, ``kind`` (``busy``, or ``stall:`` and a :class:`~tilesim.sim.core.unit.Reason`) and
+    ``what``,
+    the instruction, are the places of their names in ``tracks``, ``kinds`` and ``whats``. It begins in ``start_cycle``,
+    lasts ``cycles``, and moves ``bytes``. ``released_by`` is the span that let this stall end, as far as that is known,
+    else -1. Of every instruction, ``layer_of`` is the place of its layer in ``layers``, or -1.
+
+    In cycle ``start`` the run begins, and before it lies the loading of the parameters: from there count the cycles of
+    the statistics.
+    """
+
+    tracks: tuple[str, ...]
+    kinds: tuple[str, ...]
+    whats: tuple[str, ...]
+    layers: tuple[str, ...]
+    track: Numbers
+    start_cycle: Words
+    cycles: Words
+    kind: Numbers
+    what: Numbers
+    bytes: Words
+    released_by: Numbers
+    layer_of: Numbers
+    start: int = 0
+
+    @cached_property
+    def sha256(self) -> str:
+        """The same for the same spans, on any machine, whatever order they were recorded in."""
+        digest = hashlib.sha256()
+        for names in (self.tracks, self.kinds, self.whats):
+            digest.update("\0".join(names).encode() + b"\1")
+        for column in (self.track, self.start_cycle, self.cycles, self.kind, self.what, self.bytes):
+            digest.update(column.astype("<i8", copy=False).data)
+        return digest.hexdigest()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Every column and table of names by its name, for saving."""
+        arrays = {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+        empty = {name: np.zeros(0, "<U1") for name in NAMES if not arrays[name].size}
+        return {"schema": np.asarray(SCHEMA), **arrays, **empty}
+
+    def save(self, path: Path | str) -> None:
+        """Write the columns as an .npz file.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        write_npz(Path(path), self.columns(), compressed=True)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Trace:
+        """Read what was saved.
+
+        Raises:
+            ArrayError: no such file, or columns that are not those of a trace, all at once.
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise ArrayError(f"{path}: there is no such file")
+        columns = read_npz(path, most_bytes=LARGEST_TRACE_BYTES)
+        if str(columns.pop("schema", np.asarray("none"))) != SCHEMA:
+            raise ArrayError(f"{path}: must be a trace of the version {SCHEMA}, which `tilesim run --trace` writes")
+        if faults := [f"{path}: {fault}" for fault in _faults(columns)]:
+            raise ArrayError(faults)
+        values: dict[str, Any] = {**columns, **{name: tuple(columns[name].tolist()) for name in NAMES}}
+        values["start"] = int(columns["start"])
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
+
+
+NAMES = ("tracks", "kinds", "whats", "layers")
+SPANS = ("track", "start_cycle", "cycles", "kind", "what", "bytes", "released_by")
+"""Columns with an element a span."""
+
+
+class _Range(NamedTuple):
+    """A column's numbers are from ``least`` to less than the length of the column ``table``, or than :data:`MOST`."""
+
+    least: int
+    table: str = ""
+
+
+_RANGES = {
+    "track": _Range(0, "tracks"),
+    "kind": _Range(0, "kinds"),
+    "what": _Range(0, "whats"),
+    "released_by": _Range(-1, "track"),
+    "layer_of": _Range(-1, "layers"),
+    **dict.fromkeys(("start_cycle", "cycles", "bytes", "start"), _Range(0)),
+}
+
+
+def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:
+    """What keeps ``columns`` from being those of a trace."""
+    wanted = [*NAMES, *SPANS, "layer_of", "start"]
+    if missing := [name for name in wanted if name not in columns]:
+        return [f"column {name} is missing" for name in missing]
+    found = [f"column {name} must be of names" for name in NAMES if columns[name].dtype.kind != "U"]
+    found += [
+        f"column {name} must have at most {MOST_TRACE_NAMES} names, not {columns[name].size}"
+        for name in NAMES
+        if columns[name].size > MOST_TRACE_NAMES
+    ]
+    numbers = [name for name in wanted if name not in NAMES]
+    found += [f"column {name} must be of integers" for name in numbers if columns[name].dtype.kind != "i"]
+    found += [f"column {name} must have one dimension" for name in (*NAMES, "track") if columns[name].ndim != 1]
+    lengths = dict.fromkeys(SPANS, columns["track"].shape) | {"layer_of": columns["whats"].shape, "start": ()}
+    found += [
+        f"column {name} must have the shape {shape}, not {columns[name].shape}"
+        for name, shape in lengths.items()
+        if columns[name].shape != shape
+    ]
+    return found or [
+        f"column {name} must hold numbers from {least} to {end - 1}"
+        for name, (least, table) in _RANGES.items()
+        for end in [len(columns[table]) if table else MOST]
+        if columns[name].size and not least <= columns[name].min() <= columns[name].max() < end
+    ]

@@ -1,0 +1,186 @@
+"""The compiler of the systolic machine: a network and a chip in, a program out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.batching import Plan, graph_of
+from tilesim.batching import Step as PlanStep
+from tilesim.errors import CapacityError
+from tilesim.network.graph import Network, macs
+from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.emitter import synchronised
+from tilesim.systolic.compiler.fetching import fetched
+from tilesim.systolic.compiler.host_tensors import host_input, host_output
+from tilesim.systolic.compiler.operator_plan import OperatorPlan, outline
+from tilesim.systolic.compiler.placement import Placement, place
+from tilesim.systolic.compiler.product import Layout, Product, grouped, layout_of, product_of, tile_bytes_of
+from tilesim.systolic.compiler.steps import Turn, turns
+from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.stream import Stream
+from tilesim.systolic.compiler.tasks import Task, tasks_of
+from tilesim.systolic.isa.model.instructions import Halt, Instruction, ReadHostMemory
+from tilesim.systolic.isa.model.program import Batching, DataSegment, Layer, Prediction, Program, Step
+from tilesim.systolic.topology import Topology
+
+
+def _silent(_what: str) -> None:
+    """Nobody listens."""
+
+
+def compile_network(
+    network: Network, topology: Topology, say: Callable[[str], None] = _silent, plan: Plan | None = None
+) -> Program:
+    """The program of one inference, or of those of a ``plan``, whose steps run in its order.
+
+    Layers with weights run on the array, all others in the vector unit; tensors lie whole in the unified buffer, and
+    parameters beside them all the time. Weights are in weight memory as tiles in the order in which they are fetched.
+
+    Args:
+        network: what to compute.
+        topology: the chip.
+        say: is told what was done.
+        plan: which layer runs for how many inferences, and when.
+
+    Raises:
+        CapacityError: a network that does not fit, or has layers that this machine can't run.
+    """
+    front = outline(network)
+    tasks = tasks_of(front, topology)
+    storage = Storage()
+    products, weights = _products(network, tasks, topology, storage)
+    inferences = plan.inferences if plan else 1
+    steps = plan.steps if plan else _one_by_one(tasks)
+    order = turns(tasks, steps, inferences, _at_once(products))
+    where = place(front, order, storage.size_bytes, topology.unified_buffer.size_bytes)
+    stream = Stream(front, topology, order, where, products, storage)
+    stream.write()
+    used = storage.size_bytes + max(where.bytes_in_use, default=0)
+    say(f"{network.name} on {topology.name}: {weights.size} bytes of weights, {used} of the unified buffer")
+    segments = tuple(DataSegment(*each) for each in (("weights", weights), ("parameters", storage.data())))
+    return Program(
+        name=network.name,
+        topology=topology,
+        load=_load(segments),
+        run=(*synchronised(fetched(stream.found, topology)), Halt(label="end")),
+        data=segments,
+        inputs=tuple(host_input(source, k) for k in range(inferences) for source in front.sources),
+        outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in front.sinks),
+        layers=tuple(_layers(front, tasks, products)),
+        tensors=tuple(stream.tensors()),
+        inferences=inferences,
+        batching=_batching(network, plan, order, where, stream, storage.size_bytes) if plan else None,
+    )
+
+
+class Room(NamedTuple):
+    """What a plan has to respect: ``capacity_bytes`` of the unified buffer, which parameters leave for maps; and which
+    layers run steps in a row ``at_once``, as their weights are too many to stay in the array.
+    """
+
+    capacity_bytes: int
+    at_once: frozenset[int]
+
+
+def room_for(network: Network, topology: Topology) -> Room:
+    """The room that a network has for batches.
+
+    Raises:
+        CapacityError: a network that has layers that this machine can't run, or too many weights.
+    """
+    storage = Storage()
+    products, _ = _products(network, tasks_of(outline(network), topology), topology, storage)
+    return Room(max(0, topology.unified_buffer.size_bytes - storage.size_bytes), _at_once(products))
+
+
+def _at_once(products: Mapping[int, Product]) -> frozenset[int]:
+    return frozenset(layer for layer, product in products.items() if product.tiles > 1)
+
+
+def _products(
+    network: Network, tasks: Sequence[Task], topology: Topology, storage: Storage
+) -> tuple[dict[int, Product], NDArray[np.uint8]]:
+    """All layers with weights, and the bytes of all their tiles; ``storage`` gets whatever else is constant."""
+    layouts = {task.layer: layout_of(network, task, topology) for task in tasks if task.weighted}
+    _check_weights(network, layouts, topology)
+    products: dict[int, Product] = {}
+    parts = [np.zeros(0, np.uint8)]
+    address = 0
+    for task in tasks:
+        for op in (task.node.operator, *(node.operator for node in task.followers)):
+            if isinstance(op, Table):
+                storage.keep(op.entries)
+        for tensor in task.stored:
+            if tensor.data is not None:
+                storage.keep(tensor.data)
+        if task.layer in layouts:
+            layout = layouts[task.layer]
+            products[task.layer] = product_of(network, task, layout, address, storage)
+            parts.append(tile_bytes_of(task, layout))
+            address += layout.size_bytes
+    return products, np.concatenate(parts)
+
+
+def _check_weights(network: Network, layouts: Mapping[int, Layout], topology: Topology) -> None:
+    needed, there = sum(layout.size_bytes for layout in layouts.values()), topology.weight_memory.size_bytes
+    if needed > there:
+        raise CapacityError(
+            f"{network.name}: weights must fit the weight memory of {topology.name}: as tiles of its array they take "
+            f"{needed:,} bytes, and there are {there:,}"
+        )
+
+
+def _one_by_one(tasks: Sequence[Task]) -> list[PlanStep]:
+    return [PlanStep(task.layer, 0, 1) for task in tasks if task.weighted]
+
+
+def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:
+    weights, parameters = segments
+    ops: list[Instruction] = []
+    if weights.data.size:
+        ops.append(
+            ReadHostMemory(
+                source="data", tensor=0, destination="weight_memory", bytes=weights.data.size, label="weights"
+            )
+        )
+    if parameters.data.size:
+        ops.append(ReadHostMemory(source="data", tensor=1, bytes=parameters.data.size, label="parameters"))
+    return (*ops, Halt(label="loaded"))
+
+
+def _layers(plan: OperatorPlan, tasks: Sequence[Task], products: Mapping[int, Product]) -> Iterator[Layer]:
+    by_layer = {task.layer: task for task in tasks}
+    for number, node in enumerate(plan.network.nodes):
+        count, where = macs(plan.network, node), plan.place(number)
+        if number not in products:
+            yield Layer(node.name, node.kind, count, where)
+            continue
+        weights, groups = grouped(plan.network, by_layer[number])
+        vectors = products[number].shape.positions
+        yield Layer(
+            node.name, node.kind, count, where, vectors, prod(weights.shape[1:]), weights.shape[0] // groups, groups
+        )
+
+
+def _batching(
+    network: Network, plan: Plan, order: Sequence[Turn], where: Placement, stream: Stream, constant_bytes: int
+) -> Batching:
+    """A step of the program is a layer with weights and what runs at once behind it."""
+    batches = [0] * len(network.nodes)
+    for layer, batch in zip(graph_of(network).layers, plan.batches, strict=True):
+        batches[layer.node] = batch
+    steps: list[Step] = []
+    for turn, end, used in zip(order, stream.ends, where.bytes_in_use, strict=True):
+        if turn.task.weighted:
+            steps.append(Step(turn.task.layer, turn.first, turn.count, end, used + constant_bytes))
+        elif steps and not turn.early:
+            last = steps[-1]
+            most = max(last.buffer_bytes, used + constant_bytes)
+            steps[-1] = Step(last.layer, last.first, last.count, end, most)
+    predicted = tuple(Prediction(*each) for each in plan.predicted)
+    return Batching(plan.schedule, float(plan.weight_reuse), tuple(batches), tuple(steps), predicted)

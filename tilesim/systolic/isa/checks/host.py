@@ -1,0 +1,124 @@
+"""Static checks of what a program says beside its instructions: host tensors, data, labels, layers, batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from math import prod
+
+from tilesim.systolic.isa.checks.fields import RANGES
+from tilesim.systolic.isa.checks.footprints import SIZES
+from tilesim.systolic.isa.model.program import Batching, HostTensor, Program, TensorPlace
+
+MOST_HOST_BYTES = 1 << 28
+"""The bytes of a host tensor: more would only fill the simulator's own memory."""
+MOST_INFERENCES = 1 << 20
+SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
+ENTRIES = 256
+"""Of a look-up: one for each byte."""
+SCHEDULES = ("none", "demand", "lcm")
+
+
+def tensor_faults(program: Program) -> Iterator[str]:
+    """What is wrong with inputs, outputs, data, labels and the places of tensors."""
+    if not 1 <= program.inferences <= MOST_INFERENCES:
+        yield f"inferences must be 1 to {MOST_INFERENCES}, not {program.inferences}"
+    for way, tensors in (("input", program.inputs), ("output", program.outputs)):
+        for tensor in tensors:
+            for sentence in _host_faults(tensor, program.inferences):
+                yield f"{way} {tensor.name!r}: {sentence}"
+    for name in _twice(segment.name for segment in program.data):
+        yield f"data: the name {name!r} must belong to one segment"
+    labels = [op.label for op in (*program.load, *program.run) if op.label]
+    for label in _twice(labels):
+        yield f"{label}: a label must belong to one instruction"
+    run = {op.label for op in program.run if op.label}
+    for each in program.tensors:
+        for sentence in _place_faults(each, program, run):
+            yield f"tensor {each.name!r}: {sentence}"
+
+
+def _twice(names: Iterable[str]) -> list[str]:
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def _host_faults(tensor: HostTensor, inferences: int) -> Iterator[str]:
+    if tensor.element not in SIZES:
+        yield f"element must be one of {', '.join(SIZES)}, not {tensor.element!r}"
+        return
+    integers = {tensor.element} if not tensor.lookup else set(SIZES)
+    if tensor.dtype not in {*integers, "float32"} or (tensor.dtype == "float32") != (tensor.scale != 0):
+        wanted = " or ".join(sorted(integers))
+        yield f"dtype must be {wanted}, or float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
+    if tensor.scale and not SMALLEST_SCALE <= tensor.scale <= LARGEST_SCALE:
+        yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
+    if tensor.rounding not in {"even", "away"}:
+        yield f"rounding must be even or away, not {tensor.rounding!r}"
+    yield from _numbers(tensor, inferences)
+    yield from _shape_faults(tensor)
+
+
+def _numbers(tensor: HostTensor, inferences: int) -> Iterator[str]:
+    low, high = RANGES[tensor.element if not tensor.lookup else tensor.dtype if tensor.dtype in RANGES else "int16"]
+    if not low <= tensor.zero_point <= high:
+        yield f"zero_point must be {low} to {high}, not {tensor.zero_point}"
+    if tensor.lookup and (len(tensor.lookup) != ENTRIES or min(tensor.lookup) < low or max(tensor.lookup) > high):
+        yield f"lookup must be {ENTRIES} numbers from {low} to {high}, not {len(tensor.lookup)}"
+    if tensor.lookup and SIZES[tensor.element] != 1:
+        yield f"element must be int8 or uint8 for a lookup, not {tensor.element}"
+    if not 0 <= tensor.inference < inferences:
+        yield f"inference must be below {inferences}, not {tensor.inference}"
+    if tensor.index < 0:
+        yield f"index must be 0 or more, not {tensor.index}"
+
+
+def _shape_faults(tensor: HostTensor | TensorPlace) -> Iterator[str]:
+    if any(size < 1 for size in tensor.shape) or prod(tensor.shape) * 2 > MOST_HOST_BYTES:
+        yield f"shape must be at least 1 each way and at most {MOST_HOST_BYTES} bytes, not {tensor.shape}"
+    elif sorted(tensor.axes) != list(range(len(tensor.shape))):
+        yield f"axes must be 0 to {len(tensor.shape) - 1} in some order, not {tensor.axes}"
+
+
+def _place_faults(tensor: TensorPlace, program: Program, labels: set[str]) -> Iterator[str]:
+    yield from _shape_faults(tensor)
+    if tensor.after not in labels:
+        yield f"after must be the label of an instruction of the run, not {tensor.after!r}"
+    if tensor.dtype not in SIZES:
+        yield f"dtype must be one of {', '.join(SIZES)}, not {tensor.dtype!r}"
+    else:
+        end, size = (
+            tensor.address + prod(tensor.shape) * SIZES[tensor.dtype],
+            program.topology.unified_buffer.size_bytes,
+        )
+        if not 0 <= tensor.address <= end <= size:
+            reach = f"{tensor.address:#x} to {end:#x}"
+            yield f"address must keep it inside the unified buffer, which has {size}, not {reach}"
+    if not 0 <= tensor.inference < program.inferences:
+        yield f"inference must be below {program.inferences}, not {tensor.inference}"
+
+
+def batching_faults(program: Program) -> Iterator[str]:
+    """What is wrong with how inferences are said to be put together."""
+    if program.batching:
+        for sentence in _batching(program.batching, program):
+            yield f"batching: {sentence}"
+
+
+def _batching(batching: Batching, program: Program) -> Iterator[str]:
+    if batching.schedule not in SCHEDULES:
+        yield f"schedule must be one of {', '.join(SCHEDULES)}, not {batching.schedule!r}"
+    if len(batching.batches) != len(program.layers) or any(each < 0 for each in batching.batches):
+        yield f"batches must be a size of 0 or more for each of {len(program.layers)} layers, not {batching.batches}"
+    for each in batching.predicted:
+        if each.schedule not in SCHEDULES or each.cycles < 0:
+            what = f"{each.cycles} of {each.schedule!r}"
+            yield f"predicted must be 0 or more cycles of one of {', '.join(SCHEDULES)}, not {what}"
+    labels = {op.label for op in program.run if op.label}
+    for place, step in enumerate(batching.steps):
+        if not 0 <= step.layer < len(program.layers):
+            yield f"step {place}: layer must be below {len(program.layers)}, not {step.layer}"
+        if step.first < 0 or step.count < 1 or step.first + step.count > program.inferences:
+            last = step.first + step.count - 1
+            yield f"step {place}: must be of inferences 0 to {program.inferences - 1}, not {step.first} to {last}"
+        if step.label and step.label not in labels:
+            yield f"step {place}: label must be that of an instruction of the run, not {step.label!r}"

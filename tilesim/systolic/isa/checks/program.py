@@ -1,0 +1,140 @@
+"""Static checks of a program: what no hardware could run, found before the run."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+
+from tilesim.systolic.isa.checks.fields import field_faults
+from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, Access, accesses
+from tilesim.systolic.isa.checks.host import batching_faults, tensor_faults
+from tilesim.systolic.isa.checks.untimed import Replay, stuck_faults
+from tilesim.systolic.isa.encoding import range_faults
+from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, Queue, ReadWeights, Sync
+from tilesim.systolic.isa.model.program import HostTensor, Program, where
+
+
+def faults(program: Program) -> list[str]:
+    """Everything that is wrong with ``program``, one sentence each; empty when it is sound.
+
+    A fault names the instruction by its label or its place (``run[3] activate``). A program without a halt is sound,
+    and hangs; whether syncs order what must be ordered, :func:`tilesim.systolic.isa.checks.hazards.races` says.
+    """
+    found = [*tensor_faults(program), *batching_faults(program)]
+    sizes = _sizes(program)
+    for name, section in sections(program):
+        for place, op in enumerate(section):
+            found += (f"{where(name, place, op)}: {fault}" for fault in _instruction_faults(op, program, sizes))
+        found += _count_faults(name, section)
+    if not found:
+        found += _weight_faults(program)
+    for name, section in sections(program) if not found else ():
+        names = [f"{where(name, place, op)}:" for place, op in enumerate(section)]
+        found += stuck_faults(Replay(section, program.topology), names)
+    return found
+
+
+def sections(program: Program) -> tuple[tuple[str, tuple[Instruction, ...]], ...]:
+    """The sections of a program by name, in the order in which they run."""
+    return ("load", program.load), ("run", program.run)
+
+
+def _sizes(program: Program) -> dict[str, int]:
+    """What every memory holds, the host's included: bytes, or entries."""
+    topology = program.topology
+    tensors = [("input", program.inputs), ("output", program.outputs)]
+    return {
+        BUFFER: topology.unified_buffer.size_bytes,
+        WEIGHTS: topology.weight_memory.size_bytes,
+        ACCUMULATORS: topology.accumulators.entries,
+        **{f"{name} {place}": _bytes(tensor) for name, each in tensors for place, tensor in enumerate(each)},
+        **{f"data {place}": segment.data.size for place, segment in enumerate(program.data)},
+    }
+
+
+def _bytes(tensor: HostTensor) -> int:
+    total = SIZES.get(tensor.element, 1)
+    for size in tensor.shape:
+        total *= size
+    return total
+
+
+def _instruction_faults(op: Instruction, program: Program, sizes: dict[str, int]) -> Iterator[str]:
+    ranges = list(range_faults(op))
+    yield from ranges
+    if not -1 <= op.layer < len(program.layers):
+        yield f"layer must be -1 to {len(program.layers) - 1}, not {op.layer}"
+    if not ranges:
+        shapes = list(field_faults(op, program.topology))
+        yield from shapes
+        if not shapes:
+            yield from _area_faults(accesses(op, program.topology), sizes)
+
+
+def _area_faults(found: Iterable[Access], sizes: dict[str, int]) -> Iterator[str]:
+    for access in found:
+        size, area = sizes.get(access.memory), access.area
+        if size is None:
+            kind = access.memory.split()[0]
+            number = sum(name.startswith(f"{kind} ") for name in sizes)
+            yield f"tensor must be one of {number} of {kind}, not {access.memory}"
+        elif not 0 <= area.first <= area.end <= size:
+            has = f"which ha{'ve' if access.memory == ACCUMULATORS else 's'} {size}"
+            yield f"{access.field} must keep {span(access.memory, area.first, area.end)} inside {access.memory}, {has}"
+
+
+def span(memory: str, first: int, end: int) -> str:
+    """A part of a memory in words, up to ``end``."""
+    return f"entries {first} to {end - 1}" if memory == ACCUMULATORS else f"bytes {first:#x} to {end - 1:#x}"
+
+
+def _count_faults(name: str, section: tuple[Instruction, ...]) -> Iterator[str]:
+    """Syncs for more than there is, or for themselves, and what stands behind a halt."""
+    totals = {unit: sum(op.queue is unit for op in section) for unit in Queue}
+    before = dict.fromkeys(Queue, 0)
+    halted = False
+    for place, op in enumerate(section):
+        here = where(name, place, op)
+        if halted:
+            yield f"{here}: must not stand behind a halt, where nothing runs"
+            return
+        if isinstance(op, Sync):
+            most = before[op.unit] if op.until is op.unit else totals[op.until]
+            if op.count > most:
+                own = "before it " if op.until is op.unit else ""
+                what = f"the instructions of {op.until} {own}in the section"
+                yield f"{here}: count must be at most {most}, {what}, not {op.count}"
+        if op.queue is not None:
+            before[op.queue] += 1
+        halted = op.mnemonic == "halt"
+
+
+def _weight_faults(program: Program) -> Iterator[str]:
+    """The k-th switch takes the k-th tile that is fetched."""
+    fetches = [
+        (where(name, place, op), op)
+        for name, section in sections(program)
+        for place, op in enumerate(section)
+        if isinstance(op, ReadWeights)
+    ]
+    ends = list(accumulate(op.tiles for _, op in fetches))
+    taken = 0
+    for name, section in sections(program):
+        for place, op in enumerate(section):
+            if isinstance(op, MatrixMultiply):
+                taken += op.switch
+                fetch = bisect_left(ends, taken)
+                here = where(name, place, op)
+                if not taken:
+                    yield f"{here}: switch must be true, for the array has no weights yet"
+                elif fetch == len(ends):
+                    there = ends[-1] if ends else 0
+                    yield f"{here}: must have a tile of weights, and takes number {taken} of {there} that are fetched"
+                else:
+                    yield from _tile_faults(here, op, taken, *fetches[fetch])
+
+
+def _tile_faults(here: str, op: MatrixMultiply, tile: int, there: str, fetch: ReadWeights) -> Iterator[str]:
+    if fetch.weight_bytes != SIZES[op.weights]:
+        yield f"{here}: weights must be of {fetch.weight_bytes} bytes, as {there} fetches tile {tile}, not {op.weights}"

@@ -1,0 +1,1 @@
+"""What a program is: instructions, data and host tensors."""

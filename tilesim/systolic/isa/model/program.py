@@ -1,0 +1,159 @@
+"""A program: instructions for one systolic machine, the parameters they move, and the host's inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.systolic.isa.model.instructions import Element, Instruction
+from tilesim.systolic.topology import Topology
+
+T = TypeVar("T")
+Place = Literal["array", "vector", "host", "nowhere"]
+
+
+@dataclass(frozen=True)
+class HostTensor:
+    """How the host presents one model input, or takes one model output; ``index`` is the model's.
+
+    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). The link carries it
+    canonical (channels last), an ``element`` each. A float tensor is quantised by the host on its way in (``rounding``
+    half to ``even`` or ``away`` from zero), dequantised on its way out: ``real = scale * (q - zero_point)`` in float32,
+    ``scale`` 0 for integers. ``lookup``: before that each byte of an output is replaced by the entry that it counts.
+    """
+
+    name: str
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    element: Element
+    scale: float = 0.0
+    zero_point: int = 0
+    rounding: str = "even"
+    lookup: tuple[int, ...] = ()
+    inference: int = 0
+
+
+@dataclass(frozen=True)
+class DataSegment:
+    """Bytes that the host holds before the program starts: parameters."""
+
+    name: str
+    data: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of the network, for statistics: instructions name it by its place in the program's list.
+
+    ``place`` says where it runs; ``macs`` are those of one inference. On the array, a run sends ``vectors`` vectors of
+    ``inputs`` activations an inference through it for ``outputs`` outputs (a depthwise layer: of each group of
+    channels, ``groups`` in all).
+    """
+
+    name: str
+    kind: str
+    macs: int
+    place: Place = "array"
+    vectors: int = 0
+    inputs: int = 0
+    outputs: int = 0
+    groups: int = 1
+
+
+@dataclass(frozen=True)
+class TensorPlace:
+    """Where a model tensor of an ``inference`` stands, contiguous, channels last, once the instruction ``after`` has
+    retired. ``shape`` is canonical.
+    """
+
+    index: int
+    name: str
+    inference: int
+    after: str
+    address: int
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """``count`` inferences of a ``layer``, from number ``first`` on, that use its weights while these are there.
+
+    ``label`` is that of the last instruction of the step; ``buffer_bytes`` what the unified buffer holds while it runs.
+    """
+
+    layer: int
+    first: int
+    count: int
+    label: str = ""
+    buffer_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """The cycles that a ``schedule`` was said to take."""
+
+    schedule: str
+    cycles: int
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How inferences were put together: the ``schedule`` (``none``, ``demand`` or ``lcm``), the weight-reuse value, for
+    each layer of the program its batch size (0: it has no weights), and the steps, in order. If nobody asked for the
+    schedule, ``predicted`` are those that it was chosen from.
+    """
+
+    schedule: str
+    weight_reuse: float
+    batches: tuple[int, ...]
+    steps: tuple[Step, ...]
+    predicted: tuple[Prediction, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Everything that one machine needs for ``inferences`` of one network.
+
+    ``load`` puts weights and parameters where ``run`` expects them. Inputs and outputs are those of the first
+    inference, then those of the second, and so on.
+    """
+
+    name: str
+    topology: Topology = field(repr=False)
+    load: tuple[Instruction, ...] = field(repr=False)
+    run: tuple[Instruction, ...] = field(repr=False)
+    data: tuple[DataSegment, ...] = field(default=(), repr=False)
+    inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
+    outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
+    layers: tuple[Layer, ...] = field(default=(), repr=False)
+    tensors: tuple[TensorPlace, ...] = field(default=(), repr=False)
+    inferences: int = 1
+    batching: Batching | None = field(default=None, repr=False)
+
+    def once(self, finding: Callable[[Program], T]) -> T:
+        """What ``finding`` says of this program, worked out the first time only, for a program never changes."""
+        if finding not in self._found:
+            self._found[finding] = finding(self)
+        found: T = self._found[finding]
+        return found
+
+    @cached_property
+    def _found(self) -> dict[Callable[[Program], Any], Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def where(section: str, place: int, instruction: Instruction) -> str:
+    """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
+    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"

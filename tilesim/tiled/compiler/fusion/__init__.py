@@ -1,0 +1,1 @@
+"""Layers made band by band of rows, several at a time."""

@@ -1,0 +1,97 @@
+"""Runs of layers that are made band by band, so that the maps between them are never whole in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilesim.network.graph import Node
+from tilesim.tiled.compiler.axis import clip, hull
+from tilesim.tiled.compiler.feature_map import Shape
+from tilesim.tiled.compiler.operator_plan import OperatorPlan
+from tilesim.tiled.compiler.windows import gathers, spreads, windows
+
+Spans = tuple[range, ...]
+"""Positions along an axis for each place along that side of the grid."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """A run of steps of a plan (the first step is 1) that is made in ``bands`` bands.
+
+    In each of them every tile makes a slice of the rows of its own part of the group's outputs, and of the maps inside
+    what it needs for that, what other bands and other tiles make too included: inside a group nothing is kept from
+    band to band, and nothing goes from tile to tile.
+    """
+
+    steps: range
+    bands: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What is made of each tensor, and what is needed, along one axis, if outputs of a group are to be made."""
+
+    own: dict[int, Spans]
+    need: dict[int, Spans]
+
+
+def nodes_of(plan: OperatorPlan, steps: range) -> list[Node]:
+    return [plan.steps[step - 1][1] for step in steps]
+
+
+def inner_tensors(plan: OperatorPlan, steps: range) -> list[int]:
+    """The tensors that only some steps have to do with: made and read there, or the network's only input."""
+    made = [node.output for node in nodes_of(plan, steps)]
+    made += [source.stored.index for source in plan.sources] if len(plan.sources) == 1 else []
+    kept = {sink.stored.index for sink in plan.sinks}
+    readers = {index: plan.reading.get(index, []) for index in made if index not in kept}
+    return [index for index, found in readers.items() if found and all(step in steps for step in found)]
+
+
+def fusible(plan: OperatorPlan, steps: range) -> bool:
+    """Whether steps can be made band by band, and have something between them: their outputs are maps, which only
+    others read.
+    """
+    inner, nodes = inner_tensors(plan, steps), nodes_of(plan, steps)
+    if not inner or any(spreads(plan.network, node) or gathers(plan.network, node) for node in nodes):
+        return False
+    outputs = {node.output for node in nodes} - set(inner)
+    return not any(tensor.index in outputs for node in nodes for tensor in plan.activations(node))
+
+
+def slices(own: Spans, bands: int) -> list[Spans]:
+    """What of the own rows is made in each band: as many in all but the last, of every tile that owns enough."""
+    each = -(-max(map(len, own)) // bands)
+    return [
+        tuple(clip(rows, rows.start + band * each, rows.start + (band + 1) * each) for rows in own)
+        for band in range(bands)
+    ]
+
+
+def trace(plan: OperatorPlan, nodes: Sequence[Node], outputs: Mapping[int, Spans], axis: int) -> Trace:
+    """Follow outputs back through the layers of a group, along rows (``axis`` 0) or columns (1)."""
+    network = plan.network
+    found = Trace(dict(outputs), {})
+    for node in reversed(nodes):
+        window, own = windows(network, node)[axis], _owned(found, plan, node.output, axis)
+        for tensor in plan.activations(node):
+            size = _size(plan, tensor.index, axis)
+            need = tuple(window.need(each, size) for each in own)
+            before = found.need.get(tensor.index, need)
+            found.need[tensor.index] = tuple(hull(both) for both in zip(before, need, strict=True))
+    for index in found.need:
+        _owned(found, plan, index, axis)
+    return found
+
+
+def _owned(found: Trace, plan: OperatorPlan, index: int, axis: int) -> Spans:
+    """What is made of a tensor when all that need it are known: everything on the map."""
+    if index not in found.own:
+        found.own[index] = tuple(clip(each, 0, _size(plan, index, axis)) for each in found.need[index])
+    return found.own[index]
+
+
+def _size(plan: OperatorPlan, index: int, axis: int) -> int:
+    shape = Shape.of(plan.network.tensors[index].shape)
+    return (shape.height, shape.width)[axis]

@@ -1,0 +1,237 @@
+"""A program in the making."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from tilesim.network.graph import Tensor
+from tilesim.tiled.compiler.feature_map import Part, bitmap_of, bits
+from tilesim.tiled.compiler.operator_plan import OperatorPlan
+from tilesim.tiled.compiler.partition import Partition
+from tilesim.tiled.compiler.placement import Placement
+from tilesim.tiled.compiler.task import element_type
+from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, ScalarFence, TileFence, WideToNarrow, Work
+from tilesim.tiled.isa.model.program import TensorPiece
+from tilesim.tiled.rules.untimed.effects import increments, raised_flag
+from tilesim.tiled.topology import Topology
+
+
+@dataclass(frozen=True)
+class Made:
+    """How a tile's part of a map is known to be made: ``flag`` has counted to ``count``; if ``order`` is not empty,
+    each of its rows has raised it by one, in that order. ``words``: where it was written to, if it came over the ring.
+    """
+
+    flag: Flag
+    count: int
+    order: range = range(0)
+    words: Traversal | None = None
+
+    def row(self, row: int) -> int:
+        """The count when a row is made."""
+        return self.count - len(self.order) + self.order.index(row) + 1 if self.order else self.count
+
+    def rows(self, rows: range) -> int:
+        """The count when all of some rows are made."""
+        return max(self.row(rows[0]), self.row(rows[-1]))
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What comes from the neighbours has come when a flag has counted to ``full``; to ``early``: but for the rows that
+    are needed last, of which nothing else but the last rise tells if ``late``. Nothing is early if ``early`` is 0.
+    """
+
+    early: int
+    full: int
+    late: bool
+
+
+SOURCE = -1
+"""The controller's infeed among the masters of the ring."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Rows on the ring from a master (a tile's number, or ``SOURCE``) to the stops in the bitmap ``to``; ``seen`` are
+    the masters whose stops the tail passes.
+    """
+
+    master: int
+    to: int
+    seen: frozenset[int]
+
+
+@dataclass
+class ProgramBuilder:
+    """The instructions of one inference, ``first`` those that are issued before the ``rest``, and what has to be
+    remembered while they are written.
+
+    ``raised`` is how far each flag of each tile will have counted once everything written so far is done; ``made`` and
+    ``arrived`` say, for each map and tile, when it can be read; ``awaited``, for what the tensorops of each tile have
+    waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k jobs; ``users`` holds the engines that
+    may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards (-1); ``labels`` the
+    last instruction of each tile that made some of a map; ``tails`` the tails that have passed each tile's stop on the
+    ring; ``staged`` what each tile waits for until a place for copies is free.
+    """
+
+    topology: Topology
+    plan: OperatorPlan
+    spread: Partition
+    placement: Placement
+    first: list[Instruction] = field(default_factory=list)
+    rest: list[Instruction] = field(default_factory=list)
+    raised: Counter[tuple[int, Flag]] = field(default_factory=Counter)
+    made: dict[str, dict[int, Made]] = field(default_factory=dict)
+    arrived: dict[str, dict[int, dict[Flag, Arrival]]] = field(default_factory=dict)
+    tensorops: list[Counter[int]] = field(default_factory=lambda: [Counter()])
+    awaited: set[tuple[int, Watcher]] = field(default_factory=set)
+    users: dict[str, set[Engine]] = field(default_factory=dict)
+    steps: dict[str, int] = field(default_factory=dict)
+    pieces: list[TensorPiece] = field(default_factory=list)
+    labels: dict[str, dict[int, str]] = field(default_factory=dict)
+    tails: Counter[int] = field(default_factory=Counter)
+    staged: dict[str, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
+    last: Transfer | None = None
+
+    @property
+    def run(self) -> tuple[Instruction, ...]:
+        """All instructions in the order of issue."""
+        return (*self.first, *self.rest)
+
+    def write(self, label: str, ops: Mapping[int, Work], first: Container[int] = ()) -> dict[int, str]:
+        """Append an instruction for each tile, one for all tiles that have the same; the label that each tile's got.
+
+        For the tiles in ``first`` it is one of the first instructions.
+        """
+        groups: dict[tuple[bool, Work], list[int]] = {}
+        known: dict[tuple[bool, int], list[int]] = {}  # most tiles have the very same, and to compare them takes long
+        for tile, op in ops.items():
+            ahead = tile in first
+            if (ahead, id(op)) not in known:
+                known[ahead, id(op)] = groups.setdefault((ahead, op), [])
+            known[ahead, id(op)].append(tile)
+        labels = {}
+        for (ahead, op), tiles in groups.items():
+            name = label if len(groups) == 1 else f"{label}.t{tiles[0]}"
+            (self.first if ahead else self.rest).append(replace(op, tiles=bitmap_of(tiles), label=name))
+            flag, rises = raised_flag(op), increments(op)
+            for tile in tiles:
+                self.raised[tile, flag] += rises
+                labels[tile] = name
+        return labels
+
+    def count(self, tile: int, flag: Flag) -> Watcher:
+        """Waits for everything that has been written for a tile and raises ``flag``."""
+        return self.counted(flag, self.raised[tile, flag])
+
+    def counted(self, flag: Flag, count: int, loop: str | None = None, stride: int = 0) -> Watcher:
+        """Waits until ``flag`` has counted to ``count``, whichever way the chip compares."""
+        return Watcher(flag, count - self.topology.tile.strict_compare, loop, stride)
+
+    def free(self, name: str, tile: int) -> tuple[Watcher, ...]:
+        """Waits for the last tensorop that uses the bytes on which a map will lie."""
+        before = self.placement.predecessors(name)
+        last = max((self.placement.lifetimes[other].last for other in before), default=0)
+        done = self.tensorops[min(last, len(self.tensorops) - 1)][tile]
+        return (self.counted(Flag.AVDATA, done),) if done else ()
+
+    def release(self, name: str) -> None:
+        """Hold everything that comes until no DMA engine can be at the bytes any more on which a map will lie."""
+        busy = {engine for other in self.placement.predecessors(name) for engine in self.users.get(other, ())}
+        if not busy:
+            return
+        everywhere = (1 << self.topology.tiles) - 1
+        idle = tuple(engine for engine in Engine if engine in busy)
+        self.rest.append(TileFence(tiles=everywhere, idle=idle, label=f"{name}.reuse"))
+        for engines in self.users.values():
+            engines.difference_update(busy)
+
+    def use(self, name: str, ops: Iterable[Work]) -> None:
+        """The DMA engines of some instructions are at a map's bytes; not at those of a band any more when its readers
+        are done, which wait for all of them, unless a tile holds some of it that has nothing to read there.
+        """
+        if self.placement.banded(name) and self._readers(name) >= set(self.placement.maps[name].held):
+            return
+        self.users.setdefault(name, set()).update(op.engine for op in ops)
+
+    def _readers(self, name: str) -> set[int]:
+        """The tiles that make something of what they read in a map."""
+        jobs = [job for job in self.spread.jobs if name in job.reads.values()]
+        return {tile for job in jobs for tile, _ in job.parts(self.placement.maps[job.makes])}
+
+    def complete(self, name: str, tile: int) -> tuple[Watcher, ...]:
+        """Waits for a tile's whole part of a map, and for what comes from its neighbours."""
+        made, arrived = self.made[name][tile], self.arrived.get(name, {}).get(tile, {})
+        return (self.counted(made.flag, made.count), *(self.counted(flag, a.full) for flag, a in arrived.items()))
+
+    def send(self, master: int, to: int) -> None:
+        """Remember a transfer over the ring, after all others so far."""
+        nodes = self.topology.tiles + 3
+        reach = max((stop - master) % nodes for stop in bits(to))
+        seen = [stop for stop in range(SOURCE, self.topology.tiles) if (stop - master) % nodes <= reach]
+        self.tails.update(seen)
+        self.last = Transfer(master, to, frozenset(seen))
+
+    def infeed(self, op: Infeed) -> None:
+        """Append an infeed, after all other transfers so far."""
+        self.rest.append(op)
+        for transfer in range(op.transfers):
+            self.send(SOURCE, op.to << transfer)
+
+    def turn(self, master: int) -> tuple[Watcher, ...]:
+        """Waits of a tile for the tails of all transfers that pass its stop; a fence if the last one doesn't."""
+        self._order(master)
+        return (self.counted(Flag.RING_PRODUCER_A, self.tails[master]),) if self.tails[master] else ()
+
+    def infeed_turn(self) -> int:
+        """The tails that the infeed has to wait for, if the last master was another one; 0 if none."""
+        if self.last is None or self.last.master == SOURCE:
+            return 0
+        self._order(SOURCE)
+        return self.tails[SOURCE]
+
+    def _order(self, master: int) -> None:
+        """Put a fence behind the last transfer if its tail does not pass a master's stop."""
+        if self.last is not None and master not in self.last.seen:
+            self._fence(self.last)
+
+    def _fence(self, last: Transfer) -> None:
+        """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
+        from_tile = last.master != SOURCE
+        tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
+        idle = (Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER,)
+        number = len(self.rest)
+        self.rest.append(TileFence(tiles=tiles, idle=idle, increment=1, label=f"turn{number}.fence"))
+        self.rest.append(ScalarFence(count=tiles.bit_count(), label=f"turn{number}"))
+
+    def note_unpacked(self, name: str, ops: Mapping[int, WideToNarrow]) -> None:
+        """Remember that a map has come over the ring."""
+        flag = Flag.WIDE_TO_NARROW
+        self.made[name] = {tile: Made(flag, self.raised[tile, flag], words=op.write) for tile, op in ops.items()}
+
+    def note(self, name: str, tensor: Tensor, after: Mapping[int, str]) -> None:
+        """Remember that a tensor, and whatever shares its bytes, stands in its map after some instructions."""
+        map_ = self.placement.maps[name]
+        parts = list(map_.parts())
+        parts = parts[:1] if parts[0][1].whole else parts  # copies are alike
+        for index in self.plan.network.tensors:
+            if self.plan.stored(index) is tensor:
+                self.pieces += [_piece(index, tensor, tile, part, after[tile]) for tile, part in parts]
+
+
+def _piece(index: int, tensor: Tensor, tile: int, part: Part, after: str) -> TensorPiece:
+    return TensorPiece(
+        index=index,
+        after=after,
+        tile=tile,
+        address=part.address,
+        row_bytes=part.row_bytes,
+        pixel_bytes=part.pixel_bytes,
+        origin=(part.rows.start, part.columns.start, part.channels.start),
+        extent=(len(part.rows), len(part.columns), len(part.channels)),
+        element=str(element_type(tensor.dtype)),
+    )

@@ -1,0 +1,1 @@
+"""Who waits when nothing can happen any more, and what in the program that comes from."""

@@ -1,0 +1,209 @@
+"""Static checks of a program: what no hardware could run, found before the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tilesim.tiled.isa.checks.bus import broadcast_faults
+from tilesim.tiled.isa.checks.host import input_faults, output_faults
+from tilesim.tiled.isa.checks.mesh import memory_faults, pair_faults, side_faults
+from tilesim.tiled.isa.checks.nests import nest_faults
+from tilesim.tiled.isa.checks.requests import request_faults
+from tilesim.tiled.isa.checks.ring import ring_faults, stop_faults
+from tilesim.tiled.isa.checks.tensorop import tensorop_faults
+from tilesim.tiled.isa.checks.tensors import tensor_faults
+from tilesim.tiled.isa.checks.values import value_faults
+from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults
+from tilesim.tiled.isa.model.instructions import (
+    WORD_BYTES,
+    Infeed,
+    Instruction,
+    MeshIn,
+    MeshOut,
+    Outfeed,
+    ScalarFence,
+    TensorOp,
+)
+from tilesim.tiled.isa.model.program import Program, where
+from tilesim.tiled.isa.scanner import shown, unknown
+
+MOST_MACS = 1 << 50
+"""Multiply-accumulates of a layer."""
+SOURCES = ("host", "data", "ring")
+SMALLEST = {
+    "rows": 1,
+    "transfers": 1,
+    "turn": 0,
+    "elements": 1,
+    "elements_per_sender": 0,
+    "output": 0,
+    "increment": 0,
+    "count": 0,
+    "fill": -128,
+    "layer": -1,
+}
+
+
+def faults(program: Program) -> list[str]:
+    """Everything that is wrong with ``program``, one sentence each; empty when it is sound.
+
+    A fault names the instruction by its label or its place (``load[3] ring_consume``) and the field. Waits that can
+    never end are no faults: they are found, and explained, by running.
+    """
+    found = [
+        f"{where(section, place, instruction)}: {sentence}"
+        for section, instructions in (("load", program.load), ("run", program.run))
+        for place, instruction in enumerate(instructions)
+        for sentence in _instruction_faults(instruction, program)
+    ]
+    for check in (
+        broadcast_faults,
+        request_faults,
+        _host_tensor_faults,
+        _layer_faults,
+        _region_faults,
+        _label_faults,
+        tensor_faults,
+        _data_faults,
+        _row_faults,
+        _size_faults,
+        pair_faults,
+    ):
+        found += check(program)
+    return found
+
+
+def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[str]:
+    topology = program.topology
+    yield from _number_faults(instruction, program)
+    yield from _bitmap_faults(instruction, topology.tiles)
+    yield from stop_faults(instruction, topology.tiles)
+    if isinstance(instruction, MeshIn | MeshOut):
+        yield from side_faults(instruction, topology.grid)
+        yield from memory_faults(instruction, topology)
+    if isinstance(instruction, Infeed | Outfeed):
+        yield from _host_faults(instruction, program)
+    if isinstance(instruction, TensorOp):
+        yield from tensorop_faults(instruction, topology)
+    if isinstance(instruction, ScalarFence) and set(instruction.idle) - {"outfeed"}:
+        yield f"idle must name the outfeed or nothing, not {','.join(instruction.idle)}"
+    loops = list(nest_faults(instruction, topology))
+    yield from loops
+    if not loops:  # addresses mean nothing in an unsound nest
+        yield from value_faults(instruction)
+        yield from ring_faults(instruction, topology)
+        for access in accesses(instruction, topology):
+            yield from access_faults(access, topology)
+        yield from transfer_faults(instruction, topology)
+
+
+def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
+    given = vars(instruction)
+    for field, least in SMALLEST.items():
+        value = given.get(field)
+        if isinstance(value, int) and value < least:
+            yield f"{field} must be at least {least}, not {value}"
+    if instruction.layer >= len(program.layers):
+        yield f"layer must be below the number of layers {len(program.layers)}, not {instruction.layer}"
+    if isinstance(instruction, MeshIn) and instruction.fill is not None and instruction.fill > 255:
+        yield f"fill must be a byte, -128 to 255, not {instruction.fill}"
+
+
+def _bitmap_faults(instruction: Instruction, tiles: int) -> Iterator[str]:
+    given = vars(instruction)
+    for field, width, what in (("tiles", tiles, "tiles"), ("to", tiles + 2, "tiles, classifier and sink")):
+        bitmap = given.get(field)
+        if bitmap is not None and not 0 < bitmap < 1 << width:
+            stops = "none" if bitmap == 0 else f"{bitmap:#x}"
+            yield f"{field} must name some of the {width} {what} (1 to {(1 << width) - 1:#x}), not {stops}"
+
+
+def _host_faults(instruction: Infeed | Outfeed, program: Program) -> Iterator[str]:
+    if isinstance(instruction, Outfeed):
+        if instruction.output >= len(program.outputs):
+            yield f"output must be below the number of outputs {len(program.outputs)}, not {instruction.output}"
+        return
+    if instruction.source not in SOURCES:
+        yield f"source {unknown(instruction.source, SOURCES, 'where the rows are')}"
+    size_bytes = program.topology.data_memory.size_bytes
+    end = instruction.address + instruction.total_rows * program.topology.wide_memory.row_bytes
+    if instruction.source == "data" and not 0 <= instruction.address <= end <= size_bytes:
+        reach = f"{instruction.address:#x} to {end:#x}"
+        yield f"address must stay inside the data memory of {size_bytes} bytes, not {reach}"
+
+
+def _label_faults(program: Program) -> Iterator[str]:
+    labels = Counter(instruction.label for instruction in (*program.load, *program.run) if instruction.label)
+    for label, count in labels.items():
+        if count > 1:
+            yield f"{label}: a label must belong to one instruction, not to {count}"
+
+
+def _data_faults(program: Program) -> Iterator[str]:
+    size_bytes = program.topology.data_memory.size_bytes
+    names = Counter(segment.name for segment in program.data)
+    yield from (
+        f"data: the name {shown(name)} must belong to one segment" for name, count in names.items() if count > 1
+    )
+    end, before = 0, ""
+    for segment in sorted(program.data, key=lambda segment: segment.address):
+        last = segment.address + segment.data.size
+        if segment.address < 0 or last > size_bytes:
+            yield (
+                f"data {shown(segment.name)}: address must keep it inside the data memory of {size_bytes} bytes, "
+                f"not {segment.address:#x} to {last:#x}"
+            )
+        if before and segment.address < end:
+            yield f"data {shown(segment.name)}: address must not lie in {shown(before)}, which ends at {end:#x}"
+        end, before = max((end, before), (last, segment.name))
+
+
+def _host_tensor_faults(program: Program) -> Iterator[str]:
+    ways = (("input", program.inputs, input_faults), ("output", program.outputs, output_faults))
+    for way, tensors, faults_of in ways:
+        for tensor in tensors:
+            for sentence in faults_of(tensor, program.topology.wide_memory.row_bytes):
+                yield f"{way} {shown(tensor.name)}: {sentence}"
+
+
+def _row_faults(program: Program) -> Iterator[str]:
+    """Rows that nobody takes; more rows taken than there are is a wait without an end, which the run explains."""
+    for place, op in enumerate(program.load):
+        if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "host"):
+            yield f"{where('load', place, op)}: rows of the host must pass in the run, not while parameters are loaded"
+    given = sum(tensor.rows for tensor in program.inputs)
+    taken = sum(each.total_rows for each in program.run if isinstance(each, Infeed) and each.source == "host")
+    if taken < given:
+        yield f"run: the infeeds must take all {given} rows of the inputs from the host, not {taken}"
+    for place, tensor in enumerate(program.outputs):
+        rows = sum(each.rows for each in program.run if isinstance(each, Outfeed) and each.output == place)
+        if rows != tensor.rows:
+            yield f"run: the outfeeds of output {place} must pass on its {tensor.rows} rows, not {rows}"
+
+
+def _layer_faults(program: Program) -> Iterator[str]:
+    for place, layer in enumerate(program.layers):
+        if not 0 <= layer.macs < MOST_MACS:
+            yield f"layer {place} ({shown(layer.name)}): macs must be 0 to {MOST_MACS - 1}, not {layer.macs}"
+
+
+def _region_faults(program: Program) -> Iterator[str]:
+    topology = program.topology
+    sizes = {"narrow": topology.narrow_memory.size_bytes, "wide": topology.wide_memory.size_bytes}
+    for region in program.regions:
+        where, end = f"region {shown(region.name)}", region.address + region.bytes
+        if region.memory not in sizes:
+            yield f"{where}: memory {unknown(region.memory, sizes, 'a memory of a tile')}"
+        elif region.address < 0 or region.bytes < 1 or end > sizes[region.memory]:
+            yield f"{where}: must lie in the {sizes[region.memory]} bytes of its memory, not {region.address} to {end}"
+        if not 0 < region.tiles < 1 << topology.tiles:
+            yield f"{where}: tiles must name some of the {topology.tiles} tiles, not {region.tiles:#x}"
+
+
+def _size_faults(program: Program) -> Iterator[str]:
+    topology = program.topology
+    words = sum(instruction.words for instruction in (*program.load, *program.run))
+    need, have = words * WORD_BYTES, topology.instruction_memory.size_bytes
+    if need > have:
+        yield f"program: its {words} words must fit in the instruction memory of {have} bytes, not take {need}"

@@ -1,0 +1,107 @@
+"""Static checks of what numbers and names mean to the arithmetic: rules, scalings, ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from typing import Any
+
+from tilesim.tiled.isa.model import fields
+from tilesim.tiled.isa.model.fields import Nest, Traversal
+from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruction, Operation, TensorOp
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.scanner import unknown
+
+SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
+BITMAPS = ("tiles", "to")
+"""Numbers of as many bits as the chip has stops."""
+MOST_ITERATIONS, MOST_WORDS = 1 << 28, 1 << 18
+"""How often a tensorop's nest may run and how many words a DMA may move: more is no layer, and would only fill the
+simulator's own memory.
+"""
+
+RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind))
+"""What instructions are made of, beside numbers and names."""
+
+RULES: dict[Operation, dict[str, int]] = {
+    Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0, "wide": 0},
+    Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0, "wide": 0},
+    Operation.SUM: {"double": 2, "single": 2, "float": 2, "divide": 2},
+    Operation.AVERAGE: {"real": 5},
+    Operation.ADD: {"double": 9, "float": 3, "real": 6},
+    Operation.MULTIPLY: {"double": 5, "float": 5, "real": 6},
+}
+"""The rules of each operation that rounds, and how many numbers ``scaling`` holds if there are no parameter rows."""
+
+COUNT_PLACES = {(Operation.SUM, "divide"): 0, (Operation.AVERAGE, "real"): 2}
+"""Where in ``scaling`` stands the number that an operation divides by."""
+
+FUNCTIONS = {"softmax": 5, "softmax_aligned": 5, "softmax_fixed": 5}
+"""The classifier's functions, and how many numbers ``scaling`` holds."""
+
+RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
+
+
+def value_faults(op: Instruction) -> Iterator[str]:
+    """What is wrong with the numbers and names of an instruction whose loops are sound."""
+    for name, value in vars(op).items():
+        for number in _numbers(value) if name not in BITMAPS else ():
+            if not SMALLEST <= number <= LARGEST:
+                yield f"{name} must be a number of 32 bits, not {number}"
+    most = MOST_ITERATIONS if isinstance(op, TensorOp) else MOST_WORDS
+    for name, value in vars(op).items():
+        nest = value.nest if isinstance(value, Traversal) else value
+        if isinstance(nest, Nest) and iterations(nest) > most:
+            yield f"{name} must run at most {most} times, not {iterations(nest)}"
+    if isinstance(op, TensorOp):
+        yield from _rule_faults(op)
+    if isinstance(op, Classify):
+        yield from _function_faults(op)
+
+
+def _numbers(value: Any) -> list[int]:
+    """Every whole number in a value of an instruction."""
+    kind = type(value)
+    if kind is int:
+        return [value]
+    if kind is not tuple and kind not in RECORDS:
+        return []
+    found: list[int] = []
+    for item in value if kind is tuple else vars(value).values():
+        if type(item) is int:
+            found.append(item)
+        elif type(item) is not str:
+            found += _numbers(item)
+    return found
+
+
+def _rule_faults(op: TensorOp) -> Iterator[str]:
+    for name in ("input", "weight", "output"):
+        zero_point, (low, high) = getattr(op, f"{name}_zero_point"), RANGES[getattr(op, f"{name}_type")]
+        if not low <= zero_point <= high:
+            yield f"{name}_zero_point must be {low} to {high}, not {zero_point}"
+    low, high = RANGES[op.output_type]
+    if len(op.clamp) == 2 and not low <= op.clamp[0] <= op.clamp[1] <= high:
+        yield f"clamp must lie in {low} to {high}, the range of {op.output_type}, not be {op.clamp[0]}, {op.clamp[1]}"
+    rules = RULES.get(op.operation)
+    if rules is None or op.output is None or not op.rule:
+        return
+    if op.rule not in rules:
+        yield f"rule {unknown(op.rule, rules, f'a rule of {op.operation}')}"
+    elif op.parameters is None and len(op.scaling) != rules[op.rule]:
+        yield f"scaling must hold {rules[op.rule]} numbers for the rule {op.rule}, not {len(op.scaling)}"
+    elif op.parameters is None and (divisor := _divisor(op)) < 1:
+        yield f"scaling must divide by at least 1, not by {divisor}"
+
+
+def _divisor(op: TensorOp) -> int:
+    """What its scaling divides by."""
+    place = COUNT_PLACES.get((op.operation, op.rule))
+    return 1 if place is None else op.scaling[place]
+
+
+def _function_faults(op: Classify) -> Iterator[str]:
+    if op.function not in FUNCTIONS:
+        yield f"function {unknown(op.function, FUNCTIONS, 'a function of the classifier')}"
+    elif len(op.scaling) != FUNCTIONS[op.function]:
+        yield f"scaling must hold {FUNCTIONS[op.function]} numbers for {op.function}, not {len(op.scaling)}"

@@ -1,0 +1,1 @@
+"""What a program is: instructions, their fields and nests, data and host tensors."""

@@ -1,0 +1,225 @@
+"""A program: instructions for one chip, the parameters they move, and how the host lays out inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.tiled.isa.model.instructions import Instruction
+from tilesim.tiled.topology import Topology
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A box of a host tensor's map that travels as ``rows`` whole rows.
+
+    It begins at ``origin`` (y, x, c) and is ``extent`` (height, width, channels) big. Its pixels come in row-major
+    order, one byte an element, each pixel padded to ``pixel_bytes``.
+    """
+
+    origin: tuple[int, int, int]
+    extent: tuple[int, int, int]
+    pixel_bytes: int
+    rows: int
+
+    @property
+    def place(self) -> tuple[slice, ...]:
+        """Where the box is in the map."""
+        return tuple(slice(start, start + size) for start, size in zip(self.origin, self.extent, strict=True))
+
+
+@dataclass(frozen=True)
+class HostTensor:
+    """How the host presents one model input, or takes one model output; ``index`` is the model's.
+
+    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). On the ring the
+    tensor is canonical (channels last), one byte an element of type ``element`` (``i8`` or ``u8``), folded into a map
+    of ``extent`` (height, width, channels) of which ``blocks`` travel one after the other, all padding being the byte
+    ``pad``. Blocks of an input may overlap or repeat, those of an output make up the map. A float tensor is quantised
+    by the host on its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out:
+    ``real = scale * (q - zero_point)`` in float32, ``scale`` 0 for integers. Before that the host applies to an output
+    the ``function`` with its ``scaling``, as the classifier would, to each pixel's channels, and replaces each byte by
+    the entry of ``lookup`` that it counts, if there are any.
+    """
+
+    name: str
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    element: str
+    extent: tuple[int, int, int]
+    blocks: tuple[Block, ...]
+    pad: int = 0
+    scale: float = 0.0
+    zero_point: int = 0
+    rounding: str = "even"
+    function: str = ""
+    scaling: tuple[int, ...] = ()
+    lookup: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """Wide rows of all blocks."""
+        return sum(block.rows for block in self.blocks)
+
+
+@dataclass(frozen=True)
+class DataSegment:
+    """Bytes that stand in data memory at ``address`` before the program starts."""
+
+    name: str
+    address: int
+    data: NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of the network, for statistics: instructions name it by its place in the program's list.
+
+    ``place`` says where it runs: on the ``tiles``, in the ``classifier``, at the ``host``, or ``nowhere``, as it moves
+    nothing or another layer does its work. ``network`` is the one that it belongs to, where a program has several.
+    ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``; ``bands``, in how
+    many bands of rows it is made, one after the other; ``parameters``, where its parameters live.
+    """
+
+    name: str
+    kind: str
+    macs: int
+    place: str = "tiles"
+    network: str = ""
+    spread: str = ""
+    reason: str = ""
+    bands: int = 1
+    parameters: str = ""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to spread the layers of a network that was tried before this one was chosen, and the cycles that a run took
+    with it; -1 if there can't be one, for a ``reason``.
+    """
+
+    name: str
+    cycles: int
+    reason: str = ""
+    network: str = ""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One of several inferences that a program runs one after the other, each of one of its networks.
+
+    The next ``outputs`` of the program's outputs are its; ``loads`` load programs (0 or 1) run for it. It ``begins``
+    behind the scalar fence of that label, the first one with the run.
+    """
+
+    network: str
+    outputs: int
+    loads: int = 0
+    begins: str = ""
+
+
+@dataclass(frozen=True)
+class TensorPiece:
+    """Where a part of a model tensor stands once the instruction ``after`` has retired.
+
+    Element (y, x, c) of the piece is the byte at ``address + y * row_bytes + x * pixel_bytes + c`` of the tile's narrow
+    memory. ``origin`` is its place in the tensor's map (height, width, channels), ``extent`` its size.
+    """
+
+    index: int
+    after: str
+    tile: int
+    address: int
+    row_bytes: int
+    pixel_bytes: int
+    origin: tuple[int, int, int]
+    extent: tuple[int, int, int]
+    element: str
+
+
+@dataclass(frozen=True)
+class TensorLayout:
+    """A model tensor that can be read out of the tiles.
+
+    Its pieces make up a map of ``extent`` (height, width, channels). ``axes`` is the order in which the model has the
+    axes of (1, height, width, channels), and ``shape`` the model's shape, into which that is folded at last.
+    """
+
+    index: int
+    name: str
+    extent: tuple[int, int, int]
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A part of the ``narrow`` or ``wide`` memory of each tile in ``tiles`` that holds one thing.
+
+    In a program that has regions of a memory, each operand of an instruction must stay within one of them.
+    """
+
+    name: str
+    memory: str
+    tiles: int
+    address: int
+    bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Everything that one chip needs for one network, or for several that take turns.
+
+    ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference, or each of ``requests``.
+    Instructions are issued in order.
+    Programs that were compiled together share a ``token``: what one of them has loaded outlives the runs of the others
+    (0: nothing outlives a run). ``partition`` is how the user wanted layers to be spread over the tiles (``spatial``,
+    ``channel`` or ``auto``), ``candidates`` what was tried to find out.
+    """
+
+    name: str
+    topology: Topology = field(repr=False)
+    load: tuple[Instruction, ...] = field(repr=False)
+    run: tuple[Instruction, ...] = field(repr=False)
+    data: tuple[DataSegment, ...] = field(default=(), repr=False)
+    inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
+    outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
+    layers: tuple[Layer, ...] = field(default=(), repr=False)
+    tensors: tuple[TensorLayout, ...] = field(default=(), repr=False)
+    pieces: tuple[TensorPiece, ...] = field(default=(), repr=False)
+    regions: tuple[Region, ...] = field(default=(), repr=False)
+    token: int = 0
+    requests: tuple[Request, ...] = field(default=(), repr=False)
+    partition: str = ""
+    candidates: tuple[Candidate, ...] = field(default=(), repr=False)
+
+    def once(self, finding: Callable[[Program], T]) -> T:
+        """What ``finding`` says of this program, worked out the first time only, for a program never changes.
+
+        It belongs to this very object: what is made from it by ``replace``, copied, or read from a file is asked anew.
+        """
+        if finding not in self._found:
+            self._found[finding] = finding(self)
+        found: T = self._found[finding]
+        return found
+
+    @cached_property
+    def _found(self) -> dict[Callable[[Program], Any], Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def where(section: str, place: int, instruction: Instruction) -> str:
+    """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
+    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"

@@ -1,0 +1,1 @@
+"""Programs of several inferences and networks, strung together into one."""

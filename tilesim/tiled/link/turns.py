@@ -1,0 +1,101 @@
+"""Turns on the ring when programs follow one another: what each waits for, counted from the first of them on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, RingProduce, TileFence, Work
+from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer, sent_by
+from tilesim.tiled.topology import Topology
+
+TURN = Flag.RING_PRODUCER_A
+
+
+class Tails:
+    """Rewrites the turns of programs that are issued one after the other.
+
+    Rows may still be on their way when a program is over, the tiles idle and their flags reset: a tail that passes a
+    stop then would be counted for the next program. So the count of tails is not reset between programs, and what the
+    next one waits for grows by the tails of all before; a master that waits for no tail of its own program waits for
+    those.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
+        self._passed: Counter[int] = Counter()
+        self._before: Counter[int] = Counter()
+        self._keeps = False
+        self._programs = 0
+
+    def begin(self) -> None:
+        """The next program begins."""
+        self._before = self._passed.copy()
+        self._keeps = self._programs > 0
+        self._programs += 1
+
+    def rewrite(self, op: Instruction) -> list[Instruction]:
+        """The instruction with the turns that it has now: one for each group of tiles with the same."""
+        found: list[Instruction] = [op]
+        if isinstance(op, TileFence):
+            found = [self._fence(op)]
+        elif isinstance(op, Infeed) and op.turn:
+            found = [replace(op, turn=op.turn + self._before[SOURCE])]
+        elif isinstance(op, RingProduce) or (isinstance(op, Work) and any(w.flag == TURN for w in op.wait)):
+            found = list(self._by_turn(op))
+        self._count(op)
+        return found
+
+    def _fence(self, op: TileFence) -> TileFence:
+        """A fence before all transfers of a later program lets the count of tails be."""
+        if TURN not in op.reset:
+            return op
+        if self._keeps:
+            return replace(op, reset=tuple(flag for flag in op.reset if flag != TURN))
+        for tile in _bits(op.tiles):
+            self._passed[tile + 1] = self._before[tile + 1] = 0
+        return op
+
+    def _by_turn(self, op: Work) -> Iterator[Work]:
+        groups: dict[int, int] = {}
+        for tile in _bits(op.tiles):
+            before = self._before[tile + 1]
+            groups[before] = groups.get(before, 0) | 1 << tile
+        for before, tiles in groups.items():
+            label = op.label if len(groups) == 1 else f"{op.label}.t{next(_bits(tiles))}"
+            yield replace(op, tiles=tiles, wait=self._waits(op, before), label=label)
+
+    def _waits(self, op: Work, before: int) -> tuple[Watcher, ...]:
+        waits = tuple(replace(w, expected=w.expected + before) if w.flag == TURN else w for w in op.wait)
+        if before and isinstance(op, RingProduce) and all(w.flag != TURN for w in op.wait):
+            waits = (*waits, Watcher(TURN, before - self._topology.tile.strict_compare))
+        return waits
+
+    def _count(self, op: Instruction) -> None:
+        nodes = self._topology.tiles + 3
+        for ordinal, (master, to, rows) in enumerate(sent_by(op, self._topology)):
+            transfer = Transfer(0, op, op.label, 0, ordinal, master, to, rows, nodes)
+            self._passed.update(transfer.path)
+            self._keeps = False
+
+
+def near_sink(ops: Sequence[Instruction], chip: Topology) -> int | None:
+    """The place of the first instruction whose rows could overtake or meet replies of the classifier, whose tails no
+    tile sees, or of the broadcast in front of it; None if there is none.
+    """
+    place = next((k for k, op in enumerate(ops) if _nears_sink(op, chip)), None)
+    return place - 1 if place and isinstance(ops[place - 1], Broadcast) else place
+
+
+def _nears_sink(op: Instruction, chip: Topology) -> bool:
+    if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "ring"):
+        return True
+    sent = sent_by(op, chip) if isinstance(op, RingProduce) else ()
+    sink = chip.tiles + 2
+    return any(Transfer(0, op, "", 0, 0, *each, sink + 1).passes(sink) for each in sent)
+
+
+def _bits(bitmap: int) -> Iterator[int]:
+    return (bit for bit in range(bitmap.bit_length()) if bitmap >> bit & 1)

@@ -1,0 +1,204 @@
+"""Networks compiled with their layers spread over the tiles as the user wants it; ``auto`` by trying."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from tilesim.errors import CapacityError, ProgramError
+from tilesim.network.graph import Network
+from tilesim.network.operators.convolution import Convolution
+from tilesim.tiled.caching.policy import CACHE, CachePolicy
+from tilesim.tiled.compiler.compile import compile_networks as compiled
+from tilesim.tiled.isa.model.program import Candidate, Layer, Program
+from tilesim.tiled.partition_policy import AUTO, CHANNEL, SPATIAL, PartitionPolicy, Wishes
+from tilesim.tiled.run.simulate import simulate
+from tilesim.tiled.topology import Topology
+
+MOST_RUNS = 8
+"""How many ways to spread the layers of a network are tried."""
+STEADFAST = PartitionPolicy()
+
+Say = Callable[[str], None]
+Layers = frozenset[int]
+
+
+def silent(_what: str) -> None:
+    """Nobody listens."""
+
+
+def compile_network(
+    network: Network, topology: Topology, partition: PartitionPolicy = STEADFAST, say: Say = silent
+) -> Program:
+    """:func:`compile_networks` for one, with its parameters cached."""
+    [program] = compile_networks([network], topology, CACHE, partition, say)
+    return program
+
+
+def compile_networks(
+    networks: Sequence[Network],
+    topology: Topology,
+    policy: CachePolicy,
+    partition: PartitionPolicy = STEADFAST,
+    say: Say = silent,
+) -> list[Program]:
+    """Compile networks as :func:`~tilesim.tiled.compiler.compile.compile_networks` does, the layers spread as
+    ``partition`` wants it; for those that are to be chosen for, try what is fastest for each network alone. ``say`` is
+    told what is being tried.
+
+    Raises:
+        CapacityError: a network does not fit, or has layers that this machine can't run.
+        ProgramError: the chip is too small for an instruction that a network needs.
+    """
+    searches = _searches(networks, topology, policy, partition, say)
+    if len(searches) == 1 and searches[0].best.program is not None:
+        programs = [searches[0].best.program]
+    else:
+        programs = compiled(networks, topology, policy, [search.wishes(search.best) for search in searches])
+    return [search.labelled(program) for search, program in zip(searches, programs, strict=True)]
+
+
+def settled(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
+) -> list[Wishes]:
+    """What :func:`compile_networks` asks of the compiler for each network, having tried what there is to choose.
+
+    Raises:
+        CapacityError, ProgramError: as there.
+    """
+    return [search.wishes(search.best) for search in _searches(networks, topology, policy, partition, say)]
+
+
+def _searches(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
+) -> list[Search]:
+    wishes = [partition.wishes(number, network) for number, network in enumerate(networks)]
+    return [Search(network, topology, policy, each, say) for network, each in zip(networks, wishes, strict=True)]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A network with the layers ``by_channel`` spread so: its program and a run's cycles, or why there is none; and at
+    which cycle each layer was over.
+    """
+
+    name: str
+    by_channel: Layers
+    program: Program | None = None
+    cycles: int = -1
+    ends: tuple[int, ...] = ()
+    fault: CapacityError | ProgramError | None = None
+
+    def share(self, layers: range) -> int:
+        """The cycles that a run of layers took from the end of all before to its own."""
+        return max(0, *self.ends[: layers.stop]) - max(0, *self.ends[: layers.start], 0)
+
+
+@dataclass
+class Search:
+    """Tries ways to spread the layers of a network that are to be chosen for: all of them over rows and columns, all by
+    channel, then those by channel that were faster so, then all from some layer on, then one layer more or less.
+    """
+
+    network: Network
+    topology: Topology
+    policy: CachePolicy
+    asked: Wishes
+    say: Say
+    tried: dict[Layers, Attempt] = field(default_factory=dict)
+
+    @cached_property
+    def free(self) -> Layers:
+        """The layers to choose for: those behind convolutions follow."""
+        nodes = enumerate(self.network.nodes)
+        return frozenset(k for k, node in nodes if isinstance(node.operator, Convolution) and self.asked.of(k) == AUTO)
+
+    @cached_property
+    def best(self) -> Attempt:
+        """The fastest attempt, the earliest of such. Nothing is tried if there is nothing to choose."""
+        if not self.free:
+            return Attempt(self.asked.default, frozenset())
+        spatial, channel = self._try(SPATIAL, frozenset()), self._try(CHANNEL, self.free)
+        if channel.program is not None and spatial.program is not None:
+            self._refine(spatial, channel)
+        fastest = min(
+            (each for each in self.tried.values() if each.program is not None),
+            key=lambda attempt: attempt.cycles,
+            default=None,
+        )
+        if fastest is None:
+            assert spatial.fault is not None
+            raise spatial.fault
+        return fastest
+
+    def wishes(self, attempt: Attempt) -> Wishes:
+        """What an attempt asks of the compiler."""
+        default = SPATIAL if self.asked.default == AUTO else self.asked.default
+        said = {layer: choice for layer, choice in self.asked.layers.items() if choice != AUTO}
+        tried = {layer: CHANNEL if layer in attempt.by_channel else SPATIAL for layer in self.free}
+        return Wishes(default, said | tried)
+
+    def labelled(self, program: Program) -> Program:
+        """A program that says what was asked, what was tried, and why each layer is as it is."""
+        if not self.free:
+            same = program.partition == self.asked.default
+            return program if same else replace(program, partition=self.asked.default)
+        return replace(
+            program,
+            partition=self.asked.default if self.asked.default != SPATIAL else AUTO,
+            layers=tuple(self._layer(k, layer) for k, layer in enumerate(program.layers)),
+            candidates=tuple(
+                Candidate(each.name, each.cycles, "; ".join(each.fault.faults) if each.fault else "", program.name)
+                for each in self.tried.values()
+            ),
+        )
+
+    def _layer(self, number: int, layer: Layer) -> Layer:
+        if number not in self.free:
+            return layer
+        if layer.spread == CHANNEL:
+            return replace(layer, reason=f"{layer.reason}: the fastest that was tried")
+        everywhere = self.tried[self.free].program
+        there = everywhere.layers[number] if everywhere else layer
+        return replace(layer, reason="not faster by channel" if there.spread == CHANNEL else there.reason)
+
+    def _try(self, name: str, by_channel: Layers) -> Attempt:
+        """Compile and run, on zeros: no cycle depends on the data."""
+        if by_channel in self.tried or len(self.tried) == MOST_RUNS:
+            return self.tried.get(by_channel, Attempt(name, by_channel))
+        self.say(f"trying {name}, {len(self.tried) + 1} of at most {MOST_RUNS} ways to spread {self.network.name}")
+        found = Attempt(name, by_channel)
+        try:
+            [program] = compiled([self.network], self.topology, self.policy, [self.wishes(found)])
+        except (CapacityError, ProgramError) as error:
+            found = replace(found, fault=error)
+        else:
+            run = simulate(program, [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs])
+            ends = tuple(layer["start_cycle"] + layer["cycles"] for layer in run.statistics["layers"])
+            found = replace(found, program=program, cycles=run.cycles, ends=ends)
+        self.tried[by_channel] = found
+        return found
+
+    def _refine(self, spatial: Attempt, channel: Attempt) -> None:
+        """Try mixtures, guided by how long each layer, with those that follow it, took either way."""
+        assert channel.program is not None
+        possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)
+        gains = {k: spatial.share(each) - channel.share(each) for k, each in self._followed(possible)}
+        self._try("what was faster so", frozenset(k for k, gain in gains.items() if gain > 0))
+        tails = {k: sum(gain for at, gain in gains.items() if at >= k) for k in possible}
+        for k in sorted(tails, key=lambda k: (-tails[k], k))[:1]:
+            self._try(f"from layer {k} on", frozenset(at for at in possible if at >= k))
+        best = min((each for each in self.tried.values() if each.program), key=lambda each: each.cycles)
+        promising = [k for k in possible if gains[k] and (gains[k] > 0) != (k in best.by_channel)]
+        for k in sorted(promising, key=lambda k: (-abs(gains[k]), k)):
+            changed = self._try(f"{best.name}, layer {k} otherwise", best.by_channel ^ {k})
+            best = changed if 0 <= changed.cycles < best.cycles else best
+
+    def _followed(self, layers: Sequence[int]) -> Iterator[tuple[int, range]]:
+        """Each layer with those behind it, up to the next."""
+        for k, end in pairwise([*layers, len(self.network.nodes)]):
+            yield k, range(k, end)

@@ -1,0 +1,178 @@
+"""Whether two masters can ever send past the same stop at once.
+
+Packets keep their order from stop to stop. So of two transfers it is enough to prove the order at the first stop of
+each stretch of the ring that they share, which is always the master of one of them. At each stop the transfers that
+pass it form a chain: if each is proven to be behind the one before, all are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+
+from tilesim.tiled.rules.ring.collisions import Collision, half_way, passed_before, reason
+from tilesim.tiled.rules.ring.readings import Reading
+from tilesim.tiled.rules.ring.transfer_order import TransferOrder
+from tilesim.tiled.rules.ring.transfers import Transfer
+from tilesim.tiled.rules.ring.under_way import Pair, at_once
+from tilesim.tiled.rules.untimed.play import Play
+from tilesim.tiled.rules.untimed.situation import History
+from tilesim.tiled.rules.untimed.work_queues import Fence, Task, WorkQueues
+
+Wanted = dict[tuple[Transfer, int], list[Transfer]]
+"""Transfers that must not pass a stop while the tail of another one is held there."""
+
+
+@dataclass(frozen=True)
+class Masters:
+    """What is proven of the transfers that can begin, in their ``order``, and what is not.
+
+    ``pairs`` counts all pairs by what keeps them apart: ``disjoint`` nodes, one master's ``queue``, a proven ``order``,
+    or that both are ``single`` packets, of which none lies inside the other; the rest are ``open``. ``proofs`` counts
+    those whose order was proven by itself, by what holds the later one (``flag``, ``fence``, ``section`` or
+    ``arrival``); the order of the others follows. ``at_once``: pairs that can be under way at once, ``collisions``
+    among them. ``arrivals``: two that may reach a node in either order. ``history`` is what the proof rests on.
+    """
+
+    order: tuple[Transfer, ...]
+    precedence: TransferOrder
+    pairs: Counter[str]
+    proofs: Counter[str]
+    collisions: tuple[Collision, ...]
+    at_once: tuple[Pair, ...]
+    arrivals: tuple[tuple[Transfer, Transfer, int], ...]
+    early_resets: tuple[tuple[Fence, Transfer], ...]
+    history: History
+
+    def forbidden(self, reading: Reading) -> list[Pair]:
+        """The pairs of which it is not proven that they keep to a reading of the rule."""
+        if reading is Reading.MEET:
+            return [(each.first, each.other) for each in self.collisions]
+        return [pair for pair in self.at_once if reading.forbids_at_once(bool(pair[0].occupied & pair[1].occupied))]
+
+
+def prove(duties: WorkQueues, history: History) -> Masters:
+    """Prove the order of the transfers of a play, or find those that have none."""
+    proof = _Proof(duties, history)
+    proof.check(_neighbours(duties, history.order))
+    if any(True for _ in proof.precedence.open()):  # then it may not be assumed either which rows come first
+        proof = _Proof(duties, replace(history, ahead={}))
+        wanted: Wanted = defaultdict(list)
+        for first, other, node in proof.precedence.open():
+            wanted[first, node].append(other)
+        proof.check(wanted)
+    return proof.result()
+
+
+def _neighbours(duties: WorkQueues, order: list[Transfer]) -> Wanted:
+    """Those that follow one another at a stop which is the master of one of them."""
+    found: Wanted = defaultdict(list)
+    for node in range(duties.nodes):
+        for first, other in pairwise(each for each in order if each.passes(node)):
+            if first.master != other.master and node in {first.master, other.master}:
+                found[first, node].append(other)
+    return found
+
+
+class _Proof:
+    def __init__(self, duties: WorkQueues, history: History) -> None:
+        self.precedence = TransferOrder(history.order, duties.nodes)
+        self._passing: list[Collision] = []
+        self._duties, self._history = duties, history
+        self._proofs: Counter[str] = Counter()
+        self._early_resets: list[tuple[Fence, Transfer]] = []
+        self._resets: dict[tuple[Transfer, int], list[tuple[Fence, int]]] = defaultdict(list)
+        for fence, number, last in history.last_before_reset:
+            self._resets[last, fence.tile + 1].append((fence, number))
+        self.precedence.close()
+
+    def check(self, wanted: Wanted) -> None:
+        """Hold each tail at each stop in question, and see who passes there all the same."""
+        stops: dict[Transfer, list[int]] = defaultdict(list)
+        for transfer, node in dict.fromkeys([*wanted, *self._resets]):
+            stops[transfer].append(node)
+        play = Play(self._duties, self._history)
+
+        def before(task: Task) -> None:
+            assert task.transfer is not None
+            for node in stops.get(task.transfer, ()):
+                self._hold(play, task.transfer, node, wanted.get((task.transfer, node), []))
+
+        play.run(before)
+        self.precedence.close()
+
+    def _hold(self, play: Play, first: Transfer, node: int, others: list[Transfer]) -> None:
+        play.without(self.precedence.barrier(first, node))
+        passing = [other for other in others if play.head_passed(other, node)]
+        for other in others:
+            if other not in passing:
+                self.precedence.add(first, other, node)
+                self._proofs[_cause(play, other)] += 1
+        for fence, number in self._resets.get((first, node), ()):
+            if play.through[fence.tile] > number:
+                self._early_resets.append((fence, first))
+        reasons = {other: reason(play, first, other) for other in passing}
+        play.rewind()
+        for other in passing:
+            found = Collision(first, other, node, None, reasons[other])
+            after = passed_before(play, self.precedence, found)
+            why = reasons[other] if after is None else half_way(first, other, node, after, self._duties.tiles)
+            self._passing.append(replace(found, after=after, reason=why))
+
+    def result(self) -> Masters:
+        order = self._history.order
+        first_of: dict[tuple[Transfer, Transfer], Collision] = {}
+        for each in self._open():
+            first_of.setdefault((each.first, each.other), each)
+        return Masters(
+            tuple(order),
+            self.precedence,
+            _pairs(order, first_of),
+            self._proofs,
+            tuple(each for each in first_of.values() if not _single(each.first, each.other)),
+            tuple(dict.fromkeys([*at_once(self._duties, self._history, self.precedence), *first_of])),
+            tuple(dict.fromkeys(self._arrivals())),
+            tuple(self._early_resets),
+            self._history,
+        )
+
+    def _open(self) -> list[Collision]:
+        """Those of which nothing else tells the order."""
+        return [each for each in self._passing if not self.precedence.holds(each.first, each.other, each.stop)]
+
+    def _arrivals(self) -> Iterator[tuple[Transfer, Transfer, int]]:
+        """Two transfers that may reach a node which both go to in either order."""
+        for each in self._open():
+            for node in each.first.destinations:
+                stretch = range((node - each.stop) % self._duties.nodes + 1)
+                way = ((each.stop + hops) % self._duties.nodes for hops in stretch)
+                if node in each.other.destinations and all(stop in each.shared for stop in way):
+                    yield each.first, each.other, node
+
+
+def _single(first: Transfer, other: Transfer) -> bool:
+    return first.rows == other.rows == 1
+
+
+def _pairs(order: list[Transfer], bad: dict[tuple[Transfer, Transfer], Collision]) -> Counter[str]:
+    counts: Counter[str] = Counter(dict.fromkeys(("disjoint", "queue", "order", "single", "open"), 0))
+    for first, other in combinations(order, 2):
+        if (first, other) in bad:
+            counts["single" if _single(first, other) else "open"] += 1
+        elif not first.occupied & other.occupied:
+            counts["disjoint"] += 1
+        else:
+            counts["queue" if first.master == other.master else "order"] += 1
+    return counts
+
+
+def _cause(play: Play, transfer: Transfer) -> str:
+    """What holds a transfer back in the end."""
+    task = play.in_hand(play.duties.senders[transfer.number].queue)
+    if task is None:
+        return "arrival"
+    if not play.delivered(task):
+        return "section" if play.in_load() and task.place >= play.duties.load_end else "fence"
+    return "arrival" if play.unmet(task) is None else "flag"

@@ -1,0 +1,96 @@
+"""Which transfers have passed which stop before which others, as far as that follows from what is known.
+
+Packets keep their order from stop to stop, and what comes before at a stop comes before all that follows there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from tilesim.tiled.rules.ring.transfers import Transfer
+from tilesim.tiled.rules.untimed.situation import Barrier
+
+
+class TransferOrder:
+    """Of transfers in an ``order`` in which they can go: for each stop and transfer, as a bitmap of places in that
+    order, those whose tails are known to have passed before it comes.
+    """
+
+    def __init__(self, order: Sequence[Transfer], nodes: int) -> None:
+        self._order = order
+        self._places = {id(transfer): place for place, transfer in enumerate(order)}
+        self._passing = [[place for place, each in enumerate(order) if each.passes(node)] for node in range(nodes)]
+        self._at = [sum(1 << place for place in passing) for passing in self._passing]
+        self._before = [dict.fromkeys(passing, 0) for passing in self._passing]
+        queues: dict[int, int] = {}
+        for place, transfer in enumerate(order):
+            for node in transfer.path:
+                self._before[node][place] = queues.get(transfer.master, 0) & self._at[node]
+            queues[transfer.master] = queues.get(transfer.master, 0) | 1 << place
+
+    def add(self, first: Transfer, other: Transfer, node: int) -> None:
+        """``first`` has passed a stop when ``other`` comes."""
+        self._before[node][self._places[id(other)]] |= 1 << self._places[id(first)]
+
+    def holds(self, first: Transfer, other: Transfer, node: int) -> bool:
+        return bool(self._before[node][self._places[id(other)]] >> self._places[id(first)] & 1)
+
+    def bit(self, transfer: Transfer) -> int:
+        """A transfer in a bitmap."""
+        return 1 << self._places[id(transfer)]
+
+    def before(self, transfer: Transfer, node: int) -> int:
+        """Those that have passed a stop when ``transfer`` comes, as a bitmap."""
+        return self._before[node].get(self._places.get(id(transfer), -1), 0)
+
+    def after(self, first: Transfer, node: int) -> Iterator[Transfer]:
+        """The transfers that come to a stop when ``first`` has passed it."""
+        place = self._places[id(first)]
+        return (self._order[other] for other, before in self._before[node].items() if before >> place & 1)
+
+    def barrier(self, first: Transfer, node: int) -> Barrier:
+        """The tail of ``first`` held at a stop, and with it those that are known to come there behind it."""
+        return Barrier(first, node, frozenset(each.number for each in self.after(first, node)))
+
+    def close(self) -> None:
+        """Draw all conclusions."""
+        changed = True
+        while changed:
+            changed = False
+            for node in range(len(self._passing)):
+                changed |= self._follow(node)
+                changed |= self._pass_on(node)
+
+    def open(self) -> Iterator[tuple[Transfer, Transfer, int]]:
+        """The pairs of different masters that share stops but no order, with the first stop of each such stretch."""
+        for first, other in combinations(self._order, 2):
+            if first.master != other.master:
+                for node in (first.master, other.master):
+                    if first.passes(node) and other.passes(node) and not self.holds(first, other, node):
+                        yield first, other, node
+
+    def _follow(self, node: int) -> bool:
+        """What comes before one that comes before comes before."""
+        changed = False
+        for place in self._passing[node]:
+            direct = known = self._before[node][place]
+            while direct:
+                last = direct.bit_length() - 1
+                known |= self._before[node][last]
+                direct &= ~(1 << last | self._before[node][last])
+            changed |= known != self._before[node][place]
+            self._before[node][place] = known
+        return changed
+
+    def _pass_on(self, node: int) -> bool:
+        """Packets come to the next stop in the order in which they leave this one."""
+        following = (node + 1) % len(self._passing)
+        come = [place for place in self._passing[following] if self._order[place].master != following]
+        both = sum(1 << place for place in come)
+        changed = False
+        for place in come:
+            known = self._before[following][place] | self._before[node][place] & both
+            changed |= known != self._before[following][place]
+            self._before[following][place] = known
+        return changed

@@ -1,0 +1,1 @@
+"""What is proven of the instructions of one tile: bytes, order, buffers."""

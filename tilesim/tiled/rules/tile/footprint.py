@@ -1,0 +1,104 @@
+"""Which bytes of a tile's memories an instruction reads and writes, as bitmaps: bit k of an int stands for byte k."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilesim.tiled.isa.model.accesses import Access, accesses, extent, size_bytes
+from tilesim.tiled.isa.model.instructions import Instruction
+from tilesim.tiled.isa.model.nests import Block, blocks
+from tilesim.tiled.topology import Topology
+
+WRITTEN = frozenset({"write", "output", "sums_out"})
+"""The operands that an instruction writes; it reads the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Footprint:
+    """The bytes that one operand touches: the first, the end, and, as soon as somebody asks, which between them."""
+
+    access: Access
+    topology: Topology
+
+    @property
+    def operand(self) -> str:
+        return self.access.field
+
+    @cached_property
+    def memory(self) -> str:
+        """``narrow`` or ``wide``."""
+        return self.access.memory
+
+    @cached_property
+    def writes(self) -> bool:
+        return self.access.field in WRITTEN
+
+    @cached_property
+    def extent(self) -> tuple[int, int]:
+        """The first byte, and the end."""
+        return extent(self.access, self.topology)
+
+    @property
+    def first(self) -> int:
+        return self.extent[0]
+
+    @property
+    def end(self) -> int:
+        return self.extent[1]
+
+    @cached_property
+    def pattern(self) -> int:
+        """The bytes from the first on, as a bitmap."""
+        pattern = 0
+        for block in blocks(self.access.nest):
+            pattern |= _pattern(self.access, block, self.topology, self.first)
+        return pattern
+
+    @property
+    def touched(self) -> int:
+        """The bytes, as a bitmap of the memory."""
+        return self.pattern << self.first
+
+    def clashes(self, other: Footprint) -> bool:
+        """Whether both touch some byte of one memory, and at least one of them writes."""
+        if self.memory != other.memory or not (self.writes or other.writes):
+            return False
+        (first, end), (other_first, other_end) = self.extent, other.extent
+        if first >= other_end or other_first >= end:
+            return False
+        return _moved(self.pattern, first - other_first) & other.pattern != 0
+
+
+def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
+    """The footprint of each operand of a sound instruction."""
+    return (Footprint(access, topology) for access in accesses(op, topology))
+
+
+def _moved(bits: int, distance: int) -> int:
+    """``bits`` moved up, or down, where those that fall off count no more."""
+    return bits << distance if distance > 0 else bits >> -distance
+
+
+def _pattern(access: Access, block: Block, topology: Topology, origin: int) -> int:
+    pattern = (1 << size_bytes(access, topology, block.innermost)) - 1
+    address = access.reference.base
+    for loop, stride in access.reference.strides:
+        if loop in access.moving:
+            first, last = block.counters[loop]
+            pattern, back = repeated(pattern, stride, last - first + 1)
+            address += first * stride - back
+    return pattern << address - origin
+
+
+def repeated(bits: int, stride: int, count: int) -> tuple[int, int]:
+    """``bits`` at 0, stride, 2 * stride, …; for a negative stride shifted up, by the second result."""
+    if stride < 0:
+        return repeated(bits, -stride, count)[0], -stride * (count - 1)
+    covered = 1
+    while covered < count:  # doubling: what k repetitions touch, moved on, is what the next k touch
+        more = min(covered, count - covered)
+        bits |= bits << more * stride
+        covered += more
+    return bits, 0

@@ -1,0 +1,160 @@
+"""Two instructions of one tile that touch the same bytes must come in an order that flags, fences or a buffer
+enforce. What a tensorop itself writes and reads again needs none: its interlock sees to that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from operator import attrgetter
+
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.happens_before import HappensBefore, Step
+from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
+from tilesim.tiled.rules.tile.waits import vain_waits
+from tilesim.tiled.rules.untimed.effects import Act, Acts, Use, acts_of
+
+Pair = tuple[Use, Use]
+
+
+def hazards(program: Program) -> list[str]:
+    """Every pair of instructions that may touch the same bytes in either order, at least one of them writing, one
+    sentence a pair; and every wait for a later instruction that has nothing to do with the one that waits.
+    """
+    search = _Search(acts_of(program))
+    return [sentence for tile in range(program.topology.tiles) for sentence in search.sentences(tile)]
+
+
+@dataclass(frozen=True)
+class Unordered:
+    """Two instructions of a tile, by label, as they come in the program, that nothing orders, and the bytes of a memory
+    that both touch, as a bitmap.
+    """
+
+    tile: int
+    first: str
+    other: str
+    memory: str
+    touched: int
+
+
+def unordered(program: Program) -> list[Unordered]:
+    """The pairs of which :func:`hazards` tells; each instruction must have a label."""
+    search = _Search(acts_of(program))
+    return [pair for tile in range(program.topology.tiles) for pair in search.pairs(tile)]
+
+
+@dataclass(frozen=True)
+class _Met:
+    """Two operands of a tile's instructions that meet, and what nothing orders."""
+
+    a: Step
+    b: Step
+    uses: Pair
+
+    @property
+    def turned(self) -> _Met:
+        return _Met(self.b, self.a, (self.uses[1], self.uses[0]))
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        return self.a.number, self.uses[0].place, self.b.number, self.uses[1].place
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search tile by tile; what is found out of two instructions holds in all tiles that have both."""
+
+    acts: Acts
+    _shared: dict[tuple[Act, Act], list[Pair]] = field(default_factory=dict)
+    _followed: dict[tuple[Use, Use, int], bool] = field(default_factory=dict)
+
+    def sentences(self, tile: int) -> Iterator[str]:
+        order = HappensBefore(self.acts, tile)
+        yield from (f"tile {tile}: {sentence}" for sentence in order.fence_faults)
+        started = [step for step in order.steps if order.starts(step)]
+        yield from (f"tile {tile}: {sentence}" for sentence in vain_waits(order, started))
+        yield from (_sentence(tile, met) for met in _listed(started, self.unordered(order, started)))
+
+    def pairs(self, tile: int) -> Iterator[Unordered]:
+        order = HappensBefore(self.acts, tile)
+        for met in self.unordered(order, [step for step in order.steps if order.starts(step)]):
+            first, other = sorted((met.a, met.b), key=attrgetter("number"))
+            one, another = (use.footprint for use in met.uses)
+            both = one.touched & another.touched
+            yield Unordered(tile, first.op.label, other.op.label, one.memory, both)
+
+    def unordered(self, order: HappensBefore, started: list[Step]) -> list[_Met]:
+        return [met for met in self._meetings(order, started) if not self._gated(order, met)]
+
+    def _meetings(self, order: HappensBefore, started: list[Step]) -> Iterator[_Met]:
+        """Instructions of two engines in no order (the buffer of one keeps them in order), and operands that meet."""
+        touching: dict[tuple[str, bool], int] = defaultdict(int)
+        for step in started:
+            among = 0
+            for memory, writes in step.act.sides:
+                among |= touching[memory, True] | (touching[memory, False] if writes else 0)
+            for other in order.unordered(step, among & ~order.queues[step.act.engine]):
+                for uses in self._sharing(other.act, step.act):
+                    yield _Met(other, step, uses)
+            for side in step.act.sides:
+                touching[side] |= step.bit
+
+    def _sharing(self, one: Act, other: Act) -> list[Pair]:
+        """Operands of two instructions that touch some byte both, at least one of them writing."""
+        found = self._shared.get((one, other))
+        if found is None:
+            pairs = product(one.uses, other.uses)
+            found = self._shared[one, other] = [(a, b) for a, b in pairs if a.footprint.clashes(b.footprint)]
+        return found
+
+    def _gated(self, order: HappensBefore, met: _Met) -> bool:
+        """Whether watchers let one of them touch a piece of memory only when the other is through with it."""
+        return self._watched(order, met) or self._watched(order, met.turned) or _chained(order, met)
+
+    def _watched(self, order: HappensBefore, met: _Met) -> bool:
+        """Whether the second's watchers on the flag of the first suffice, which is the same on many tiles."""
+        first, then = met.a, met.b
+        flag = first.act.flag
+        if not any(watcher.flag == flag for watcher in then.op.wait) or not order.raises_for(first, then):
+            return False
+        known = *met.uses, first.raised_to
+        if known not in self._followed:
+            self._followed[known] = watched(first, then, order.strict).parts(*met.uses)
+        return self._followed[known]
+
+
+def _chained(order: HappensBefore, met: _Met) -> bool:
+    """Whether everything that rounds wait for keeps them apart."""
+    if not (order.behind(met.a) & (met.b.bit | order.never) or order.behind(met.b) & (met.a.bit | order.never)):
+        return False
+    return interleaved(*met.uses, chained(order, met.a, met.b), chained(order, met.b, met.a))
+
+
+def _listed(started: list[Step], found: list[_Met]) -> list[_Met]:
+    """Pairs by the memory, the engine and the way of either side, as these first come up, then by instruction."""
+    if not found:
+        return []
+    uses = (use for step in started for use in step.act.uses)
+    kinds = {kind: place for place, kind in enumerate(dict.fromkeys(map(_kind, uses)))}
+    turned = [met if kinds[_kind(met.uses[0])] < kinds[_kind(met.uses[1])] else met.turned for met in found]
+    return sorted(turned, key=lambda met: ([kinds[_kind(use)] for use in met.uses], met.places))
+
+
+def _kind(use: Use) -> tuple[str, str, bool]:
+    return use.footprint.memory, use.act.engine, use.footprint.writes
+
+
+def _sentence(tile: int, met: _Met) -> str:
+    """Names the writer first."""
+    sides = [(met.a, met.uses[0].footprint), (met.b, met.uses[1].footprint)]
+    (writing, writer), (touching, other) = sides if sides[0][1].writes else sides[::-1]
+    both = writer.touched & other.touched
+    first, end = (both & -both).bit_length() - 1, both.bit_length()
+    verb = "writes" if other.writes else "reads"
+    return (
+        f"tile {tile}: nothing orders {writing}, which writes {writer.memory} bytes between "
+        f"{first:#x} and {end - 1:#x}, and {touching}, which {verb} them; a watcher or a fence must"
+    )

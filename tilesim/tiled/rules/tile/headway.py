@@ -1,0 +1,129 @@
+"""How far one instruction has surely come when the rounds of another begin, both on one tile.
+
+A round that begins has its watchers behind it, so what raised their flags has done as many rounds as it takes to raise
+them so far; and what those rounds had to wait for is over, too, by chains of any length.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, Step
+from tilesim.tiled.rules.tile.touches import Rounds, common_unit
+from tilesim.tiled.rules.untimed.effects import Use
+from tilesim.tiled.rules.untimed.firing_conditions import Hold
+
+Points = list[tuple[int, int]]
+"""Rounds of an instruction, from 0 on, and how many of another's are surely over when each begins."""
+
+NOTHING: Points = [(0, 0)]
+
+
+@dataclass(frozen=True)
+class Headway:
+    """From each of the rounds ``starts`` on so many rounds of the other instruction are surely ``done``."""
+
+    starts: Rounds
+    done: Rounds
+
+    @classmethod
+    def of(cls, points: Points) -> Headway:
+        starts, done = np.array(points, np.int64).T
+        return cls(starts, done)
+
+    def parts(self, ahead: Use, behind: Use) -> bool:
+        """Whether ``ahead`` is through with each piece of memory when ``behind`` first touches it."""
+        unit = common_unit(ahead.touches, behind.touches)
+        low, end = max(ahead.footprint.first, behind.footprint.first), min(ahead.footprint.end, behind.footprint.end)
+        last, first = ahead.touches.last(unit, low, end), behind.touches.first(unit, low, end)
+        both = (last >= 0) & (first >= 0)
+        return bool(np.all(last[both] < self.at(first[both])))
+
+    def at(self, rounds: Rounds) -> Rounds:
+        """What is done when some rounds begin."""
+        return self.done[np.searchsorted(self.starts, rounds, side="right") - 1]
+
+
+def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> bool:
+    """Whether of any two rounds that touch the same piece of memory one is over when the other begins: it may be now a
+    round of ``one`` and now a round of ``other``, as in a place that is filled and emptied again and again.
+    """
+    unit = common_unit(one.touches, other.touches)
+    low, end = max(one.footprint.first, other.footprint.first), min(one.footprint.end, other.footprint.end)
+    ones, others = one.touches.all(unit, low, end), other.touches.all(unit, low, end)
+    if ones is None or others is None:
+        return False
+    many = one.act.pace.rounds + 1
+    touches = np.sort(ones[0] * many + ones[1])
+    next_left = np.searchsorted(touches, others[0] * many + of_one.at(others[1]))
+    left = np.append(touches, -1)[next_left]
+    same = left // many == others[0]
+    return bool(np.all(others[1][same] < of_other.at(left[same] % many)))
+
+
+def watched(first: Step, then: Step, strict: bool) -> Headway:
+    """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
+    done, points = 0, [(0, 0)]
+    for hold in then.act.pace.holds:
+        if hold.flag == first.act.flag:
+            done = max(done, _raised(first, hold.expected + strict))
+            points.append((hold.round, done))
+    return Headway.of(points)
+
+
+def chained(order: HappensBefore, first: Step, then: Step) -> Headway:
+    """What everything that comes before the rounds of ``then`` tells of ``first``."""
+    return Headway.of(_Chains(order, first, then).points[then.number])
+
+
+def _raised(step: Step, count: int) -> int:
+    """The rounds that a step has done when its flag has counted to ``count``."""
+    pace = step.act.pace
+    rises = count - (step.raised_to - step.act.increments)
+    if rises <= 0:
+        return 0
+    return pace.rises[rises - 1] if rises <= len(pace.rises) else pace.rounds
+
+
+class _Chains:
+    """All chains from the rounds of ``first`` to those of ``then``: ``points`` of each instruction on them."""
+
+    def __init__(self, order: HappensBefore, first: Step, then: Step) -> None:
+        self._order, self._first = order, first
+        among = order.listed(order.behind(then) | then.bit)
+        behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
+        over = first.act.pace.rounds
+        self.points: dict[int, Points] = {step.number: [(0, over if step.before & first.bit else 0)] for step in behind}
+        left, changed = [step for step in behind if not step.before & first.bit], True
+        while changed:  # instructions may wait for later ones, and for one another row by row
+            changed = False
+            for step in left:
+                points = list(self._follow(step))
+                changed |= points != self.points[step.number]
+                self.points[step.number] = points
+
+    def _follow(self, step: Step) -> Iterator[tuple[int, int]]:
+        over = (self.points[each.number][-1][1] for each in step.over if each.number in self.points)
+        done = max(over, default=0)
+        yield 0, done
+        for hold in step.act.pace.holds:
+            more = self._when_met(step, hold)
+            if more > done:
+                done = more
+                yield hold.round, done
+
+    def _when_met(self, step: Step, hold: Hold) -> int:
+        count = hold.expected + self._order.strict
+        raiser = self._order.reaches(step, hold.flag, count)
+        if raiser is None:
+            never = count > 0 and hold.flag not in EXTERNAL  # a round that never begins touches nothing
+            return self._first.act.pace.rounds if never else 0
+        rounds = _raised(raiser, count)
+        if raiser is self._first:
+            return rounds
+        points = self.points.get(raiser.number, NOTHING)
+        return points[bisect_right(points, rounds - 1, key=lambda point: point[0]) - 1][1]

@@ -1,0 +1,1 @@
+"""The chip without time: what can happen, and what never will."""

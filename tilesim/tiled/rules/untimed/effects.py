@@ -1,0 +1,163 @@
+"""What of an instruction is the same on all the tiles that it is for: the flag that it raises and how often, what it
+waits for, and the bytes that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
+from math import prod
+
+from tilesim.tiled.isa.model.fields import Engine, Flag, Nest, Watcher
+from tilesim.tiled.isa.model.instructions import (
+    Instruction,
+    MeshIn,
+    MeshOut,
+    NarrowToWide,
+    RingConsume,
+    RingProduce,
+    TensorOp,
+    TileFence,
+    WideToNarrow,
+    Work,
+    counted_nest,
+)
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.footprint import Footprint, footprints
+from tilesim.tiled.rules.tile.touches import Touches
+from tilesim.tiled.rules.untimed.firing_conditions import Pace, own_pace
+from tilesim.tiled.topology import Topology
+
+RAISES: dict[type, Flag] = {
+    TensorOp: Flag.AVDATA,
+    RingConsume: Flag.RING_READ_A,
+    RingProduce: Flag.RING_WRITE,
+    NarrowToWide: Flag.NARROW_TO_WIDE,
+    WideToNarrow: Flag.WIDE_TO_NARROW,
+}
+MESH_RAISES: dict[tuple[type, str], Flag] = {
+    (kind, side): Flag(f"mesh_{side}_{way}")
+    for kind, way in ((MeshIn, "in"), (MeshOut, "out"))
+    for side in ("north", "east", "south", "west")
+}
+
+
+def raised_flag(op: Work) -> Flag:
+    """The flag of the write port that the instruction's engine has."""
+    if isinstance(op, TensorOp) and op.sums_out is not None:
+        return Flag.PARTIAL_SUMS
+    if isinstance(op, MeshIn | MeshOut):
+        return MESH_RAISES[type(op), op.side]
+    return RAISES[type(op)]
+
+
+def increments(op: Work) -> int:
+    """How often the instruction raises its flag."""
+    if op.produce is None:
+        return 0
+    outer = takewhile(lambda loop: loop.name != op.produce, counted_nest(op).loops)
+    return prod(loop.bound for loop in outer)
+
+
+def rounds_of(nest: Nest, name: str) -> int:
+    """How many rounds a loop of a nest makes in all."""
+    if name == nest.loops[-1].name:
+        return iterations(nest)  # the one that an alternate limit shortens
+    depth = [loop.name for loop in nest.loops].index(name)
+    return prod(loop.bound for loop in nest.loops[: depth + 1])
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A watcher, and the counts that it waits for in the first round of its loop and at most."""
+
+    watcher: Watcher
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class Act:
+    """An instruction for tiles, other than a fence."""
+
+    op: Work
+    topology: Topology = field(repr=False)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return self.op.engine
+
+    @cached_property
+    def flag(self) -> Flag:
+        return raised_flag(self.op)
+
+    @cached_property
+    def increments(self) -> int:
+        return increments(self.op)
+
+    @cached_property
+    def pace(self) -> Pace:
+        """In rounds of its own."""
+        return own_pace(self.op)
+
+    @cached_property
+    def waits(self) -> tuple[Wait, ...]:
+        return tuple(self._wait(watcher) for watcher in self.op.wait)
+
+    @cached_property
+    def uses(self) -> tuple[Use, ...]:
+        """What it touches, operand by operand."""
+        found = footprints(self.op, self.topology)
+        return tuple(Use(self, place, footprint) for place, footprint in enumerate(found))
+
+    @cached_property
+    def sides(self) -> frozenset[tuple[str, bool]]:
+        """The memories that it touches, and whether it writes there."""
+        return frozenset((use.footprint.memory, use.footprint.writes) for use in self.uses)
+
+    def _wait(self, watcher: Watcher) -> Wait:
+        rounds = rounds_of(counted_nest(self.op), watcher.loop) if watcher.loop else 1
+        first = watcher.expected + self.topology.tile.strict_compare
+        return Wait(watcher, first, first + max(0, (rounds - 1) * watcher.stride))
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """What an operand of an instruction touches, the ``place``-th of them."""
+
+    act: Act
+    place: int
+    footprint: Footprint
+
+    @cached_property
+    def touches(self) -> Touches:
+        """Its bytes round by round."""
+        return Touches(self.act.op, self.footprint)
+
+
+Section = Sequence[Act | TileFence]
+
+
+@dataclass(frozen=True, eq=False)
+class Acts:
+    """What the tiles do in the load and in the run section of a program."""
+
+    topology: Topology
+    sections: tuple[Section, ...]
+
+
+def acts_of(program: Program) -> Acts:
+    """Everything in a program that tiles take part in."""
+    sections = (program.load, program.run)
+    return Acts(program.topology, tuple([*_acts(section, program.topology)] for section in sections))
+
+
+def _acts(section: Sequence[Instruction], topology: Topology) -> Iterator[Act | TileFence]:
+    for op in section:
+        if isinstance(op, TileFence):
+            yield op
+        elif isinstance(op, Work):
+            yield Act(op, topology)

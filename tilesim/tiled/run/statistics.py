@@ -1,0 +1,176 @@
+"""The statistics document of a run of the tiled chip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import accumulate, pairwise
+from typing import Any
+
+from tilesim import energy
+from tilesim.findings import Finding
+from tilesim.run import SCHEMA
+from tilesim.sim.core.unit import BUSY, Unit
+from tilesim.sim.trace.trace import Trace
+from tilesim.tiled.isa.model.instructions import Infeed
+from tilesim.tiled.isa.model.program import Program, Request
+from tilesim.tiled.run import bottleneck, traffic
+from tilesim.tiled.run.actions import tallies
+from tilesim.tiled.units.chip import Chip
+from tilesim.units import cycles_to_us
+
+
+def document(
+    program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None, raced: Sequence[Finding] = ()
+) -> dict[str, Any]:
+    """Everything that ``run.json`` holds of a run that took the cycles ``run``.
+
+    ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
+    make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
+    bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
+    :mod:`~tilesim.tiled.run.traffic`, ``energy`` is that of :mod:`tilesim.energy`, ``breakdown`` and ``bound_by`` are
+    those
+    of :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and
+    what was
+    ``raced`` for, as :mod:`~tilesim.tiled.verify.touched` tells. ``partition`` says how the user wanted layers to be
+    spread
+    over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1 cycles: there
+    can't be such a program, for a ``reason``).
+
+    Of several inferences, ``requests`` are the inferences, and everything else is of all together: ``cycles`` from the
+    first word in to the last word out, a layer's figures sums, its ``start_cycle`` the first. ``start_cycle`` of a
+    request is when the controller begins to issue its instructions, its parameters' included if they were ``loaded``
+    in between (of the first, when the run begins), ``end_cycle`` when its last word is at the host. ``latency_us`` is
+    the first one's latency, ``interval_cycles`` the mean between the last words of consecutive requests.
+    """
+    topology, cycles = program.topology, len(run)
+    requests = _requests(program, chip, run)
+    interval = _interval([request["end_cycle"] for request in requests])
+    macs = sum(layer.macs for layer in program.layers)
+    peak = topology.tiles * topology.macs_per_cycle * cycles
+    buses = traffic.buses(chip)
+    links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
+    carriers = {unit.track for unit in links}
+    breakdowns = bottleneck.breakdowns(program, chip)
+    whole = bottleneck.whole(breakdowns, chip)
+    return {
+        "schema": SCHEMA,
+        "machine": topology.machine,
+        "network": program.name,
+        "topology": topology.name,
+        "cycles": cycles,
+        "load_cycles": load_cycles,
+        "clock_hz": topology.clock_hz,
+        "latency_us": cycles_to_us(requests[0]["latency_cycles"], topology.clock_hz),
+        "macs": macs,
+        "mac_utilisation": macs / peak if peak else 0.0,
+        "streamed_bytes": _streamed_bytes(program),
+        "bytes": traffic.total(buses),
+        "energy": energy.document(tallies(program, chip, buses), len(program.layers)),
+        "bound_by": bottleneck.bound_by(whole),
+        "breakdown": whole,
+        "units": [_unit(unit) for unit in chip.units if unit.track not in carriers],
+        "layers": _layers(program, chip, run.start, breakdowns, traffic.by_layer(program, buses)),
+        "links": [_link(unit) for unit in links],
+        "partition": _partition(program),
+        "findings": [*chip.monitor.findings(), *raced],
+        "inferences": len(requests),
+        "requests": requests,
+        "interval_cycles": interval,
+        "throughput_per_second": topology.clock_hz / max(1, interval or cycles),
+        "trace_sha256": trace.sha256 if trace else None,
+        "chip": topology.model_dump(mode="json"),
+    }
+
+
+def _streamed_bytes(program: Program) -> int:
+    """Parameters that leave data memory while the program runs."""
+    rows = sum(op.total_rows for op in program.run if isinstance(op, Infeed) and op.source == "data")
+    return rows * program.topology.wide_memory.row_bytes
+
+
+def _partition(program: Program) -> dict[str, Any]:
+    layers = [(k, layer) for k, layer in enumerate(program.layers) if layer.spread]
+    return {
+        "asked": program.partition,
+        "layers": [{"layer": k, "choice": layer.spread, "reason": layer.reason} for k, layer in layers],
+        "candidates": [asdict(candidate) for candidate in program.candidates],
+    }
+
+
+def _requests(program: Program, chip: Chip, run: range) -> list[dict[str, Any]]:
+    """The only request ends with the run, any other with its last word."""
+    requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
+    ends = list(accumulate(request.outputs for request in requests))
+    outputs = [range(end - request.outputs, end) for end, request in zip(ends, requests, strict=True)]
+    over = [chip.host_outfeed.arrival(each) for each in outputs] if len(requests) > 1 else [run.stop]
+    return [
+        {
+            "network": request.network,
+            "loaded": bool(request.loads),
+            "start_cycle": part.start - run.start,
+            "end_cycle": end - run.start,
+            "latency_cycles": end - part.start,
+            "outputs": list(own),
+        }
+        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=True)
+    ]
+
+
+def _interval(ends: list[int]) -> float | None:
+    apart = [later - earlier for earlier, later in pairwise(ends)]
+    return sum(apart) / len(apart) if apart else None
+
+
+def _unit(unit: Unit) -> dict[str, Any]:
+    stalls = {kind.removeprefix("stall:"): n for kind, n in sorted(unit.cycles.items()) if kind.startswith("stall:")}
+    return {
+        "track": unit.track,
+        "busy_cycles": unit.cycles.get(BUSY, 0),
+        "stall_cycles": stalls,
+        "idle_cycles": unit.cycles.get("idle", 0),
+    }
+
+
+def _link(unit: Unit) -> dict[str, Any]:
+    return {**_unit(unit), "bytes": unit.bytes}
+
+
+def _layers(
+    program: Program, chip: Chip, start: int, breakdowns: list[dict[str, int]], moved: list[traffic.Traffic]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            **_layer(program, chip, k, start),
+            "mac_busy_cycles": breakdown.get("macs", 0),
+            "bytes": bytes_,
+            "bound_by": bottleneck.layer_bound_by(breakdown),
+            "breakdown": breakdown,
+        }
+        for k, (breakdown, bytes_) in enumerate(zip(breakdowns, moved, strict=True))
+    ]
+
+
+def _layer(program: Program, chip: Chip, k: int, start: int) -> dict[str, Any]:
+    """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word.
+
+    Tiles go on to the next layer as soon as they can, so that layers overlap: ``start_cycle`` tells.
+    """
+    layer = program.layers[k]
+    parts = [[shares[k] for shares in part.shares if k in shares] for part in chip.parts]
+    spans = [(min(share.start for share in part), max(share.end for share in part)) for part in parts if part]
+    tiles, cycles = max(map(len, parts)), sum(end - first for first, end in spans)
+    peak = tiles * program.topology.macs_per_cycle * cycles
+    return {
+        "network": layer.network or program.name,
+        "name": layer.name,
+        "kind": layer.kind,
+        "place": layer.place,
+        "bands": layer.bands,
+        "parameters": layer.parameters,
+        "macs": layer.macs,
+        "tiles": tiles,
+        "start_cycle": spans[0][0] - start if spans else 0,
+        "cycles": cycles,
+        "mac_utilisation": layer.macs / peak if peak else 0.0,
+    }

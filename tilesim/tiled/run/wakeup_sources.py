@@ -1,0 +1,102 @@
+"""Who lets each unit of a chip go on, where it stalls for something that others have or bring.
+
+A stall for a flag is not here: whoever raises the flag says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from enum import IntEnum
+
+from tilesim.sim.core.unit import Reason
+from tilesim.sim.trace.wakeups import Partner
+from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, WideRank
+
+ENGINES = {
+    "RING_COMMIT": "ring_consumer",
+    "SUM_WRITE": "tensor",
+    "SUM_READ": "tensor",
+    "WEIGHT_READ": "tensor",
+    "TENSOR": "tensor",
+    "OUTPUT": "tensor",
+}
+"""Clients of memory ports that do not bear the name of their engine."""
+
+MAC_ARRAY = "mac_array"
+
+Pairs = Iterator[tuple[str, Reason, Partner]]
+
+
+def partners(topology: Topology, tracks: Collection[str]) -> dict[tuple[str, str], Partner]:
+    """By track, of those that there are, and kind of stall: on mesh and ring whoever is at the other end, for a port
+    those who go first.
+    """
+    pairs = [*_host(topology), *_ring(topology), *_bus(topology)]
+    for tile in range(topology.tiles):
+        pairs += [*_mesh(topology, tile), *_ports(tile), *_ends(tile)]
+    found = {(f"chip.{track}", reason.kind): partner for track, reason, partner in pairs}
+    return {
+        (track, kind): partner._replace(tracks=[name for name in partner.tracks if name in tracks])
+        for (track, kind), partner in found.items()
+        if track in tracks
+    }
+
+
+def _with(*tracks: str) -> Partner:
+    return Partner([f"chip.{track}" for track in tracks])
+
+
+def _host(topology: Topology) -> Pairs:
+    last = topology.tiles + 2
+    yield "host.infeed", Reason.FIFO, _with("infeed")
+    yield "infeed", Reason.HOST, _with("host.infeed")
+    yield "infeed", Reason.FIFO, _with("outfeed")
+    yield "infeed", Reason.CREDIT, _with("ring.link0")
+    yield "infeed", Reason.FLAG, _with(f"ring.link{last}")
+    yield "outfeed", Reason.FIFO, _with(f"ring.link{last - 1}", "infeed")
+
+
+def _ring(topology: Topology) -> Pairs:
+    """Link k leaves node k: the infeed, then the tiles, the classifier, the outfeed."""
+    takers = ["", *(f"tile{k}.ring_consumer" for k in range(topology.tiles)), "classifier", "outfeed"]
+    for node, taker in enumerate(takers[1:]):
+        yield f"ring.link{node}", Reason.CREDIT, _with(f"ring.link{node + 1}", taker)
+    yield "classifier", Reason.FIFO, _with(f"ring.link{topology.tiles}")
+    yield "classifier", Reason.CREDIT, _with(f"ring.link{topology.tiles + 1}")
+
+
+def _bus(topology: Topology) -> Pairs:
+    yield "controller", Reason.CREDIT, _with("instruction_bus.stop0")
+    yield "controller", Reason.FIFO, _with("infeed", "outfeed")
+    for stop in range(topology.tiles):
+        yield f"instruction_bus.stop{stop}", Reason.CREDIT, _with(f"instruction_bus.stop{stop + 1}")
+
+
+def _ends(tile: int) -> Pairs:
+    yield f"tile{tile}.ring_consumer", Reason.FIFO, _with(f"ring.link{tile}")
+    yield f"tile{tile}.ring_producer", Reason.CREDIT, _with(f"ring.link{tile + 1}")
+
+
+def _mesh(topology: Topology, tile: int) -> Pairs:
+    for side in Side:
+        other = neighbour(topology.grid, tile, side)
+        if other is not None:
+            receiver = _with(f"tile{other}.mesh_in_{OPPOSITE[side]}")
+            yield f"tile{tile}.mesh_out_{side}", Reason.CREDIT, receiver
+            yield f"mesh.tile{tile}.{side}", Reason.CREDIT, receiver
+            yield f"tile{tile}.mesh_in_{side}", Reason.FIFO, _with(f"tile{other}.mesh_out_{OPPOSITE[side]}")
+
+
+def _ports(tile: int) -> Pairs:
+    ports: Sequence[type[IntEnum]] = (WideRank, NarrowReadRank, NarrowWriteRank)
+    clients = [[ENGINES.get(rank.name, rank.name.lower()) for rank in port] for port in ports]
+    for engine in dict.fromkeys(name for port in clients for name in port):
+        before = [port[: len(port) - 1 - port[::-1].index(engine)] for port in clients if engine in port]
+        others = dict.fromkeys(name for port in before for name in port if name != engine)
+        partner = Partner([f"chip.tile{tile}.{name}" for name in others], holding=True)
+        yield f"tile{tile}.{engine}", Reason.PORT, partner
+        if engine == "tensor":
+            yield f"tile{tile}.{MAC_ARRAY}", Reason.PORT, partner

@@ -1,0 +1,1 @@
+"""The controller and the instruction bus."""

@@ -1,0 +1,120 @@
+"""The controller's sequencer: issues a program's instructions in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.flags import FlagFile
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.control.instruction_bus import Delivery, InstructionBus, bus_words
+
+Work = Generator[simpy.Event, Any, None]
+
+OWN = (ScalarFence, Infeed, Outfeed)
+"""What does not go over the instruction bus."""
+FENCES = "tile_fences"
+"""The controller's counter of tile fences that are through."""
+OUTFEEDS = "outfeeds"
+"""The controller's counter of instructions that the outfeed is through with."""
+
+
+class Sequencer:
+    """Sends tile instructions over the instruction bus, its own to the infeed and the outfeed, and waits at scalar
+    fences. What a tile is to broadcast goes to that tile's stop alone.
+
+    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. Source: US 19/025,090 [0045],
+    [0059]; US 2025/0265455 [0030], [0037].
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        unit: Unit,
+        topology: Topology,
+        bus: InstructionBus,
+        infeed: Fifo[Infeed],
+        outfeed: Fifo[Outfeed | Infeed],
+    ) -> None:
+        self.unit = unit
+        self.counters = FlagFile(clock)
+        self._current: Instruction | None = None
+        self._clock = clock
+        self._tiles, self._width_bytes = topology.tiles, topology.instruction_bus.width_bytes
+        self._bus = bus
+        self._infeed, self._outfeed = infeed, outfeed
+        self._starts = 0
+        self._outfeeds = 0
+
+    @property
+    def current(self) -> Instruction | None:
+        """The instruction that is being issued."""
+        return self._bus.current or self._current
+
+    def start(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> None:
+        """Issue instructions; ``passed(label)`` hears of each scalar fence when it is through."""
+        self._clock.process(self._work(instructions, passed))
+
+    def _work(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> Work:
+        for op in instructions:
+            if not isinstance(op, OWN):
+                self._broadcast(op)
+                continue
+            yield self._bus.issued()
+            self._current = op
+            self.unit.instruction = op.label
+            if isinstance(op, ScalarFence):
+                yield from self._await_fences(op)
+                passed(op.label)
+            else:
+                yield from self._dispatch(op)
+            self._current = None
+        yield self._bus.issued()
+        self.unit.instruction = ""
+
+    def _broadcast(self, op: Instruction) -> None:
+        words = bus_words(op, self._width_bytes)
+        stops = header_of(op, self._tiles)
+        delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
+        self._starts = stops if isinstance(op, Broadcast) else 0
+        self._bus.send(delivery)
+
+    def _dispatch(self, op: Infeed | Outfeed) -> Work:
+        """Rows that are forwarded concern both: the outfeed takes them, the infeed sends them."""
+        queues: list[Fifo[Any]] = []
+        if isinstance(op, Infeed):
+            queues.append(self._infeed)
+        if isinstance(op, Outfeed) or op.source == "ring":
+            queues.append(self._outfeed)
+        for queue in queues:
+            yield from self.unit.wait(queue.room(), Reason.FIFO, lambda: f"a place in the buffer of the {op.mnemonic}")
+        yield self._clock.timeout(1)
+        self.unit.spend(BUSY)
+        for queue in queues:
+            queue.put(op)
+        self._outfeeds += self._outfeed in queues
+
+    def _await_fences(self, op: ScalarFence) -> Work:
+        met = self.counters.reached(FENCES, op.count)
+        source = yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
+        self.unit.released(source)
+        self.counters.raise_by(FENCES, -op.count)
+        if op.idle:
+            left = self.counters.reached(OUTFEEDS, self._outfeeds)
+            source = yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
+            self.unit.released(source)
+        yield self._clock.timeout(1)
+        self.unit.spend(BUSY)
+
+    def _describe_outfeed(self) -> str:
+        through = self.counters.count(OUTFEEDS)
+        return f"the outfeed to be through with {self._outfeeds} instructions; so far it is with {through}"
+
+    def _describe(self, op: ScalarFence) -> str:
+        return f"{op.count} tile fences to be through; so far {self.counters.count(FENCES)} are"

@@ -1,0 +1,1 @@
+"""The DMA engines of a tile, and the links of the mesh."""

@@ -1,0 +1,109 @@
+"""A mesh-in DMA engine: words from one side, or a fill, into the memory that the mesh joins."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import simpy
+
+from tilesim.sim.core.action import Actions
+from tilesim.sim.core.memory import Places
+from tilesim.sim.core.unit import Reason, Unit, Wait
+from tilesim.sim.pipe.pipe import Pipe
+from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.instructions import MeshIn
+from tilesim.tiled.units.dma.mesh_link import MeshLink, Transfer
+from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, alike, completions, gates
+from tilesim.tiled.units.memories import WordPort
+
+FILL_WORDS = 2
+"""Words of a fill that are made or wait to be written: enough for one a cycle."""
+
+
+class MeshInEngine(Engine[MeshIn]):
+    """Writes the words that the neighbour sends, or the fill byte (the zero point of what is filled), a word a cycle;
+    into wide memory a row with its last word, the others of which have been gathered in a register. Watchers of loops
+    hold a word that arrives before it is written (of a row, before the first is gathered), one of a fill before it is
+    made.
+
+    Timing: unloaded, a fill of n words takes n + 1 cycles from start to retirement; words from the neighbour are timed
+    by :class:`~tilesim.tiled.units.dma.mesh_link.MeshLink`. Peak rate one word a cycle. Source: US 19/025,090 [0055];
+    the fill is from the Edge TPU as reported by others.
+    """
+
+    link: MeshLink | None = None
+    """Laid by the chip, if there is a neighbour."""
+
+    def __init__(self, tile: TileContext, unit: Unit, side: Side) -> None:
+        super().__init__(tile, unit, Flag(f"mesh_{side}_in"))
+        self._side = side
+
+    @cached_property
+    def _writing(self) -> WordPort:
+        return self.tile.memories.mesh_in(self._side)
+
+    def execute(self, op: MeshIn) -> Work:
+        yield from self.watch(op.wait)
+        accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
+        nest, words = op.write.nest, self._writing.words_per_access
+        held = list(gates(nest, op.wait, words))
+        if op.fill is None:
+            pipe = yield from self._receive(accesses, held)
+            hold = pipe.hold_writes
+        else:
+            pipe = self._fill(accesses, op.fill % 256)
+            hold = pipe.hold
+        yield from self.follow(pipe, hold, held, completions(nest, op.produce, words))
+        self.unit.waiting = None
+
+    def actions(self, op: MeshIn) -> Actions:
+        accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
+        return {self._writing.write: len(accesses)}
+
+    def _receive(self, accesses: Places, held: list[Gate]) -> Generator[simpy.Event, Any, Pipe]:
+        assert self.link is not None
+        arrival = self.link.transfer()
+        yield from self._pass(held, arrival)
+        transfer: Transfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
+        transfer.receive(accesses)
+        self.unit.waiting = Wait(Reason.FIFO, self.tile.clock.cycle, self.link.describe_sender)
+        self.tile.arbiter.add(transfer.pipe, [self._writing.slot])
+        return transfer.pipe
+
+    def _pass(self, held: list[Gate], arrival: simpy.Event) -> Work:
+        """Wait for the flags that hold the first word, until there is a sender; those that have come hold no more."""
+        while held and held[0].group == 0 and not arrival.triggered:
+            gate = held[0]
+            reached = self.tile.flags.reached(gate.flag, gate.expected)
+            yield from self.unit.wait(reached | arrival, Reason.FLAG, partial(self._describe, gate))
+            if not reached.triggered:
+                return
+            self.hear(reached.value)
+            held.pop(0)
+
+    def _fill(self, accesses: Places, fill_byte: int) -> Pipe:
+        memory, each = self._writing.memory, self._writing.words_per_access
+
+        def move(first: int, end: int) -> None:
+            written = accesses.part(first // each, end // each)
+            if len(written):
+                memory.write(written, np.full((1, len(written), written.width_bytes), fill_byte, np.uint8))
+
+        pipe = Pipe(
+            self.tile.clock.cycle,
+            alike(len(accesses) * each),
+            FILL_WORDS,
+            issue=[],
+            extra=None,
+            write=self._writing.slot,
+            move=move,
+            accounts=self.accounts,
+            write_every=each,
+            every_span=self.unit.recording,
+            flat=self.tile.arbiter.flat,
+        )
+        self.tile.arbiter.add(pipe, pipe.slots)
+        return pipe

@@ -1,0 +1,156 @@
+"""A link of the mesh: words from a tile to one neighbour."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import simpy
+
+from tilesim.sim.core.memory import Bytes, Places
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.sim.late import Late
+from tilesim.sim.pipe.cycle_accounting import Booking
+from tilesim.sim.pipe.pipe import Activity, Pipe
+from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.model.neighbours import OPPOSITE
+from tilesim.tiled.topology import Mesh
+from tilesim.tiled.units.engine import Engine, alike
+from tilesim.tiled.units.memories import WordPort
+
+
+class MeshLink:
+    """Joins the mesh-out engine ``sender`` of a tile, at ``side``, to the mesh-in engine ``receiver`` of its neighbour.
+
+    The k-th transfer of the one meets the k-th of the other, whichever end comes first. Words may leave before anybody
+    is there to take them; a link holds ``mesh.credits`` words that were read and are not yet written. In wide memory a
+    word counts as read, or written, when it is taken from, or put into, the register for its row; only with a row's
+    first word is the memory read, and with its last one written, and that word waits for the port.
+
+    Timing, the same for both memories: a word that is read in cycle t can be written from t + hop_cycles on, and its
+    credit can be used in the cycle after the write. Unloaded, with c credits, a hop of h cycles and a receiver that
+    waits, the sender reads word k (from 0) in its cycle (k // c) * max(c, h + 1) + k % c, and both ends retire h + 1
+    cycles after it has read the last: n words take n + h cycles if c > h. The link is busy when a word is read, stalls
+    while it waits for credits, at the end for all of them, and is idle while the sender has nothing to send. Peak rate
+    min(1, c / (h + 1)) words a cycle. Source: US 19/025,090 [0053]-[0055]; US 2025/0265455 [0029], [0032]; that there
+    are credits is from libedgetpu's register names, the registers for rows and all numbers are assumptions.
+    """
+
+    def __init__(self, unit: Unit, mesh: Mesh, side: Side, sender: Engine[MeshOut], receiver: Engine[MeshIn]) -> None:
+        self.unit = unit
+        self.mesh = mesh
+        self.sender, self.receiver = sender, receiver
+        self._side = side
+        self._offered: Transfer | None = None
+        self._awaited: simpy.Event | None = None
+
+    @cached_property
+    def writing(self) -> WordPort:
+        """Where the words go."""
+        return self.receiver.tile.memories.mesh_in(OPPOSITE[self._side])
+
+    def send(self, reading: WordPort, words: Places) -> Transfer:
+        """The sender begins to send the ``words`` that it reads in this cycle."""
+        self.unit.spend("idle")
+        self.unit.instruction = self.sender.unit.instruction
+        transfer = self._offered = Transfer(self, reading, words)
+        self._meet()
+        return transfer
+
+    def transfer(self) -> simpy.Event:
+        """The next transfer to receive, when there is one."""
+        event = self._awaited = self.unit.clock.event()
+        self._meet()
+        return event
+
+    def describe_receiver(self) -> str:
+        """What a sender that can't go on waits for."""
+        return f"{self.receiver.unit.track} to take its words; {_in_hand(self.receiver)}"
+
+    def describe_sender(self) -> str:
+        """What a receiver that can't go on waits for."""
+        return f"words from {self.sender.unit.track}; {_in_hand(self.sender)}"
+
+    def _meet(self) -> None:
+        if self._offered is not None and self._awaited is not None:
+            self._awaited.succeed(self._offered)
+            self._offered = self._awaited = None
+
+
+class Transfer:
+    """The words of one MeshOut on their way, and the accounts of the link and of its two ends meanwhile."""
+
+    def __init__(self, link: MeshLink, reading: WordPort, words: Places) -> None:
+        self._link = link
+        self._reading, self._writing = reading, link.writing
+        self._from = words
+        self._to: Places | None = None
+        self._late: Late | None = None
+        self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
+        self.pipe = Pipe(
+            link.unit.clock.cycle,
+            alike(len(self._from)),
+            link.mesh.credits,
+            issue=[reading.slot],
+            extra=None,
+            write=self._writing.slot,
+            move=self._move,
+            accounts=self._accounts,
+            delay=link.mesh.hop_cycles - 1,
+            read_every=reading.words_per_access,
+            write_every=self._writing.words_per_access,
+            every_span=link.unit.recording,
+            flat=link.sender.tile.arbiter.flat,
+        )
+        self.pipe.write_limit = 0  # until somebody takes them
+
+    def receive(self, accesses: Places) -> None:
+        """From this cycle on the receiver takes part; the words go to ``accesses``, which hold as many as are sent."""
+        words = len(accesses) * self._writing.words_per_access
+        if words != self.pipe.groups:
+            raise AssertionError(f"{self._link.unit.track} joins {self.pipe.groups} words to {words}")
+        self.pipe.hold_writes(self._link.unit.clock.cycle, self.pipe.groups)
+        self._to = accesses
+        source, target = self._reading.memory, self._writing.memory
+        self._late = Late(
+            [(source, self._from.lowest, self._from.end)], [(target, accesses.lowest, accesses.end)], self._carry
+        )
+
+    def _move(self, first: int, end: int) -> None:
+        """Words have been written; they are carried over as soon as somebody looks, the last ones at once."""
+        assert self._to is not None
+        assert self._late is not None
+        self._late.add(first, end)
+        if end == self.pipe.groups:
+            self._late.settle()
+
+    def _carry(self, first: int, end: int) -> None:
+        assert self._to is not None
+        each = self._writing.words_per_access
+        words = self._reading.memory.read(self._from.part(first, end))
+        accesses = self._to.part(first // each, end // each)
+        if each > 1:
+            words = np.concatenate([self._gathered, words], axis=1)
+            self._gathered = words[:, len(accesses) * each :]
+        if len(accesses):
+            self._writing.memory.write(accesses, words[:, : len(accesses) * each])
+
+    def _accounts(self, activity: Activity) -> list[Booking]:
+        link = self._link
+        if activity.reading:
+            word_bytes = link.sender.tile.memories.word_bytes
+            found: list[Booking] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, word_bytes)]
+        else:
+            full = activity.reads_wait == Reason.FIFO
+            held = Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}"
+            found = [(link.sender.unit, held, 0), (link.unit, held if full else "idle", 0)]
+        if self._to is not None:
+            kind = BUSY if activity.writing else f"stall:{activity.writes_wait}"
+            found.append((link.receiver.unit, kind, 0))
+        return found
+
+
+def _in_hand(engine: Engine[MeshOut] | Engine[MeshIn]) -> str:
+    label = engine.unit.instruction
+    return f"it is in {label}" if label else "it has no instruction in hand"

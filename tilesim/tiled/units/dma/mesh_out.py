@@ -1,0 +1,42 @@
+"""A mesh-out DMA engine: words of a memory to the neighbour at one side."""
+
+from __future__ import annotations
+
+from tilesim.sim.core.action import Actions
+from tilesim.sim.core.unit import Reason, Unit, Wait
+from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.instructions import MeshOut
+from tilesim.tiled.units.dma.mesh_link import MeshLink
+from tilesim.tiled.units.engine import Engine, TileContext, Work, completions, gates
+
+
+class MeshOutEngine(Engine[MeshOut]):
+    """Reads a word a cycle while its link, which the chip lays, has credits for them; from wide memory a row with its
+    first word, the others of which leave from a register.
+
+    Its flag rises as words get written in the neighbour: what was sent may then be overwritten.
+
+    Timing: that of :class:`~tilesim.tiled.units.dma.mesh_link.MeshLink`; it retires when all credits are back.
+    """
+
+    link: MeshLink
+
+    def __init__(self, tile: TileContext, unit: Unit, side: Side) -> None:
+        super().__init__(tile, unit, Flag(f"mesh_{side}_out"))
+        self._side = side
+
+    def execute(self, op: MeshOut) -> Work:
+        yield from self.watch(op.wait)
+        nest = op.read.nest
+        reading = self.tile.memories.mesh_out(op.memory, self._side)
+        words = reading.words_per_access
+        pipe = self.link.send(reading, self.tile.decoder.places(op.read, reading.access_bytes, words)).pipe
+        self.unit.waiting = Wait(Reason.CREDIT, self.tile.clock.cycle, self.link.describe_receiver)
+        self.tile.arbiter.add(pipe, [reading.slot])
+        yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
+        self.unit.waiting = None
+
+    def actions(self, op: MeshOut) -> Actions:
+        reading = self.tile.memories.mesh_out(op.memory, self._side)
+        words = self.tile.decoder.places(op.read, reading.access_bytes, reading.words_per_access)
+        return {reading.read: len(words) // reading.words_per_access}

@@ -1,0 +1,1 @@
+"""The host interface, with infeed and outfeed."""

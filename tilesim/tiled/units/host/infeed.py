@@ -1,0 +1,139 @@
+"""The controller's infeed: the ring's first master, which may also forward what reaches the ring's end."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from functools import partial
+from math import ceil
+from typing import Any
+
+import simpy
+
+from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.flags import FlagFile
+from tilesim.sim.core.memory import Bytes, Memory
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.model.instructions import Infeed
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.host.host import HostInfeed
+from tilesim.tiled.units.ring.burst_stop import BurstStop
+from tilesim.tiled.units.ring.ring import Packet, RingStop
+from tilesim.tiled.units.ring.ring_monitor import Transfer
+
+Work = Generator[simpy.Event, Any, None]
+
+FORWARDED_ROWS = 2
+"""Rows from the ring's sink that may wait for the infeed: enough for one a cycle. Assumption."""
+TAILS = "tails"
+"""Counts the transfers that have passed the infeed's stop."""
+
+
+class InfeedEngine:
+    """Puts rows of the host, of data memory or from the ring's sink on the ring, one instruction after the other.
+
+    Timing: a row of r bytes from data memory takes ceil(r / bytes_per_cycle) cycles to read and one to enter the
+    ring; a row from the host, or forwarded, one cycle once it has arrived: a row that the sink takes in t can leave at
+    t + 1, and rows follow one another in each cycle. A tail that passes the infeed's stop in t is counted at
+    t + 1. Source: US 19/025,090 [0058]; US 2025/0265455 [0038]; the data memory's bandwidth is an assumption, and so is
+    that the infeed takes turns as the tiles do.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        unit: Unit,
+        topology: Topology,
+        data_memory: Memory,
+        host: HostInfeed,
+        stop: RingStop | BurstStop,
+    ) -> None:
+        self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
+        self.forwarded: Fifo[Bytes] = Fifo(clock, FORWARDED_ROWS)
+        self.unit = unit
+        self._clock = clock
+        self._row_bytes = topology.wide_memory.row_bytes
+        self._read_cycles = ceil(self._row_bytes / topology.data_memory.bytes_per_cycle)
+        self._data_memory = data_memory
+        self._host = host
+        self._stop = stop
+        self._passed = FlagFile(clock)
+        stop.on_tail = partial(self._passed.raise_by, TAILS)
+        clock.process(self._work())
+
+    def restart(self) -> None:
+        """A program begins."""
+        self._passed.reset(TAILS)
+
+    def _work(self) -> Work:
+        while True:
+            self.unit.instruction = ""
+            op: Infeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
+            yield from self.unit.begin(op.label)
+            if op.turn:
+                turn = self._passed.reached(TAILS, op.turn)
+                yield from self.unit.wait(turn, Reason.FLAG, partial(self._describe, op))
+            if isinstance(self._stop, BurstStop):
+                yield from self._send(op, self._stop)
+                self.unit.act(_actions(op))
+                continue
+            transfers = [Transfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
+            for row in range(op.total_rows):
+                data = yield from self._row(op, row)
+                transfer, place = transfers[row // op.rows], row % op.rows
+                packet = Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place)
+                yield from self._stop.transmit(self.unit, packet)
+            self.unit.act(_actions(op))
+
+    def _send(self, op: Infeed, stop: BurstStop) -> Work:
+        """Send one transfer after the other, as many of its rows at a time as are foreseen."""
+        for k in range(op.transfers):
+            if op.source == "data":
+                journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows, self._read_cycles)
+                yield from journey.transmit(self.unit, self._stored(op, k))
+                continue
+            journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows)
+            if op.source == "host" and self._host.foreseen:
+                come, data = self._host.take(op.rows)
+                yield from journey.transmit(self.unit, data, come)
+            else:
+                for row in range(op.rows):
+                    data = yield from self._row(op, row)
+                    yield from journey.transmit(self.unit, data[:, None])
+
+    def _stored(self, op: Infeed, transfer: int) -> Bytes:
+        """The rows of a transfer from data memory, (1, rows, row bytes)."""
+        start = op.address + transfer * op.rows * self._row_bytes
+        self._data_memory.check(start, start + op.rows * self._row_bytes)
+        found = self._data_memory.bytes[:, start : start + op.rows * self._row_bytes]
+        return found.reshape(len(found), op.rows, self._row_bytes)
+
+    def _describe(self, op: Infeed) -> str:
+        passed = self._passed.count(TAILS)
+        return f"the tails of {op.turn} transfers to pass the infeed's ring stop; so far {passed} have"
+
+    def _row(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
+        if op.source == "host":
+            return self._from_host()
+        return self._from_sink() if op.source == "ring" else self._from_memory(op, row)
+
+    def _from_sink(self) -> Generator[simpy.Event, Any, Bytes]:
+        row: Bytes = yield from self.unit.wait(self.forwarded.get(), Reason.FIFO, lambda: "a row to forward")
+        return row
+
+    def _from_host(self) -> Generator[simpy.Event, Any, Bytes]:
+        row: Bytes = yield from self.unit.wait(self._host.rows.get(), Reason.HOST, lambda: "activations from the host")
+        return row
+
+    def _from_memory(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
+        start = op.address + row * self._row_bytes
+        self._data_memory.check(start, start + self._row_bytes)
+        yield self._clock.timeout(self._read_cycles)
+        self.unit.spend(BUSY)
+        return self._data_memory.bytes[:, start : start + self._row_bytes]
+
+
+def _actions(op: Infeed) -> Actions:
+    """Rows of data memory."""
+    return {Action.DATA_MEMORY_READ: op.total_rows} if op.source == "data" else {}

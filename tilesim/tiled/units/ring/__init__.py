@@ -1,0 +1,1 @@
+"""The data ring: stops, packets, the roles of a tile on it, and what watches it."""

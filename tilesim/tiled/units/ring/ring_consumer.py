@@ -1,0 +1,147 @@
+"""A tile's ring consumer: takes the rows that carry the tile's bit into wide memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import count
+
+import numpy as np
+import simpy
+from numpy.typing import NDArray
+
+from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.model.fields import ByteFilter, Flag
+from tilesim.tiled.isa.model.instructions import RingConsume
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, completions, gates_by_round, stretches
+from tilesim.tiled.units.memories import WideRank
+from tilesim.tiled.units.ring.announcement import Announcement
+from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
+from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit, steps
+from tilesim.tiled.units.ring.ring import Packet, RingStop
+
+
+class RingConsumer(Engine[RingConsume]):
+    """Supplies the address of each row; the ring's packets carry none.
+
+    Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody else
+    at the wide port, and is seen at t + 1; peak rate one row a cycle. With a byte filter every row takes its cycle, but
+    only one that completes a row of ``write`` is committed, and waits for that row's loop watchers. A last row that is
+    not full is committed with the row that brings its last byte; if that one completes another row as well, in the
+    cycle after, in which none is taken. The consumer is posted up to its last cycle: in the one after, a row for it
+    finds nobody. Source: US 2025/0265455 [0034]-[0035], [0046]; the filter's timing is an assumption.
+    """
+
+    def __init__(
+        self, tile: TileContext, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingConsume] | None = None
+    ) -> None:
+        self._stop = stop
+        self._byte_filter: ByteFilterUnit | None = None
+        self._address: int | None = None
+        self._taken: simpy.Event | None = None
+        super().__init__(tile, unit, Flag.RING_READ_A, buffer)
+        if isinstance(stop, RingStop):
+            stop.receiver = self
+        else:
+            stop.commits = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_COMMIT), tile.clock)
+
+    def execute(self, op: RingConsume) -> Work:
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that wanted to go past may wait for it now
+        yield from self.watch(op.wait)
+        nest, memories = op.write.nest, self.tile.memories
+        rises = Counter(completions(nest, op.produce))
+        held = gates_by_round(nest, op.wait)
+        addresses = self.tile.ttu.addresses(nest, op.write.reference)
+        kept = op.filter or ByteFilter(rows=len(addresses), first=0, keep=memories.row_bytes, gap=0)
+        if isinstance(self._stop, BurstStop) and op.filter is None:
+            yield from self._take(self._stop, addresses, held, rises)
+            return
+        self._byte_filter = ByteFilterUnit(kept, len(addresses), memories.wide.samples, memories.row_bytes)
+        received = count()
+        for step in steps(kept, len(addresses), memories.row_bytes):
+            row = step.completes
+            for gate in () if row is None else held.get(row, ()):
+                yield from self.await_flag(gate)
+            self._address = None if row is None else int(addresses[row])
+            moved_bytes = 0 if row is None else memories.row_bytes
+            if not step.takes:
+                self._commit()
+            elif isinstance(self._stop, BurstStop):
+                yield from self._pack(self._stop, moved_bytes)
+            else:
+                yield from self._receive(next(received))
+            if not step.takes or isinstance(self._stop, RingStop):
+                yield self.tile.clock.timeout(1)
+                self.unit.spend(BUSY, moved_bytes=moved_bytes)
+            self.raise_flag(0 if row is None else rises[row + 1])
+        if isinstance(self._stop, RingStop):
+            self._stop.poke()  # a row that waited for its end may go past now
+
+    def _take(
+        self, stop: BurstStop, addresses: NDArray[np.int64], held: Mapping[int, list[Gate]], rises: Mapping[int, int]
+    ) -> Work:
+        """Take rows as far as no flag comes in between, and so on."""
+        for rows in stretches(len(addresses), held, rises):
+            for gate in held.get(rows.start, ()):
+                yield from self.await_flag(gate)
+            posted = stop.post(len(rows), commits=True)
+            taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "rows from the ring")
+            self.tile.memories.wide.write_words(addresses[rows.start : rows.stop], taken.rows)
+            self.unit.add_each(Reason.FIFO.kind, taken.cycles, self.tile.memories.row_bytes)
+            self.raise_flag(rises.get(rows.stop, 0))
+
+    def _pack(self, stop: BurstStop, moved_bytes: int) -> Work:
+        """Take a row, and write the one that is complete then, if there is one."""
+        assert self._byte_filter is not None
+        posted = stop.post(1, self._address is not None)
+        taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "a row from the ring")
+        self._byte_filter.take(taken.rows[:, 0])
+        if self._address is not None:
+            self.tile.memories.wide.write_row(self._address, self._byte_filter.packed())
+        self.unit.add_each(Reason.FIFO.kind, taken.cycles, moved_bytes)
+
+    def _receive(self, row: int) -> Work:
+        """Let the stop hand over the next row."""
+        assert isinstance(self._stop, RingStop)
+        self._taken = self.tile.clock.event()
+        self._stop.poke()
+        yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
+
+    def actions(self, op: RingConsume) -> Actions:
+        return {Action.WIDE_WRITE: iterations(op.write.nest)}
+
+    def obstacle(self) -> str | None:
+        if self._taken is not None:
+            return None
+        if self.unit.waiting is not None and self.unit.waiting.reason is Reason.FLAG:
+            return f"its ring consumer, which waits for {self.unit.waiting.describe()}"
+        if self.unit.engaged:
+            return "its ring consumer, which writes a row"
+        if self.unfinished:
+            return f"its ring consumer, which has {self.unfinished[0].label} still to begin"
+        return "a ring consumer to be posted"
+
+    def take(self, packet: Packet) -> None:
+        assert self._taken is not None
+        assert self._byte_filter is not None
+        self._byte_filter.take(packet.row)
+        if self._address is not None:
+            self._commit()
+        taken, self._taken = self._taken, None
+        taken.succeed()
+
+    def _commit(self) -> None:
+        """Write the row that is complete, in this cycle."""
+        assert self._byte_filter is not None
+        assert self._address is not None
+        memories = self.tile.memories
+        memories.wide.write_row(self._address, self._byte_filter.packed())
+        if isinstance(self._stop, RingStop):
+            self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+        else:
+            assert self._stop.commits is not None
+            self._stop.commits.tell(np.array([self.tile.clock.cycle]))

@@ -1,0 +1,257 @@
+"""Watches the ring in every run for transfers that meet, and for what comes of it.
+
+Two transfers *meet* when at some stop a packet of one lies between the first and the last of the other; back to back is
+legal. Where the rule for masters is read more strictly, two that are under way at once are told, too: see
+:mod:`~tilesim.tiled.rules.ring.readings`. The hardware has nothing to notice that with: what is noted here changes
+nothing that a unit does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import simpy
+
+from tilesim.errors import CollisionError
+from tilesim.findings import Finding, sentence
+from tilesim.sim.core.clock import Clock, Phase
+from tilesim.tiled.rules.ring.readings import Reading
+
+
+@dataclass(frozen=True, eq=False)
+class Transfer:
+    """Rows that end with one tail: number ``ordinal`` of the instruction ``sender``, from the ring's node ``master`` to
+    the stops in the bitmap ``to``.
+    """
+
+    sender: str
+    ordinal: int
+    master: int
+    to: int
+
+
+@dataclass(frozen=True)
+class Afloat:
+    """A row on the ring that nobody will take: number ``row`` of its transfer, ``header`` the bits that it has left,
+    ``node`` the stop where it stands or arrives next.
+    """
+
+    transfer: Transfer
+    row: int
+    header: int
+    node: int
+
+
+Meet = Callable[["Passage", Transfer, Transfer], None]
+MEETING, AT_ONCE = "meeting", "under way at once"
+"""Kinds of findings."""
+
+
+class Passage:
+    """What passes one stop of the ring: the transfers that have begun there but not shown their tail, in the order in
+    which they began, those that its node has ``sent`` to the end, and whose rows each instruction there has taken, in
+    order.
+    """
+
+    def __init__(self, node: int, meet: Meet, begin: Callable[[Passage, Transfer], None]) -> None:
+        self.node = node
+        self.under_way: list[Transfer] = []
+        self.sent: set[Transfer] = set()
+        self.taken: defaultdict[str, list[Transfer]] = defaultdict(list)
+        self.met: set[frozenset[Transfer]] = set()
+        self._meet = meet
+        self._begin = begin
+
+    def note(self, transfer: Transfer, tail: bool) -> None:
+        """A packet of ``transfer`` is sent, forwarded or taken here in this cycle."""
+        under_way = self.under_way
+        if transfer.master == self.node and transfer not in under_way and transfer not in self.sent:
+            self._begin(self, transfer)
+        if under_way and (len(under_way) > 1 or under_way[0] is not transfer):
+            for other in [each for each in under_way if each is not transfer]:
+                self._meet(self, other, transfer)
+        if transfer not in under_way:
+            if not tail:
+                under_way.append(transfer)
+        elif tail:
+            under_way.remove(transfer)
+        if tail and transfer.master == self.node:
+            self.sent.add(transfer)
+
+    def mixed(self) -> Iterator[tuple[str, dict[Transfer, list[int]]]]:
+        """The instructions that took rows of two transfers that met here, with the numbers of each one's rows."""
+        for label, transfers in self.taken.items() if self.met else ():
+            rows: dict[Transfer, list[int]] = {}
+            for k, transfer in enumerate(transfers):
+                rows.setdefault(transfer, []).append(k)
+            if any(frozenset(pair) in self.met for pair in combinations(rows, 2)):
+                yield label, rows
+
+
+@dataclass(frozen=True)
+class _Meeting:
+    """``second`` passed ``node`` while ``first`` was not over: there, if it is a meeting, or anywhere."""
+
+    kind: str
+    section: str
+    start: int
+    cycle: int
+    node: int
+    first: Transfer
+    second: Transfer
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.cycle, self.node
+
+
+class Monitor:
+    """Hears of every packet at every stop; ``strict``: the first meeting ends the run, or whatever else the ``reading``
+    of the rule for masters forbids.
+
+    ``on_ring`` tells the transfers that have packets on the ring. One that has none left at the end of a cycle meets
+    nobody in it, though some stop has not seen its tail. Only the earliest meeting of each pair is kept, of
+    several in one cycle that at the first node.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        tiles: int,
+        strict: bool,
+        on_ring: Callable[[], Iterable[Transfer]],
+        reading: Reading = Reading.MEET,
+    ) -> None:
+        self.passages = [Passage(node, self._meet, self._begin) for node in range(tiles + 3)]
+        self._clock = clock
+        self._tiles = tiles
+        self._strict = strict
+        self._on_ring = on_ring
+        self._reading = reading
+        self._under_way: list[Transfer] = []
+        self._section, self._start = "run", 0
+        self._meetings: dict[tuple[str, frozenset[Transfer]], _Meeting] = {}
+        self._suspected: list[tuple[str, Passage, Transfer, Transfer]] = []
+
+    def begin(self, section: str) -> None:
+        """A section, ``load`` or ``run``, begins in this cycle."""
+        self._section, self._start = section, self._clock.cycle
+
+    def findings(self, afloat: Iterable[Afloat] = ()) -> list[Finding]:
+        """Everything found so far: who met, or was under way at once, in their order in time, mixed payloads by stop,
+        then what is ``afloat``.
+        """
+        return [
+            *(self._meeting(each) for each in sorted(self._meetings.values(), key=lambda each: each.place)),
+            *(self._mixed(passage, *each) for passage in self.passages for each in passage.mixed()),
+            *(self._floating(each) for each in afloat),
+        ]
+
+    def _meet(self, passage: Passage, first: Transfer, second: Transfer) -> None:
+        """``second`` passes while ``first`` is under way, unless that turns out to be over at the end of the cycle."""
+        if frozenset((first, second)) not in passage.met:
+            self._suspect(MEETING, passage, first, second)
+
+    def _begin(self, passage: Passage, transfer: Transfer) -> None:
+        """The first packet of ``transfer`` enters the ring."""
+        if self._reading is Reading.MEET:
+            return
+        for other in self._under_way:
+            if other.master != transfer.master and self._reading.forbids_at_once(self._share(other, transfer)):
+                self._suspect(AT_ONCE, passage, other, transfer)
+        self._under_way.append(transfer)
+
+    def _suspect(self, kind: str, passage: Passage, first: Transfer, second: Transfer) -> None:
+        if not self._suspected:
+            self._clock.phase(Phase.CLAIM).callbacks.append(self._judge)  # when all stops have passed on what they can
+        self._suspected.append((kind, passage, first, second))
+
+    def _judge(self, _: simpy.Event) -> None:
+        suspected, self._suspected = self._suspected, []
+        for kind, passage, first, second in suspected:
+            if not self._is_over(first):
+                self._note(kind, passage, first, second)
+            elif first in passage.under_way:
+                passage.under_way.remove(first)
+        self._under_way = [each for each in self._under_way if not self._is_over(each)]
+        if self._strict and self._meetings:
+            self._refuse()
+
+    def _note(self, kind: str, passage: Passage, first: Transfer, second: Transfer) -> None:
+        pair = frozenset((first, second))
+        if kind == MEETING:
+            passage.met.add(pair)
+        meeting = _Meeting(kind, self._section, self._start, self._clock.cycle, passage.node, first, second)
+        known = self._meetings.get((kind, pair))
+        if known is None or meeting.place < known.place:
+            self._meetings[kind, pair] = meeting
+
+    def _is_over(self, transfer: Transfer) -> bool:
+        """Whether all its packets have left the ring, though some stop has not seen its tail: it was taken on a later
+        lap than they.
+        """
+        return transfer in self.passages[transfer.master].sent and transfer not in set(self._on_ring())
+
+    def _refuse(self) -> None:
+        finding = self.findings()[0]
+        what = "meet" if finding["kind"] == MEETING else "be under way at once"
+        raise CollisionError(
+            f"the {finding['section']} program lets transfers {what} on the ring: {sentence(finding)}", [finding]
+        )
+
+    def _meeting(self, meeting: _Meeting) -> Finding:
+        both = [self._named(transfer) for transfer in (meeting.first, meeting.second)]
+        return {
+            "kind": meeting.kind,
+            "section": meeting.section,
+            "cycle": meeting.cycle - meeting.start,
+            "stop": node_name(meeting.node, self._tiles),
+            "instructions": [each["instruction"] for each in both],
+            "transfers": [each["transfer"] for each in both],
+            "masters": [each["master"] for each in both],
+            "nodes": [self._nodes(transfer) for transfer in (meeting.first, meeting.second)],
+        }
+
+    def _mixed(self, passage: Passage, label: str, rows: dict[Transfer, list[int]]) -> Finding:
+        return {
+            "kind": "mixed payload",
+            "stop": node_name(passage.node, self._tiles),
+            "instruction": label,
+            "rows": [{**self._named(transfer), "rows": numbers} for transfer, numbers in rows.items()],
+        }
+
+    def _floating(self, afloat: Afloat) -> Finding:
+        return {
+            "kind": "floating packet",
+            **self._named(afloat.transfer),
+            "row": afloat.row,
+            "bitmap": afloat.header,
+            "to": [node_name(bit + 1, self._tiles) for bit in range(self._tiles + 2) if afloat.header >> bit & 1],
+            "stop": node_name(afloat.node, self._tiles),
+        }
+
+    def _named(self, transfer: Transfer) -> Finding:
+        return {
+            "instruction": transfer.sender,
+            "transfer": transfer.ordinal,
+            "master": node_name(transfer.master, self._tiles),
+        }
+
+    def _nodes(self, transfer: Transfer) -> list[str]:
+        return [node_name(node, self._tiles) for node in self._path(transfer)]
+
+    def _path(self, transfer: Transfer) -> list[int]:
+        count = len(self.passages)
+        reach = max((bit + 1 - transfer.master) % count for bit in range(count - 1) if transfer.to >> bit & 1)
+        return [(transfer.master + step) % count for step in range(reach + 1)]
+
+    def _share(self, one: Transfer, other: Transfer) -> bool:
+        return not set(self._path(one)).isdisjoint(self._path(other))
+
+
+def node_name(node: int, tiles: int) -> str:
+    """A node of the ring in words."""
+    return f"tile {node - 1}" if 0 < node <= tiles else {0: "source", tiles + 1: "classifier"}.get(node, "sink")

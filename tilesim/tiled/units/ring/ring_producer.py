@@ -1,0 +1,104 @@
+"""A tile's ring producer: reads wide rows and multicasts them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.clock import Phase
+from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.instructions import RingProduce
+from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, completions, gates_by_round, stretches
+from tilesim.tiled.units.memories import WideRank
+from tilesim.tiled.units.ring.announcement import Announcement
+from tilesim.tiled.units.ring.burst_stop import BurstStop
+from tilesim.tiled.units.ring.ring import Packet, RingStop
+from tilesim.tiled.units.ring.ring_monitor import Transfer
+
+ORDINAL = Flag.RING_PRODUCER_A
+"""Counts the transfers that have passed a tile's ring stop: who is to be the k-th master there waits for k of them."""
+FETCH_CYCLES = 1
+"""Cycles that it takes to read a row."""
+PASSING = "transfers that pass the tile's ring stop"
+
+
+class RingProducer(Engine[RingProduce]):
+    """Reads a row through the wide port, where only ring commits go before it, then puts it on the ring.
+
+    Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R
+    rows take 2 * R cycles; its flag rises with rows that have left. A tail that passes the tile's stop in t raises
+    ``ORDINAL`` at t + 1. Source: US 2025/0265455 [0035]; that masters take turns by counting is from the Edge TPU's
+    programs as reported by others, what is counted and one row at a time are assumptions.
+    """
+
+    def __init__(
+        self, tile: TileContext, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingProduce] | None = None
+    ) -> None:
+        super().__init__(tile, unit, Flag.RING_WRITE, buffer)
+        self._stop = stop
+        self._reads = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_PRODUCER), tile.clock)
+        stop.on_tail = partial(tile.flags.raise_by, ORDINAL)
+
+    def raising(self, flag: Flag) -> list[str]:
+        return [PASSING] if flag == ORDINAL else super().raising(flag)
+
+    def execute(self, op: RingProduce) -> Work:
+        yield from self.watch(op.wait)
+        nest = op.read.nest
+        rises = Counter(completions(nest, op.produce))
+        held = gates_by_round(nest, op.wait)
+        addresses = self.tile.ttu.addresses(nest, op.read.reference)
+        if isinstance(self._stop, BurstStop):
+            yield from self._send(op, self._stop, addresses, held, rises)
+            return
+        transfer = Transfer(op.label, 0, self._stop.node, op.to)
+        for row in range(len(addresses)):
+            for gate in held.get(row, ()):
+                yield from self.await_flag(gate)
+            yield from self._claim_port()
+            data = self.tile.memories.wide.row(int(addresses[row]), self.tile.memories.row_bytes)
+            packet = Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row)
+            yield from self._stop.transmit(self.unit, packet)
+            self.raise_flag(rises[row + 1])
+
+    def _send(
+        self,
+        op: RingProduce,
+        stop: BurstStop,
+        addresses: NDArray[np.int64],
+        held: Mapping[int, list[Gate]],
+        rises: Mapping[int, int],
+    ) -> Work:
+        """Send the rows as far as no flag comes in between, and so on."""
+        journey = stop.ring.send(stop.node, op.label, op.to, len(addresses), FETCH_CYCLES, self._reads)
+        for rows in stretches(len(addresses), held, rises):
+            for gate in held.get(rows.start, ()):
+                yield from self.await_flag(gate)
+            data = self.tile.memories.wide.words(addresses[rows.start : rows.stop], self.tile.memories.row_bytes)
+            yield from journey.transmit(self.unit, data)
+            self.raise_flag(rises.get(rows.stop, 0))
+
+    def actions(self, op: RingProduce) -> Actions:
+        return {Action.WIDE_READ: iterations(op.read.nest)}
+
+    def _claim_port(self) -> Work:
+        """Take the wide port for one cycle, the first one that no ring commit has."""
+        clock, slot = self.tile.clock, self.tile.memories.wide_access(WideRank.RING_PRODUCER)
+        while True:
+            yield clock.phase(Phase.CLAIM)
+            free, _ = slot.port.free(slot.rank, clock.cycle)
+            if free:
+                break
+            yield clock.timeout(1)
+            self.unit.spend(Reason.PORT.kind)
+        self.tile.arbiter.access(slot)
+        yield clock.timeout(1)
+        self.unit.spend(BUSY)

@@ -1,0 +1,1 @@
+"""The tensor engine: TTU, MAC array and activation unit under one control."""

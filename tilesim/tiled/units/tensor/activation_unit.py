@@ -1,0 +1,91 @@
+"""The activation unit: int32 sums become the integers of the next layer.
+
+Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes or the
+instruction ends; element-wise and pooling layers carry theirs in the instruction. A table of 256 bytes, one for all
+lanes, is kept likewise.
+
+Timing: none of its own; the three rows cost three wide reads when they change, a table as many as it has rows. Source:
+US 19/025,090 [0028], [0050]; the rows are an assumption, the table is from the Edge TPU as reported by others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.requantise import BLOCK_ELEMENTS, requantise, saturate
+from tilesim.sim.core.action import Action, Actions
+from tilesim.tiled.isa.model.accesses import TABLE_BYTES
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.tensor.mac_array import ELEMENT_DTYPES, Sums
+from tilesim.tiled.units.tensor.operands import Operands, Stream
+
+PARAMETER_ROWS = 3
+ROUNDED = frozenset({Operation.ADD, Operation.MULTIPLY, Operation.AVERAGE})
+"""Operations whose cells already make output integers, zero point included."""
+PER_RESULT: Mapping[Operation, Actions] = {
+    Operation.CONVOLUTION: {Action.ADD_32: 2, Action.MULTIPLY_32: 1},
+    Operation.DEPTHWISE: {Action.ADD_32: 2, Action.MULTIPLY_32: 1},
+    Operation.SUM: {Action.ADD_32: 1, Action.MULTIPLY_32: 1},
+    Operation.TABLE: {Action.LOOKUP: 1},
+}
+"""What a result costs: bias, multiplier and zero point. Assumption, as is that rounding and clamping cost nothing."""
+
+
+def operations(op: TensorOp, results: int) -> Actions:
+    """What the unit does for so many results; sums that are kept as they are do not come here."""
+    per_result = {} if op.sums_out is not None else PER_RESULT.get(op.operation, {})
+    return {action: count * results for action, count in per_result.items()}
+
+
+class ActivationUnit:
+    """Requantises, adds the output's zero point and clamps."""
+
+    def __init__(self, memories: TileMemories) -> None:
+        self._memories = memories
+
+    def finish(self, op: TensorOp, operands: Operands, sums: Sums, first: int, end: int) -> NDArray[np.uint8]:
+        """Output bytes (samples, groups, lanes) of the groups ``first`` to ``end``."""
+        if op.operation is Operation.TABLE:
+            return self._looked_up(operands, sums, slice(first, end))
+        zero_point = 0 if op.operation in ROUNDED else op.output_zero_point
+        if operands.parameters is not None:
+            sums = self._by_rows(op, operands.parameters, operands.lane_bound, sums, slice(first, end))
+        elif op.operation is Operation.SUM:
+            multiplier, shift = (np.array([value], np.int32) for value in op.scaling)
+            sums = requantise(op.rule, sums, multiplier, shift)
+        low, high = op.clamp
+        return saturate(sums, zero_point, (low, high), ELEMENT_DTYPES[op.output_type]).view(np.uint8)
+
+    def rows(self, op: TensorOp) -> int:
+        """How many rows are read when they change."""
+        return -(-TABLE_BYTES // self._memories.row_bytes) if op.operation is Operation.TABLE else PARAMETER_ROWS
+
+    def row(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first of the rows that hold the parameters at ``address``."""
+        return address - address % self._memories.row_bytes
+
+    def _looked_up(self, operands: Operands, values: Sums, groups: slice) -> NDArray[np.uint8]:
+        assert operands.parameters is not None
+        addresses, which = np.unique(operands.parameters.groups[groups], return_inverse=True)
+        tables = self._memories.wide.words(addresses, TABLE_BYTES)
+        samples = np.arange(len(tables))[:, None, None]
+        return np.asarray(tables[samples, which[:, None], values & 0xFF])
+
+    def _by_rows(self, op: TensorOp, parameters: Stream, lanes: int, sums: Sums, groups: slice) -> Sums:
+        addresses, which = np.unique(parameters.groups[groups], return_inverse=True)
+        rows = addresses[:, None] + np.arange(PARAMETER_ROWS) * self._memories.row_bytes
+        values = self._memories.wide.operands(rows, 4 * lanes).view(np.int32)
+        if len(values) == 1 and len(addresses) == 1:
+            bias, multiplier, shift = values[0, 0]
+            return requantise(op.rule, sums + bias, multiplier, shift)
+        out = np.empty_like(sums)
+        step = max(1, BLOCK_ELEMENTS // sums[:, :1].size)
+        for start in range(0, sums.shape[1], step):
+            block = slice(start, start + step)
+            bias, multiplier, shift = np.moveaxis(values[:, which[block]], 2, 0)
+            out[:, block] = requantise(op.rule, sums[:, block] + bias, multiplier, shift)
+        return out

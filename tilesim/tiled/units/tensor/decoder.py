@@ -1,0 +1,180 @@
+"""What follows from an instruction alone, worked out once for all tiles that it goes to.
+
+A decoder has no place in the hardware, and no time passes in it: it holds what each tile would work out by itself, with
+the same result, for instructions are multicast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.memory import Places
+from tilesim.sim.pipe.pipe import Costs
+from tilesim.tiled.isa.model.fields import Traversal
+from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.topology import Tile
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.tensor import activation_unit, mac_array
+from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
+from tilesim.tiled.units.tensor.elementwise import Bytewise, bytewise
+from tilesim.tiled.units.tensor.interlock import chunks, last_writers
+from tilesim.tiled.units.tensor.mac_array import cycles_per_step
+from tilesim.tiled.units.tensor.operands import Indices, Operands
+from tilesim.tiled.units.tensor.strided_product import Products, products
+from tilesim.tiled.units.tensor.ttu import TraversalForm
+from tilesim.tiled.units.tensor.weight_cache import Kept
+from tilesim.tiled.units.tensor.windows import Box, boxes
+
+INSTRUCTIONS = 1024
+"""How many are kept, and then all forgotten: many more than are on their way at any time."""
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """A tensorop, its groups' operands, costs and hazards, and how all of them are computed at once, if they can be.
+
+    ``last``: see :func:`~tilesim.tiled.units.tensor.interlock.last_writers`; None if no group reads what one before it
+    writes. ``inputs``: activations that a convolution's lanes take in a step.
+    """
+
+    op: TensorOp
+    operands: Operands
+    costs: Costs
+    last: Indices | None
+    regular: Products | Bytewise | None
+    inputs: int
+
+    @cached_property
+    def operations(self) -> Actions:
+        """What the MAC array does."""
+        return mac_array.operations(self.op, self.operands.results, self.operands.steps, self.inputs)
+
+    @cached_property
+    def accesses(self) -> Actions:
+        """What the tensor control does: an access for each cycle in which it has a port, and its activation unit's
+        arithmetic.
+        """
+        op, costs = self.op, self.costs
+        reads, writes = int(costs.issues.sum()), int(costs.writes.sum())
+        write = Action.NARROW_WRITE if op.sums_out is None else Action.WIDE_WRITE
+        wide_reads = int(costs.extras.sum()) + (reads if op.weights is not None else 0)
+        accesses = {Action.NARROW_READ: reads, Action.WIDE_READ: wide_reads, write: writes}
+        return accesses | activation_unit.operations(op, self.operands.results)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether any number of consecutive groups are computed at once."""
+        return self.regular is not None and self.last is None
+
+    def pieces(self, first: int, end: int) -> Iterator[tuple[int, int, Box | None]]:
+        """The groups ``first`` to ``end`` in pieces, none of which reads what it writes itself: first, end, and, where
+        groups can be computed at once, the box that they are.
+        """
+        if self.last is None and self.regular is not None and (first, end) == (0, self.operands.count):
+            yield first, end, self._whole
+            return
+        for low, high in [(first, end)] if self.last is None else chunks(self.last, first, end):
+            if self.regular is None:
+                yield low, high, None
+                continue
+            start = low
+            for box in boxes(self._bounds, low, high):
+                count = prod(to - of for of, to in box)
+                yield start, start + count, box
+                start += count
+
+    @cached_property
+    def _bounds(self) -> tuple[int, ...]:
+        return tuple(loop.bound for loop in self.operands.group_nest.loops)
+
+    @cached_property
+    def _whole(self) -> Box:
+        return tuple((0, bound) for bound in self._bounds)
+
+
+class Decoder:
+    """The instructions that tiles built like ``tile`` have in hand."""
+
+    def __init__(self, tile: Tile) -> None:
+        self._tile = tile
+        self._traversal = TraversalForm(tile)
+        self._by_op: dict[int, tuple[TensorOp, Decoded]] = {}
+        self._by_work: dict[Hashable, Decoded] = {}
+        self._by_traversal: dict[tuple[int, int, int], tuple[Traversal, Places]] = {}
+        self._kept = Kept()
+
+    def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
+        """``op`` for a tile with such ``memories``, like those of all others; one for all that do the same work."""
+        found = self._by_op.get(id(op))
+        if found is not None:  # with its op, so that no other one has its id
+            return found[1]
+        if len(self._by_op) >= INSTRUCTIONS:
+            self._by_op.clear()
+            self._by_work.clear()
+        work = _work(op)
+        decoded = self._by_work.get(work)
+        if decoded is None:
+            decoded = self._by_work[work] = self._decode(op, memories)
+        self._by_op[id(op)] = op, decoded
+        return decoded
+
+    def places(self, traversal: Traversal, access_bytes: int, parts: int = 1) -> Places:
+        """Where a DMA's accesses go, each taken as so many equal ``parts``."""
+        key = id(traversal), access_bytes, parts
+        found = self._by_traversal.get(key)
+        if found is not None:
+            return found[1]
+        if len(self._by_traversal) >= INSTRUCTIONS:
+            self._by_traversal.clear()
+        addresses = self._traversal.addresses(traversal.nest, traversal.reference)
+        if parts > 1:
+            addresses = (addresses[:, None] + np.arange(parts) * (access_bytes // parts)).reshape(-1)
+        places = Places(addresses, access_bytes // parts)
+        self._by_traversal[key] = traversal, places
+        return places
+
+    def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
+        operands = Operands(op, self._traversal.addresses)
+        last = last_writers(operands, memories)
+        regular = products(op, operands, memories, self._tile.inputs_per_cycle, self._kept) or bytewise(
+            op, operands, memories
+        )
+        costs = self._costs(op, operands, last, memories)
+        return Decoded(op, operands, costs, last, regular, self._tile.inputs_per_cycle)
+
+    def _costs(self, op: TensorOp, operands: Operands, last: Indices | None, memories: TileMemories) -> Costs:
+        count = operands.count
+        extras = np.zeros(count, np.int64)
+        if operands.parameters is not None:
+            activation = ActivationUnit(memories)
+            rows = activation.row(operands.parameters.groups)
+            extras[0] = 1
+            np.not_equal(rows[1:], rows[:-1], out=extras[1:], casting="unsafe")
+            extras *= activation.rows(op)
+        if op.sums_in is not None:
+            extras += 1
+        lanes = operands.lane_bound if op.nest.alternate is None else operands.lanes
+        writes = 1 if op.sums_out is not None else -(-lanes // memories.word_bytes)
+        issues = operands.steps * cycles_per_step(op)
+        apart = None if last is None else self._apart(last)
+        return Costs(extras, np.full(count, issues, np.int64), np.full(count, writes, np.int64), apart)
+
+    def _apart(self, last: Indices) -> Indices | None:
+        depth = self._tile.output_fifo_groups
+        apart = np.where(last < 0, depth, np.minimum(depth, np.arange(len(last)) - last))
+        return apart if (apart < depth).any() else None
+
+
+def _work(op: TensorOp) -> Hashable:
+    """All that tells what an instruction computes, but not where, when, and for whom."""
+    return (
+        op.operation, op.nest, op.reduce, op.input, op.input_b, op.weights, op.parameters, op.sums_in, op.sums_out,
+        op.output, op.input_type, op.weight_type, op.output_type, op.input_zero_point, op.weight_zero_point,
+        op.output_zero_point, op.widths, op.rule, op.scaling, op.clamp,
+    )  # fmt: skip

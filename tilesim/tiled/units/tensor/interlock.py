@@ -1,0 +1,70 @@
+"""The tensor control's interlock: a result group never reads what one before it has yet to write.
+
+The words (narrow) and rows (wide) that a group would read are compared with those of the groups that are in the output
+FIFO or on their way to it. If one of them is among those, the group's first read waits until the last such group has
+been written: it may be in the cycle after that group's last write. Groups further back than the FIFO is deep have been
+written anyway, and what a later group writes is no hazard, for all groups write after they have read, in order.
+
+Timing: groups of s steps, each of which reads the row of sums that the one before it writes, take s + 2 cycles each on
+one wide port, s + 1 on two; groups of s steps that read outputs of w words likewise take s + w. Source: US 19/025,090
+[0050] for the stall; where the hazard is seen is an assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.tensor.operands import Indices, Operands, Stream
+
+READ_AND_WRITTEN: Mapping[str, tuple[str, ...]] = {"output": ("input", "input_b"), "sums_out": ("sums_in", "weights")}
+"""The operands that a tensorop may read where it writes, by the one that it writes."""
+
+
+def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
+    """For each group, the last one before it that writes a word or row that it reads; -1: none does; None: for none."""
+    last: Indices | None = None
+    for written, read in READ_AND_WRITTEN.items():
+        unit_bytes = memories.word_bytes if written == "output" else memories.row_bytes
+        for name in read:
+            if not operands.may_meet(name, written, unit_bytes):
+                continue
+            stream, write = getattr(operands, name), getattr(operands, written)
+            widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
+            found = _last_writers(stream, write, widths, unit_bytes)
+            last = found if last is None else np.maximum(last, found)
+    return last if last is not None and last.max() >= 0 else None
+
+
+def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
+    """The groups ``first`` to ``end`` in runs, none of which reads what it writes itself: (first, end) of each."""
+    start = first
+    for group in (first + np.flatnonzero(last[first:end] >= first)).tolist():
+        if last[group] >= start:
+            yield start, group
+            start = group
+    yield start, end
+
+
+def _last_writers(read: Stream, write: Stream, widths: Indices, unit_bytes: int) -> Indices:
+    """``widths``: the bytes that each group writes from its address on."""
+    groups = len(write.groups)
+    last = np.full(groups, -1, np.int64)
+    writes = _sorted_writes(write, widths, unit_bytes)
+    for step in np.unique(read.steps):
+        units = (read.groups + step) // unit_bytes
+        before = np.searchsorted(writes, units * groups + np.arange(groups)) - 1
+        found = (before >= 0) & (writes[before] // groups == units)
+        np.maximum(last, np.where(found, writes[before] % groups, -1), out=last)
+    return last
+
+
+def _sorted_writes(write: Stream, widths: Indices, unit_bytes: int) -> Indices:
+    """Every (word or row, group that writes it) as one number, sorted."""
+    groups = len(write.groups)
+    units = -(-widths // unit_bytes)
+    group = np.repeat(np.arange(groups), units)
+    place = np.arange(len(group)) - np.repeat(np.cumsum(units) - units, units)
+    return np.sort((write.groups[group] // unit_bytes + place) * groups + group)

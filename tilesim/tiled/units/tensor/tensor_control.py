@@ -1,0 +1,194 @@
+"""The tensor control: one tensorop after the other through TTU, MAC array and activation unit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.sim.core.action import Actions
+from tilesim.sim.core.port import NEVER
+from tilesim.sim.core.unit import BUSY, Reason, Unit, Words
+from tilesim.sim.late import Late
+from tilesim.sim.pipe.cycle_accounting import Booking
+from tilesim.sim.pipe.pipe import Activity, Pipe, Slot
+from tilesim.sim.trace.recorder import Source
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.topology import Tile
+from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, completions, gates
+from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
+from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
+from tilesim.tiled.units.tensor.decoder import Decoded
+from tilesim.tiled.units.tensor.mac_array import MacArray
+from tilesim.tiled.units.tensor.operands import Operands
+
+
+@dataclass
+class Share:
+    """A tile's part in a layer.
+
+    It lasts from its first step at ``start`` to its last written word at ``end``. ``spent`` holds the MAC array's
+    cycles in its tensorops: ``busy``, or what it waited for, a :class:`~tilesim.sim.core.unit.Reason` or, instead of
+    ``flag``, the flag's own name. ``waits`` are the cycles from the end of the tensorop before (or the start of the
+    run) to the beginning of each of the layer's; of several flags, each has those that it took longer than the ones
+    before.
+    """
+
+    start: int = NEVER
+    end: int = 0
+    spent: Counter[str] = field(default_factory=Counter)
+    waits: list[tuple[str, range]] = field(default_factory=list)
+
+    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:  # noqa: ARG002
+        self.spent[kind] += cycles
+
+    def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:  # noqa: ARG002
+        for kind, total in zip(kinds, np.bincount(which, cycles, len(kinds)).tolist(), strict=True):
+            self.spent[kind] += int(total)
+
+
+class TensorControl(Engine[TensorOp]):
+    """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
+
+    Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
+    G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1; peak rate
+    one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
+    partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
+    waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. Of a row of sums those of the lanes
+    that run are written; the last word of a group ends in zeros. What a group reads and one before it writes: see
+    :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output FIFO's depth
+    is an assumption.
+    """
+
+    def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, shape: Tile) -> None:
+        super().__init__(tile, unit, Flag.AVDATA)
+        self.mac_unit = mac_unit
+        self._shape = shape
+        self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
+        self._activation = ActivationUnit(tile.memories)
+        self.shares: dict[int, Share] = {}
+        self._share = Share()
+
+    def restart(self) -> None:
+        """Begin new accounts of layers."""
+        self.shares = {}
+
+    def close(self, end: int) -> None:
+        """Book the rest of a run that has come to its end: there was no more work."""
+        for unit in (self.unit, self.mac_unit):
+            unit.instruction = ""
+            unit.spend(Reason.WORK.kind, end)
+
+    def execute(self, op: TensorOp) -> Work:
+        self._share = self.shares.setdefault(op.layer, Share())
+        self.mac_unit.instruction = op.label
+        self._book_wait(Reason.INSTRUCTION, Reason.INSTRUCTION)
+        yield from self.watch(op.wait)
+        start = self.tile.clock.cycle
+        self._share.start = min(self._share.start, start)
+        memories = self.tile.memories
+        decoded = self.tile.decoder.tensorop(op, memories)
+        reads_wide = op.weights is not None
+        self.flag = Flag.PARTIAL_SUMS if op.sums_out is not None else Flag.AVDATA
+        late = self._late(decoded)
+        pipe = Pipe(
+            start,
+            decoded.costs,
+            self._shape.output_fifo_groups,
+            issue=_issue_ports(memories, reads_wide),
+            extra=memories.wide_access(WideRank.SUM_READ),
+            write=_write_port(memories, op),
+            move=late.add if decoded.at_once else late.do,
+            accounts=self.accounts,
+            every_span=self.unit.recording,
+            flat=self.tile.arbiter.flat,
+        )
+        operands = decoded.operands
+        nest = operands.group_nest
+        every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
+        produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
+        yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
+        late.settle()
+        self._share.end = self.tile.clock.cycle
+
+    def actions(self, op: TensorOp) -> Actions:
+        decoded = self.tile.decoder.tensorop(op, self.tile.memories)
+        self.mac_unit.act(decoded.operations)
+        return decoded.accesses
+
+    def await_address(self) -> Work:
+        yield from super().await_address()
+        self._book_wait(Reason.TRAVERSAL, Reason.TRAVERSAL)
+
+    def await_flag(self, gate: Gate) -> Work:
+        yield from super().await_flag(gate)
+        self._book_wait(Reason.FLAG, gate.flag)
+
+    def hear(self, source: Source | None) -> None:
+        super().hear(source)
+        self.mac_unit.released(source)
+
+    def _late(self, decoded: Decoded) -> Late:
+        """The groups that are written, to be computed as soon as somebody looks."""
+        memories, regular = self.tile.memories, decoded.regular
+        reads, writes = ([], []) if regular is None else (regular.spans.reads(memories), regular.spans.writes(memories))
+        return Late(reads, writes, lambda first, end: self.compute(decoded, first, end))
+
+    def compute(self, decoded: Decoded, first: int, end: int) -> None:
+        """From here on the memories hold the results of the groups ``first`` to ``end``."""
+        for low, high, box in decoded.pieces(first, end):
+            if box is None or decoded.regular is None or not decoded.regular.move(self.tile.memories, box):
+                self._finish(decoded.op, decoded.operands, low, high)
+
+    def _finish(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
+        sums = self._mac_array.sums(op, operands, first, end)
+        lanes = operands.lanes[first:end]
+        if operands.sums_out is not None:
+            row = np.ascontiguousarray(sums).view(np.uint8)
+            for count in np.unique(lanes):
+                chosen = np.flatnonzero(lanes == count)
+                at = operands.sums_out.groups[first:end][chosen]
+                self.tile.memories.wide.write_words(at, row[:, chosen, : 4 * count])
+            return
+        assert operands.output is not None
+        data = self._activation.finish(op, operands, sums, first, end)
+        for count in np.unique(lanes):
+            chosen = np.flatnonzero(lanes == count)
+            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count])
+
+    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
+        word_bytes = self.tile.memories.word_bytes
+        padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % word_bytes)))
+        words = padded.reshape(*data.shape[:2], -1, word_bytes)
+        at = addresses[:, None] + np.arange(words.shape[2]) * word_bytes
+        self.tile.memories.narrow.write_words(at, words)
+
+    def accounts(self, activity: Activity) -> Sequence[Booking]:
+        reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
+        return [
+            *super().accounts(activity),
+            (self.mac_unit, BUSY if activity.issuing else f"stall:{activity.reason}", 0),
+            (self._share, reason or BUSY, 0),
+        ]
+
+    def _book_wait(self, reason: Reason, cause: str) -> None:
+        """The MAC array has waited until now."""
+        now = self.tile.clock.cycle
+        self._share.waits.append((cause, range(now - self.mac_unit.spend(reason.kind), now)))
+
+
+def _issue_ports(memories: TileMemories, reads_wide: bool) -> list[Slot]:
+    narrow = memories.reading(NarrowReadRank.TENSOR)
+    return [narrow, memories.wide_access(WideRank.WEIGHT_READ)] if reads_wide else [narrow]
+
+
+def _write_port(memories: TileMemories, op: TensorOp) -> Slot:
+    return (
+        memories.wide_access(WideRank.SUM_WRITE)
+        if op.sums_out is not None
+        else memories.writing(NarrowWriteRank.OUTPUT)
+    )

@@ -1,0 +1,132 @@
+"""What lanes multiply by and add: weights and parameters in wide memory as the operands of a matrix product.
+
+Working them out takes longer than to use them once. Many instructions, and all tiles that an instruction goes to,
+mostly find the same bytes at the same addresses; what was made of bytes may serve again where the same bytes are found.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.matmul import FLOAT32_EXACT
+from tilesim.arithmetic.scaler import Scaler, scaler
+from tilesim.sim.core.memory import Bytes
+from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.units.tensor.windows import Range
+
+EIGHT = 8
+"""Bytes that are compared at once: a memory that columns are made of is a multiple of them."""
+NEAR_BYTES = 512
+KEPT_BYTES = 48 << 20
+"""What is kept in all; what was used longest ago goes first."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A column for each lane of each block of lanes.
+
+    ``weights``: float32 (products, columns), less their zero point. ``correction``: int64 (columns,), what the input's
+    zero point adds to each sum. ``parameters``: int32 (3, columns). ``at_once``: how many products float32 adds up
+    exactly. ``bound``: of all sums, but for the correction.
+    """
+
+    weights: NDArray[np.float32]
+    correction: NDArray[np.int64]
+    parameters: NDArray[np.int32] | None
+    at_once: int
+    bound: int
+    _scalers: dict[Range, Scaler | None] = field(default_factory=dict)
+
+    @property
+    def size_bytes(self) -> int:
+        return self.weights.nbytes
+
+    def scaler(self, op: TensorOp, columns: Range) -> Scaler | None:
+        """What makes output bytes of the sums of some columns, if it is known to be exact."""
+        if self.parameters is None:
+            return None
+        if columns not in self._scalers:
+            everything = (0, self.correction.size)
+            whole = self._whole_scaler(op, self.parameters) if columns == everything else self.scaler(op, everything)
+            self._scalers[columns] = whole if whole is None or columns == everything else whole.part(*columns)
+        return self._scalers[columns]
+
+    def _whole_scaler(self, op: TensorOp, parameters: NDArray[np.int32]) -> Scaler | None:
+        bias, multiplier, shift = parameters
+        offsets = self.correction + bias
+        return scaler(op.rule, self.bound, offsets, multiplier, shift, op.output_zero_point, op.clamp)
+
+
+def products_at_once(weights: NDArray[np.float32], input_bound: int) -> tuple[int, int]:
+    """How many products with inputs up to ``input_bound`` float32 adds up exactly, and the bound of all sums."""
+    magnitudes = np.abs(weights)
+    bound = input_bound * int(np.add.reduce(magnitudes, axis=0, dtype=np.float64).max())
+    if bound <= FLOAT32_EXACT:
+        return len(weights), bound
+    return int(FLOAT32_EXACT // (input_bound * max(1.0, float(magnitudes.max())))), bound
+
+
+@dataclass(eq=False)
+class Slot:
+    """Columns, and the bytes in ``ranges`` that they were made of."""
+
+    ranges: tuple[Range, ...]
+    found: list[NDArray[np.uint64]] = field(default_factory=list)
+    columns: Columns | None = None
+
+    def matches(self, blocks: list[NDArray[np.uint64]]) -> bool:
+        return bool(self.found) and all((a == b).all() for a, b in zip(self.found, blocks, strict=True))
+
+
+class Kept:
+    """Columns made of bytes of wide memory, by what tells how they were made."""
+
+    def __init__(self) -> None:
+        self._slots: dict[Hashable, Slot] = {}
+        self._used: OrderedDict[Slot, None] = OrderedDict()
+        self._size_bytes = 0
+
+    def slot(self, key: Hashable, ranges: tuple[Range, ...]) -> Slot:
+        """The place for columns made of the bytes in ``ranges``, in multiples of 8, in the way ``key`` tells."""
+        return self._slots.setdefault((key, ranges), Slot(ranges))
+
+    def columns(self, slot: Slot, wide: Bytes, make: Callable[[Bytes], Columns]) -> Columns | None:
+        """What ``make`` makes of one sample's bytes, (1, bytes), of ``wide``; None if the samples' bytes differ."""
+        blocks = [wide[0, low:end].view(np.uint64) for low, end in slot.ranges]
+        if len(wide) > 1 and not all((wide[1:, low:end] == wide[0, low:end]).all() for low, end in slot.ranges):
+            return None
+        if slot.columns is not None and slot.matches(blocks):
+            self._used.move_to_end(slot)
+            return slot.columns
+        self._drop(slot)
+        columns = slot.columns = make(wide[:1])
+        slot.found = [block.copy() for block in blocks]
+        self._used[slot] = None
+        self._size_bytes += columns.size_bytes
+        while self._size_bytes > KEPT_BYTES and len(self._used) > 1:
+            self._drop(next(iter(self._used)))
+        return columns
+
+    def _drop(self, slot: Slot) -> None:
+        if slot.columns is not None:
+            self._size_bytes -= slot.columns.size_bytes
+            del self._used[slot]
+            slot.columns, slot.found = None, []
+
+
+def joined(spans: Sequence[Range]) -> tuple[Range, ...]:
+    """The spans in multiples of 8 bytes, as one if they hardly lie apart."""
+    low, end = min(low for low, _ in spans), max(end for _, end in spans)
+    if end - low <= sum(end - low for low, end in spans) + NEAR_BYTES:
+        return (in_eights((low, end)),)
+    return tuple(in_eights(span) for span in spans)
+
+
+def in_eights(span: Range) -> Range:
+    """The span, widened to multiples of 8 bytes."""
+    return span[0] & ~(EIGHT - 1), -(-span[1] // EIGHT) * EIGHT
