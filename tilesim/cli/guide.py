@@ -36,7 +36,7 @@ def guide(
 
     from tilesim.report.terminal import show
 
-    show(Markdown(text, code_theme="bw", hyperlinks=False))
+    show(Markdown(text, code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
 
 
 def _contents() -> str:
