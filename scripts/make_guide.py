@@ -1,4 +1,4 @@
-"""Bring the pages of the guide up to date that say what the code says: keys, assumptions and sources.
+"""Bring the pages of the guide up to date that say what the code says: keys, assumptions and publications.
 
 What is made stands between ``<!-- made -->`` and ``<!-- /made -->``; what is around it is written by hand.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from itertools import zip_longest
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import yaml
 
@@ -65,6 +65,55 @@ def network_keys() -> Iterator[str]:
             rows = [(f"`{key.key}`", key.value, key.default, key.meaning) for key in section.keys]
             yield from table(("key", "must be", "default", "meaning"), *rows)
             yield ""
+
+
+# ---- run.json
+
+WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything", "None": "null"}
+
+
+def run_keys() -> Iterator[str]:
+    """Every key of run.json: what stands below the keys of its types, those of the whole run first."""
+    module = ast.parse((PACKAGE / "statistics.py").read_text(encoding="utf-8"))
+    types = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+    known = {**WORDS, **{name: f"[{name}](#{name.lower()})" for name in types}}
+    for node in module.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:  # an alias of a type
+            known[node.target.id] = _holds(node.value, known)
+    for name in ("RunStatistics", *(name for name in types if name != "RunStatistics")):
+        yield from (
+            "",
+            f"## {name}",
+            "",
+            f"{plain(ast.get_docstring(types[name]) or '')}{_more(types[name], known)}",
+            "",
+        )
+        meanings = {attribute: plain(text) for attribute, text in strings_below(types[name])}
+        fields = [node for node in types[name].body if isinstance(node, ast.AnnAssign)]
+        rows = [(ast.unparse(node.target), _holds(node.annotation, known)) for node in fields]
+        yield from table(("key", "holds", "meaning"), *((f"`{key}`", holds, meanings[key]) for key, holds in rows))
+    yield ""
+
+
+def _more(node: ast.ClassDef, known: Mapping[str, str]) -> str:
+    base = ast.unparse(node.bases[0])
+    return f" It has the keys of {known[base]}, too." if base in known else ""
+
+
+def _holds(node: ast.expr, known: Mapping[str, str]) -> str:
+    """A type in words."""
+    if isinstance(node, ast.BinOp):
+        return f"{_holds(node.left, known)} or {_holds(node.right, known)}"
+    if not isinstance(node, ast.Subscript):
+        return known.get(ast.unparse(node), ast.unparse(node))
+    inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    words = {
+        "NotRequired": f"{_holds(inner[0], known)}; may be missing",
+        "Annotated": _holds(inner[0], known),
+        "list": f"list of {_holds(inner[0], known)}",
+        "dict": f"object of {_holds(inner[-1], known)}",
+    }
+    return words[ast.unparse(node.value)]
 
 
 # ---- assumptions
@@ -124,20 +173,26 @@ def remarks() -> Iterator[Remark]:
         yield from _within(ast.parse(path.read_text(encoding="utf-8")), module, "")
 
 
-def _within(
-    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, module: str, name: str
-) -> Iterator[Remark]:
+Scope: TypeAlias = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _within(node: Scope, module: str, name: str) -> Iterator[Remark]:
     if text := ast.get_docstring(node):
         yield remark_of(module, name, text)
-    for statement, below in zip_longest(node.body, node.body[1:]):
-        if isinstance(statement, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+    for attribute, text in strings_below(node):
+        yield remark_of(module, f"{name}.{attribute}".lstrip("."), text)
+    for statement in node.body:
+        if isinstance(statement, Scope):
             yield from _within(statement, module, f"{name}.{statement.name}".lstrip("."))
-        elif (
-            isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
-        ):
-            target = statement.targets[0] if isinstance(statement, ast.Assign) else getattr(statement, "target", None)
-            if isinstance(target, ast.Name):
-                yield remark_of(module, f"{name}.{target.id}".lstrip("."), below.value.value)
+
+
+def strings_below(node: Scope) -> Iterator[tuple[str, str]]:
+    """Each attribute of a class or module that a string stands below, with the string."""
+    for statement, below in pairwise(node.body):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(below, ast.Expr):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            if isinstance(target, ast.Name) and isinstance(below.value, ast.Constant):
+                yield target.id, str(below.value.value)
 
 
 ASSUMED = re.compile(r"\bassum(?:ed|ption|ptions)\b", re.IGNORECASE)
@@ -189,6 +244,7 @@ def _energies() -> Iterator[tuple[str, str]]:
 MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "chip-keys": chip_keys,
     "network-yaml": network_keys,
+    "run-json": run_keys,
     "assumptions": assumptions,
     "publications": publications,
 }

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import tilesim
-from tilesim.cli.chip import with_tiles
+from tilesim.cli.options.chip import with_tiles
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.report.scaling import scaling

@@ -34,6 +34,7 @@ def table(path: Path | None) -> Table | None:
 
 def with_energies(run: Run, of: Table | None) -> Run:
     """A run with what its actions cost by another table, if there is one."""
-    if of is None:
+    energy = run.statistics.get("energy")
+    if of is None or energy is None:
         return run
-    return replace(run, statistics={**run.statistics, "energy": priced(run.statistics["energy"], of)})
+    return replace(run, statistics={**run.statistics, "energy": priced(energy, of)})

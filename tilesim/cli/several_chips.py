@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from tilesim import api
-from tilesim.cli.models import Named
+from tilesim.cli.options.models import Named
+from tilesim.cli.options.partition import partition_policy, unmet
 from tilesim.cli.output import tell, tell_json
-from tilesim.cli.partition import partition_policy, unmet
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
 from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError

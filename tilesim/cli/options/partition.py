@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.models import Named
-from tilesim.cli.priorities import layer_of
+from tilesim.cli.options.models import Named
+from tilesim.cli.options.priorities import layer_of
 from tilesim.errors import InputError
 from tilesim.machines import Program, TiledProgram
 from tilesim.network.graph import Network

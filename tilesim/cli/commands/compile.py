@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
-from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
+from tilesim.cli.options.partition import PartitionOption
+from tilesim.cli.options.program import is_program
 from tilesim.cli.output import tell
-from tilesim.cli.partition import PartitionOption
 from tilesim.cli.paths import files_of_model, given_path, must_be_free
-from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.machines import Program

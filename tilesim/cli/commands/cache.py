@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, with_tiles
-from tilesim.cli.compiling import LayerPriorityOption, PriorityOption, read
-from tilesim.cli.models import titles
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides, with_tiles
+from tilesim.cli.options.compilation import LayerPriorityOption, PriorityOption, read
+from tilesim.cli.options.models import titles
+from tilesim.cli.options.partition import PartitionOption, partition_policy
+from tilesim.cli.options.priorities import policy
 from tilesim.cli.output import tell_json
-from tilesim.cli.partition import PartitionOption, partition_policy
-from tilesim.cli.priorities import policy
 from tilesim.cli.progress import progress
 from tilesim.machines.tiled import check_operators
 from tilesim.tiled.cache_plan import plan_cache

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from tilesim.cli.commands.report import write_page
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
-from tilesim.cli.report import write_page
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.inputs import load_inputs, random_inputs
+from tilesim.cli.options.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import simulating
 from tilesim.cli.simulation import naming
 from tilesim.errors import InputError
@@ -19,7 +19,7 @@ from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.link.link import series
+from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.run.host_driver import rows_of_inputs
 
 MOST = 1000
@@ -56,7 +56,7 @@ def run_in_turn(
     order = [*range(len(programs))] * inferences
     held = None if inputs is None else load_inputs(inputs, len(programs[0].inputs))
     with naming(", ".join(models), inputs):
-        joint = series(programs, order)
+        joint = link_programs(programs, order)
         if keep and (found := faults(joint)):
             raise InputError(f"--out keeps the program of all inferences in one piece: {fault}" for fault in found)
         arrays = random_inputs(joint.inputs) if held is None else list(_samples(programs[0], inferences, held))

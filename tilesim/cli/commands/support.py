@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from tilesim import api
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import ConfigError, InputError

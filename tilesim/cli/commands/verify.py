@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
-from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
-from tilesim.cli.inputs import load_inputs, random_inputs
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
+from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
+from tilesim.cli.options.inputs import load_inputs, random_inputs
+from tilesim.cli.options.partition import PartitionOption
 from tilesim.cli.output import tell, tell_json
-from tilesim.cli.partition import PartitionOption
 from tilesim.cli.paths import given_path
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import naming

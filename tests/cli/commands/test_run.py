@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import tilesim as api
-from tilesim.run import SCHEMA
 from tilesim.shipped import shipped
+from tilesim.statistics import SCHEMA
 
 DIGITS = ("run", "digits", "--topology", "edge-1x1")
 KEYS = {

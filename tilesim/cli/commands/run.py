@@ -9,19 +9,19 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.batches import Batches, BatchScheduleOption, FitOption, PowerOfTwoOption, WeightReuseOption
-from tilesim.cli.chip import SetOption, TopologiesOption, overrides, program_of_tiles
-from tilesim.cli.compare import compare
-from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
-from tilesim.cli.energy import EnergyOption, table, with_energies
-from tilesim.cli.inferences import InferencesOption, run_batches, run_in_turn
+from tilesim.cli.options.batching import Batches, BatchScheduleOption, FitOption, PowerOfTwoOption, WeightReuseOption
+from tilesim.cli.options.chip import SetOption, TopologiesOption, overrides, program_of_tiles
+from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
+from tilesim.cli.options.energy import EnergyOption, table, with_energies
+from tilesim.cli.options.inferences import InferencesOption, run_batches, run_in_turn
+from tilesim.cli.options.partition import PartitionOption
+from tilesim.cli.options.program import is_program
+from tilesim.cli.options.recording import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.cli.output import tell, tell_json
-from tilesim.cli.partition import PartitionOption
 from tilesim.cli.paths import files_of_model, files_of_run, given_path, must_be_folder, must_be_free
-from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
+from tilesim.cli.several_chips import compare
 from tilesim.cli.simulation import HoldOption, MastersOption, RulesOption, samples, simulated, start_times
-from tilesim.cli.tracing import TraceTracksOption, TraceWindowOption, wanted_trace
 from tilesim.errors import InputError
 from tilesim.files import Array
 from tilesim.machines import Program, SystolicProgram

@@ -12,9 +12,9 @@ from tilesim import api
 from tilesim.batching import SCHEDULES, Graph, Plan, batch_size, graph_of, plan
 from tilesim.batching.document import layers_document, plan_document
 from tilesim.batching.schedules import Schedule
-from tilesim.cli.batches import FitOption, PowerOfTwoOption, WeightReuseOption, advised
-from tilesim.cli.batches import weight_reuse as given_reuse
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.options.batching import FitOption, PowerOfTwoOption, WeightReuseOption, advised
+from tilesim.cli.options.batching import weight_reuse as given_reuse
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError

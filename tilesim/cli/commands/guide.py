@@ -13,9 +13,10 @@ import typer
 from tilesim.cli.output import tell
 from tilesim.errors import InputError
 
-PAGES = Path(__file__).resolve().parent.parent / "guide"
+PAGES = Path(__file__).resolve().parents[2] / "guide"
 INDEX = "README"
 PICTURE = re.compile(r"^!\[([^]]*)\]\([^)]+\)$", re.MULTILINE)
+PLACE_LINK = re.compile(r"\[([^]]+)\]\(#[\w-]+\)")
 PAGE_LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.md(?:#[\w-]*)?\)")
 
 
@@ -58,4 +59,5 @@ def _text(page: str) -> str:
 
 def _in_a_terminal(text: str) -> str:
     """A page for those who can click on nothing: links as what to type, pictures as what they show."""
-    return PAGE_LINK.sub(r"\1 (`tilesim guide \2`)", PICTURE.sub(r"*(In the repository: \1)*", text))
+    words = PLACE_LINK.sub(r"\1", PICTURE.sub(r"*(In the repository: \1)*", text))
+    return PAGE_LINK.sub(r"\1 (`tilesim guide \2`)", words)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
-from tilesim.cli.models import Named
+from tilesim.cli.options.models import Named
 from tilesim.errors import InputError
 from tilesim.network.graph import Network
 from tilesim.printable import printable

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.batches import Batches
-from tilesim.cli.models import Named, load_all, titles
-from tilesim.cli.partition import partition_policy, unmet
-from tilesim.cli.priorities import policy
-from tilesim.cli.program import is_program, ready_program
+from tilesim.cli.options.batching import Batches
+from tilesim.cli.options.models import Named, load_all, titles
+from tilesim.cli.options.partition import partition_policy, unmet
+from tilesim.cli.options.priorities import policy
+from tilesim.cli.options.program import is_program, ready_program
 from tilesim.errors import InputError
 from tilesim.machines import Program, Topology
 

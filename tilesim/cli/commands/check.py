@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tilesim.cli.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
-from tilesim.cli.compiling import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
+from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
+from tilesim.cli.options.partition import PartitionOption
+from tilesim.cli.options.program import is_program, ready_program
 from tilesim.cli.output import tell, tell_json
-from tilesim.cli.partition import PartitionOption
-from tilesim.cli.program import is_program, ready_program
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import MastersOption
 from tilesim.errors import InputError

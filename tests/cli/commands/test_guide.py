@@ -28,15 +28,16 @@ def test_elsewhere_than_in_a_terminal_it_is_the_page(tilesim: Any) -> None:
 
 
 def test_links_and_pictures_are_words(tilesim: Any) -> None:
-    shown = tilesim("guide", "trace").stdout + tilesim("guide", "compare").stdout
+    shown = "".join(tilesim("guide", page).stdout for page in ("trace", "compare", "run-json"))
     assert "(In the repository: The timeline of the digits on four tiles)" in shown
     assert "time (`tilesim guide time`)" in shown
     assert ".md)" not in shown
+    assert "](#" not in shown
     assert ".png)" not in shown
 
 
 def test_in_a_terminal_it_is_set_in_type(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from tilesim.cli.guide import guide
+    from tilesim.cli.commands.guide import guide
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     guide("support")
