@@ -16,9 +16,9 @@ from tests.scripts import ROOT, script
 from tilesim.cli import app
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
-from tilesim.systolic.isa.text import INSTRUCTIONS as SYSTOLIC_INSTRUCTIONS
+from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
-from tilesim.tiled.isa.text import write_text
 from tilesim.tiled.topology import MODELLED
 
 GUIDE = ROOT / "tilesim" / "guide"
@@ -135,8 +135,8 @@ def test_every_directive_and_instruction_is_listed() -> None:
     named = set(re.findall(r"`(\.?\w+)(?: 1)?`", tiled))
     assert named >= {kind.mnemonic for kind in INSTRUCTIONS}
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
-    assert named >= set(re.findall(r"^\.\w+", write_text(program), re.MULTILINE))
-    assert set(re.findall(r"`(\w+)`", systolic)) >= set(SYSTOLIC_INSTRUCTIONS)
+    assert named >= set(re.findall(r"^\.\w+", ASSEMBLY.text.write(program), re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", systolic)) >= set(SYSTOLIC.text.mnemonics)
 
 
 def test_the_first_command() -> None:

@@ -1,14 +1,16 @@
-"""Bytes written and read from left to right, the tables by which they name things, and the fields of a record."""
+"""Bytes written and read from left to right, and the tables by which they name things."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
+from tilesim.assembly.fields import Field
 from tilesim.budgets import MOST_PROGRAM_VALUES
-from tilesim.tiled.isa.model.instructions import WORD_BYTES
 
+WORD_BYTES = 16
+"""What the instructions in a file are made of, and its tables."""
 _MOST_NUMBER_BYTES = 1024
 """Enough for the bitmap of a chip of 7,000 tiles."""
 
@@ -108,7 +110,7 @@ class Reader:
 
 @dataclass(frozen=True)
 class Codec:
-    """How one type of value is written and read; ``spelling`` is what a file calls the type."""
+    """How one type of value becomes bytes, and comes back; ``spelling`` is what a file calls the type."""
 
     spelling: str
     write: Callable[[Writer, Any], None]
@@ -116,23 +118,10 @@ class Codec:
 
 
 @dataclass(frozen=True)
-class Field:
-    """One field of a record: its codec and its default (MISSING if there is none)."""
-
-    name: str
-    codec: Codec
-    default: Any
-
-    @property
-    def optional(self) -> bool:
-        return self.default is not MISSING
-
-
-@dataclass(frozen=True)
 class Layout:
     """The fields of a record in the order of a file: those always there, and those that a bit announces."""
 
-    fields: tuple[tuple[Field, bool], ...]
+    fields: tuple[tuple[Field[Codec], bool], ...]
 
     @property
     def optional(self) -> int:
