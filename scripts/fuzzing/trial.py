@@ -91,12 +91,6 @@ def _load() -> None:
     import rich.table  # noqa: F401
     import tflite  # noqa: F401
 
-    import tilesim.cli
-    import tilesim.report.chrome_file
-    import tilesim.report.perfetto_file
-    import tilesim.report.sections
-    import tilesim.tiled.verify.verify  # noqa: F401
-
 
 def _worker(plan: Plan, numbers: range, corpus: Corpus, end: float) -> IO[str]:
     """Start one; a line for each outcome comes out of the pipe."""

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pytest
+from tilesim.tiled.verify.verify import COLLIDED, ENDED, differences, event_account, stepped_account
 
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.waits import CAN, undecided, waits
 from tests.tiled.units.ring.test_ring_bursts import GIVEN_UP, TAKEN, chips
 from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
-from tilesim.tiled.verify.verify import COLLIDED, ENDED, differences, event_account, stepped_account
 
 NUMBERS = 5400
 LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 100

@@ -20,6 +20,7 @@ from tilesim.cli.demo import demo
 from tilesim.cli.output import guard, tell
 from tilesim.cli.report import report
 from tilesim.cli.run import run
+from tilesim.cli.spelling import in_options
 from tilesim.cli.support import support
 from tilesim.cli.topologies import topologies
 from tilesim.cli.trace import trace
@@ -40,7 +41,7 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            raise _failed(error.faults, error.exit_status) from None
+            raise _failed([*map(in_options, error.faults)], error.exit_status) from None
         except TilesimError as error:
             first, *others = str(error).split("\n")
             raise _failed([first], error.exit_status, others) from None

@@ -16,8 +16,7 @@ from tilesim.cli.paths import files_of_model, given_path, must_be_free
 from tilesim.cli.program import is_program
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
-from tilesim.machines import Program
-from tilesim.tiled.isa.storage import BINARY, SUFFIXES
+from tilesim.machines.program import BINARY, SUFFIXES, Program
 from tilesim.units import format_bytes
 
 

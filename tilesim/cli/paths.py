@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tilesim.errors import InputError
+from tilesim.machines.program import TEXT
 from tilesim.run import FOLDER_FILES
-from tilesim.tiled.isa.storage import TEXT
 
 
 def given_path(word: str) -> Path:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tilesim import api
 from tilesim.errors import InputError
-from tilesim.machines import Program, Topology
+from tilesim.machines.program import SUFFIXES, Program
+from tilesim.machines.topology import Topology
 from tilesim.report.keys import differences
-from tilesim.tiled.isa.storage import SUFFIXES
 
 MOST_DIFFERENCES = 5
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from tests.systolic.handmade import Listing, dense, multiply, some, topology
+from tilesim import simulate
 from tilesim.report.document import load_run
 from tilesim.run import Run
 from tilesim.systolic.isa.model.instructions import Fill, Nest, Queue, ReadHostMemory, ReadWeights, WriteHostMemory
 from tilesim.systolic.isa.model.program import Batching, HostTensor, Layer, Program, Step
-from tilesim.systolic.run.simulate import simulate
 
 
 @pytest.fixture(scope="module")

@@ -1,26 +1,10 @@
-"""The bytes that layers put on the chip's buses."""
+"""The buses of a tiled chip."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-
-from tilesim.sim.core.unit import Unit
+from tilesim.machines.traffic import Bus
 from tilesim.tiled.isa.model.fields import Engine
-from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.chip import Chip
-
-Traffic = dict[str, dict[str, int]]
-"""For each bus, bytes ``entered`` (counted once, where they enter it) and ``carried`` (counted on each link)."""
-
-
-@dataclass(frozen=True)
-class Bus:
-    """The units through which bytes enter a bus, and its links: whoever moves bytes there counts them."""
-
-    entries: list[Unit]
-    links: list[Unit]
 
 
 def buses(chip: Chip) -> dict[str, Bus]:
@@ -39,33 +23,3 @@ def buses(chip: Chip) -> dict[str, Bus]:
         "instruction_bus": Bus([chip.sequencer.unit], [stop.unit for stop in chip.bus]),
         "host": Bus(host, host),
     }
-
-
-def total(buses: Mapping[str, Bus]) -> Traffic:
-    """The bytes of the whole run."""
-    return {
-        name: {"entered": sum(unit.bytes for unit in bus.entries), "carried": sum(unit.bytes for unit in bus.links)}
-        for name, bus in buses.items()
-    }
-
-
-def by_layer(program: Program, buses: Mapping[str, Bus]) -> list[Traffic]:
-    """The bytes of each layer of the program: those of the instructions that bear its number."""
-    layers = {op.label: op.layer for op in program.run}
-    counts = {
-        name: {"entered": _counted(bus.entries, layers), "carried": _counted(bus.links, layers)}
-        for name, bus in buses.items()
-    }
-    return [
-        {name: {how: count[k] for how, count in each.items()} for name, each in counts.items()}
-        for k in range(len(program.layers))
-    ]
-
-
-def _counted(units: Iterable[Unit], layers: Mapping[str, int]) -> Counter[int]:
-    """The bytes that went through ``units`` by layer."""
-    counted: Counter[int] = Counter()
-    for unit in units:
-        for label, moved in unit.moved.items():
-            counted[layers.get(label, -1)] += moved
-    return counted

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tilesim.tiled.verify.first_divergence import Divergence
+from tilesim.tiled.verify.verify import COLLIDED, ENDED, Account, Difference, differences, verify
 
 import tilesim
 from tests.tiled.mutants import MUTANTS, at_large
 from tests.tiled.programs import program
 from tilesim.errors import ArrayError
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.verify.first_divergence import Divergence
-from tilesim.tiled.verify.verify import COLLIDED, ENDED, Account, Difference, differences, verify
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_ad_ae")
 CHIPS = ("edge-1x1", "edge-2x2", "fig2-5x2")
