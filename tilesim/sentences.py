@@ -17,7 +17,7 @@ def shown(text: str) -> str:
 
 def unknown(word: str, known: Iterable[str], what: str) -> str:
     """The sentence for a ``word`` that is none of ``known``."""
-    names = list(map(str, known))
+    names = sorted(map(str, known))
     close = get_close_matches(word, names, 1)
     listed = f" (one of {', '.join(names)})" if len(names) <= MOST_LISTED else ""
     return f"must be {what}, not {shown(word)}{f'; did you mean {close[0]!r}?' if close else listed}"

@@ -11,21 +11,21 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from tilesim.cli.batch import batch
-from tilesim.cli.cache import cache
-from tilesim.cli.check import check
-from tilesim.cli.comparison import compare_runs
-from tilesim.cli.compile import compile_model
-from tilesim.cli.demo import demo
+from tilesim.cli.commands.batch import batch
+from tilesim.cli.commands.cache import cache
+from tilesim.cli.commands.check import check
+from tilesim.cli.commands.compare import compare_runs
+from tilesim.cli.commands.compile import compile_model
+from tilesim.cli.commands.demo import demo
+from tilesim.cli.commands.report import report
+from tilesim.cli.commands.run import run
+from tilesim.cli.commands.support import support
+from tilesim.cli.commands.topologies import topologies
+from tilesim.cli.commands.trace import trace
+from tilesim.cli.commands.verify import verify
+from tilesim.cli.commands.workloads import workloads
 from tilesim.cli.output import guard, tell
-from tilesim.cli.report import report
-from tilesim.cli.run import run
 from tilesim.cli.spelling import in_options
-from tilesim.cli.support import support
-from tilesim.cli.topologies import topologies
-from tilesim.cli.trace import trace
-from tilesim.cli.verify import verify
-from tilesim.cli.workloads import workloads
 from tilesim.errors import InputError, TilesimError
 
 MOST_SHOWN = 100

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from tilesim.machines.program import Program
 from tilesim.sim.core.unit import Unit
-
-Traffic: TypeAlias = dict[str, dict[str, int]]
-"""For each bus, bytes ``entered`` (counted once, where they enter it) and ``carried`` (counted on each link)."""
+from tilesim.statistics import BusBytes, BytesByBus
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,7 @@ class Bus:
     links: list[Unit]
 
 
-def total(buses: Mapping[str, Bus]) -> Traffic:
+def total(buses: Mapping[str, Bus]) -> BytesByBus:
     """The bytes of the whole run."""
     return {
         name: {"entered": sum(unit.bytes for unit in bus.entries), "carried": sum(unit.bytes for unit in bus.links)}
@@ -30,15 +27,12 @@ def total(buses: Mapping[str, Bus]) -> Traffic:
     }
 
 
-def by_layer(program: Program, buses: Mapping[str, Bus]) -> list[Traffic]:
+def by_layer(program: Program, buses: Mapping[str, Bus]) -> list[BytesByBus]:
     """The bytes of each layer of the program: those of the instructions that bear its number."""
     layers = layer_of(program)
-    counts = {
-        name: {"entered": _moved(bus.entries, layers), "carried": _moved(bus.links, layers)}
-        for name, bus in buses.items()
-    }
+    counts = {name: (_moved(bus.entries, layers), _moved(bus.links, layers)) for name, bus in buses.items()}
     return [
-        {name: {how: count[k] for how, count in each.items()} for name, each in counts.items()}
+        {name: BusBytes(entered=entered[k], carried=carried[k]) for name, (entered, carried) in counts.items()}
         for k in range(len(program.layers))
     ]
 

@@ -14,9 +14,9 @@ from pydantic_core import ErrorDetails
 from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
 from tilesim.errors import InputError
 from tilesim.files import read_text
-from tilesim.run import SCHEMA
 from tilesim.saving import undisturbed
 from tilesim.sim.trace.trace import MOST, Trace
+from tilesim.statistics import SCHEMA
 
 TRACE_FILE = "trace.npz"
 RUN_FILE = "run.json"

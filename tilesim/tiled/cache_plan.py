@@ -9,13 +9,13 @@ from typing import Any
 
 from tilesim.machines.policies import CACHE, CachePolicy, PartitionPolicy
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import Account, accounts, delivery_cycles, load_bytes, streamed_bytes
+from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
 from tilesim.tiled.caching.packing import descriptors
 from tilesim.tiled.caching.plan import Decision
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.partition_search import STEADFAST, Say, settled, silent
+from tilesim.tiled.partition_search import WITHOUT_SEARCH, Say, settled_wishes, silent
 from tilesim.tiled.topology import Topology
 
 SCHEMA = "tilesim.cache/1"
@@ -28,7 +28,7 @@ class CachePlan:
     topology: Topology
     networks: Mapping[str, Network]
     layouts: tuple[WideLayout, ...]
-    accounts: tuple[Account, ...]
+    accounts: tuple[CacheAccount, ...]
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -86,7 +86,7 @@ def plan_cache(
     networks: Mapping[str, Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
-    partition: PartitionPolicy = STEADFAST,
+    partition: PartitionPolicy = WITHOUT_SEARCH,
     say: Say = silent,
 ) -> CachePlan:
     """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
@@ -95,7 +95,7 @@ def plan_cache(
     Raises:
         CapacityError: a network does not fit the chip, or has layers that it can't run.
     """
-    wishes = settled(list(networks.values()), topology, policy, partition, say)
+    wishes = settled_wishes(list(networks.values()), topology, policy, partition, say)
     _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
@@ -118,7 +118,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _account(account: Account) -> dict[str, int]:
+def _account(account: CacheAccount) -> dict[str, int]:
     return {
         "tile": account.tile,
         "capacity_bytes": account.capacity_bytes,

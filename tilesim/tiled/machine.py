@@ -27,7 +27,7 @@ from tilesim.run import Run
 from tilesim.tiled.isa import storage
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.link.link import series
+from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
@@ -119,7 +119,7 @@ class Tiled(
                 )
 
     def link(self, programs: Sequence[Program], order: Sequence[int]) -> Program:
-        return series(programs, order)
+        return link_programs(programs, order)
 
     def simulate_requests(
         self, programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions

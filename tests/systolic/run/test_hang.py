@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.systolic.handmade import Listing, dense, multiply, product, some, topology
-from tilesim import simulate
 from tilesim.errors import AccessError, HangError, ProgramError, TilesimError
 from tilesim.systolic.isa.model.instructions import Fill, Instruction, Nest, Queue, ReadWeights, Sync, WriteHostMemory
 from tilesim.systolic.isa.model.program import HostTensor, Program
 from tilesim.systolic.run import simulate as module
+from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 
 

@@ -48,7 +48,7 @@ def test_holds_must_name_instructions_that_a_unit_takes_up() -> None:
     with pytest.raises(InputError) as found:
         simulate(program, [some((1, 4))], holds={"vector": 1, "halt": 2, "matrix.1": -3})
     assert found.value.faults == (
-        "hold 'vector': must be the label of an instruction, not 'vector'; did you mean 'vector.1'?",
+        "hold 'vector': must be the label of an instruction, not 'vector'; did you mean 'vector.0' or 'vector.1'?",
         "hold 'halt': must be an instruction that a unit takes up, not a halt",
         f"hold 'matrix.1': must be up to a cycle from 0 to {1 << 40}, not -3",
     )
@@ -85,7 +85,7 @@ def test_tracks_that_the_chip_does_not_have_are_refused() -> None:
     each = "tracks to trace: each must be a unit or link of handmade, or a pattern of such, not"
     slip, none = found.value.faults
     assert slip == f"{each} 'chip.matrx'; did you mean 'chip.matrix'?"
-    assert none.startswith(f"{each} 'tile*' (one of chip.sequencer, ")
+    assert none.startswith(f"{each} 'tile*' (one of chip.dma_in, ")
 
 
 def test_loading_is_counted_by_itself() -> None:

@@ -11,7 +11,7 @@ from tilesim.network.operators import Convolution, MaxPool, Pad, Padding
 from tilesim.network.readers.tflite_moves import nearest
 from tilesim.tiled.compiler.data_movement import folded_pads
 from tilesim.tiled.compiler.lower.copy import Run, copy_runs
-from tilesim.tiled.compiler.windows import Lookup
+from tilesim.tiled.compiler.windows import CopiedField
 
 BORDER = Pad((0, 1, 2, 0), (0, 3, 0, 0), -7)
 
@@ -57,7 +57,7 @@ def test_runs_copy_what_they_are_to_copy(old: int, new: int, align: bool, centre
         for k in range(run.times)
     ]
     assert copied == list(enumerate(mine, start))
-    assert Lookup(1, 0, sources=sources).reads(range(start, start + len(mine))) == range(mine[0], mine[-1] + 1)
+    assert CopiedField(1, 0, sources=sources).reads(range(start, start + len(mine))) == range(mine[0], mine[-1] + 1)
 
 
 def test_whole_factors_are_one_run() -> None:

@@ -23,7 +23,7 @@ POOLS = (MaxPool, AveragePool, Mean)
 
 
 @dataclass(frozen=True)
-class Task:
+class OperatorTask:
     """The node ``layer`` and its ``followers``; ``inputs`` are the tensors that it reads, ``stored`` those that hold
     their bytes; ``made`` is what the node itself makes, ``output`` what is left in the end.
     """
@@ -41,7 +41,7 @@ class Task:
         return isinstance(self.node.operator, WEIGHTED)
 
 
-def tasks_of(plan: OperatorPlan, topology: Topology) -> tuple[Task, ...]:
+def tasks_of(plan: OperatorPlan, topology: Topology) -> tuple[OperatorTask, ...]:
     """All that runs on the chip, in an order in which each input is ready before it is used."""
     found, done = [], set()
     for layer, node in plan.nodes.items():
@@ -54,7 +54,7 @@ def tasks_of(plan: OperatorPlan, topology: Topology) -> tuple[Task, ...]:
         last = (node, *behind)[-1]
         inputs = tuple(tensors[index] for index in operand_indices(node))
         made, output = tensors[node.output], tensors[last.output]
-        found.append(Task(layer, node, behind, inputs, plan.operands(node), made, output))
+        found.append(OperatorTask(layer, node, behind, inputs, plan.operands(node), made, output))
     return tuple(found)
 
 

@@ -23,7 +23,7 @@ from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.data_movement import folded_pads, move_faults
-from tilesim.tiled.compiler.feature_map import Shape
+from tilesim.tiled.compiler.feature_map import MapShape
 
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
@@ -186,7 +186,7 @@ def _sink(plan: OperatorPlan, index: int) -> Sink:
         op, source = node.operator, network.tensors[node.inputs[0]]
         if isinstance(op, Dequantise):
             sink = replace(sink, dequantise=op)
-        elif isinstance(op, Softmax) and Shape.of(source.shape).pixels > 1:
+        elif isinstance(op, Softmax) and MapShape.of(source.shape).pixels > 1:
             sink = replace(sink, at_host=op)
         elif isinstance(op, Softmax):
             sink = replace(sink, softmax=op, softmax_layer=layer)
@@ -238,7 +238,7 @@ def _reshape_faults(plan: OperatorPlan, word_bytes: int) -> list[str]:
     for node in network.nodes:
         if not isinstance(node.operator, Reshape):
             continue
-        before, after = Shape.of(plan.stored(node.output).shape), Shape.of(network.tensors[node.output].shape)
+        before, after = MapShape.of(plan.stored(node.output).shape), MapShape.of(network.tensors[node.output].shape)
         readers = {reader.kind for reader in network.nodes if node.output in reader.inputs}
         readers |= {"output"} if node.output in network.outputs else set()
         whole_words = before.channels % word_bytes == 0 or before.pixels == 1

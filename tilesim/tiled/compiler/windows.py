@@ -15,11 +15,11 @@ from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.tiled.compiler.axis import NOTHING, clip
-from tilesim.tiled.compiler.feature_map import Shape
+from tilesim.tiled.compiler.feature_map import MapShape
 
 
 @dataclass(frozen=True)
-class Window:
+class ReceptiveField:
     """Output position p reads ``reach`` input positions from p * ``stride`` - ``before`` on; those off the map only if
     ``border``.
     """
@@ -44,7 +44,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Lookup(Window):
+class CopiedField(ReceptiveField):
     """Output position p reads input position ``sources[p]``; these never decrease. There is no stride to cut by."""
 
     sources: tuple[int, ...] = ()
@@ -59,44 +59,46 @@ class Lookup(Window):
         return clip(self.reads(outputs), 0, size)
 
 
-EVERYTHING = Window(1 << 30)
+EVERYTHING = ReceptiveField(1 << 30)
 
 
-def windows(network: Network, node: Node) -> tuple[Window, Window]:
+def receptive_fields(network: Network, node: Node) -> tuple[ReceptiveField, ReceptiveField]:
     """Down and across."""
     op, tensors = node.operator, network.tensors
     if isinstance(op, Convolution | DepthwiseConvolution):
         weights = tensors[node.inputs[1]].shape
         kernel = weights[1:3] if isinstance(op, Convolution) else weights[:2]
         before = (op.padding.top, op.padding.left)
-        down, across = (Window((kernel[k] - 1) * op.dilations[k] + 1, op.strides[k], before[k], True) for k in (0, 1))
+        down, across = (
+            ReceptiveField((kernel[k] - 1) * op.dilations[k] + 1, op.strides[k], before[k], True) for k in (0, 1)
+        )
         return down, across
     if isinstance(op, AveragePool | MaxPool):
         return (
-            Window(op.window[0], op.strides[0], op.padding.top),
-            Window(op.window[1], op.strides[1], op.padding.left),
+            ReceptiveField(op.window[0], op.strides[0], op.padding.top),
+            ReceptiveField(op.window[1], op.strides[1], op.padding.left),
         )
     if isinstance(op, FullyConnected | Mean):
         return EVERYTHING, EVERYTHING
     return _pixels(op)
 
 
-def _pixels(op: Operator) -> tuple[Window, Window]:
+def _pixels(op: Operator) -> tuple[ReceptiveField, ReceptiveField]:
     """Of a layer that makes each pixel from one of each input."""
     if isinstance(op, Pad):
-        return Window(1, before=op.before[1], border=True), Window(1, before=op.before[2], border=True)
+        return ReceptiveField(1, before=op.before[1], border=True), ReceptiveField(1, before=op.before[2], border=True)
     if isinstance(op, Slice) and len(op.begin) == 4:
-        return Window(1, before=-op.begin[1]), Window(1, before=-op.begin[2])
+        return ReceptiveField(1, before=-op.begin[1]), ReceptiveField(1, before=-op.begin[2])
     if isinstance(op, ResizeNearest):
-        return Lookup(1, 0, sources=op.rows), Lookup(1, 0, sources=op.columns)
-    return Window(1), Window(1)
+        return CopiedField(1, 0, sources=op.rows), CopiedField(1, 0, sources=op.columns)
+    return ReceptiveField(1), ReceptiveField(1)
 
 
 def gathers(network: Network, node: Node) -> bool:
     """Whether one output reads (nearly) all of the input, so that no cut of the map into neighbours serves."""
     if isinstance(node.operator, FullyConnected):
         return True
-    return Shape.of(network.tensors[node.output].shape).pixels == 1
+    return MapShape.of(network.tensors[node.output].shape).pixels == 1
 
 
 def spreads(network: Network, node: Node) -> bool:
@@ -104,6 +106,6 @@ def spreads(network: Network, node: Node) -> bool:
     op = node.operator
     if isinstance(op, FullyConnected):
         return True
-    shapes = [Shape.of(network.tensors[index].shape) for index in (node.inputs[0], node.output)]
+    shapes = [MapShape.of(network.tensors[index].shape) for index in (node.inputs[0], node.output)]
     kernel = network.tensors[node.inputs[1]].shape[1:3] if isinstance(op, Convolution) and op.groups == 1 else ()
     return kernel == (1, 1) and all(shape.pixels == 1 for shape in shapes)

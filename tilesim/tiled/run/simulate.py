@@ -19,7 +19,7 @@ from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.hang import report
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.link.link import series
+from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.rules.tile.hazards import hazards
@@ -73,7 +73,7 @@ def simulate_requests(
     frame.check_rules(options)
     reading = reading_of(options.masters)
     _must_be_sound(programs, unsound)
-    program = series(programs, order)
+    program = link_programs(programs, order)
     _must_match(programs, order, inputs)
     return _run(program, [array for arrays in inputs for array in arrays], options, reading)
 

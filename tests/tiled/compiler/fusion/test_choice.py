@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import tilesim
-from tilesim.tiled.compiler.fusion.bands import Group
+from tilesim.tiled.compiler.fusion.bands import FusionGroup
 from tilesim.tiled.compiler.fusion.choice import choose, fitted
 from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.partition import Partition, partition
@@ -33,16 +33,16 @@ def test_the_largest_map_is_cut_in_as_few_bands_as_fit(tmp_path: Path) -> None:
     """16 rows of 8 x 64 bytes do not fit beside two maps of 16 x 8 x 4: 8 of them do, or 5, or one."""
     found = whole(tmp_path, NARROW + WIDE + FEW)
     beside, row = 2 * 16 * 8 * 4, 8 * 64
-    assert choose(found, beside + 8 * row) == [Group(range(2, 4), 2)]
-    assert choose(found, beside + 5 * row) == [Group(range(2, 4), 4)]
-    assert choose(found, beside + row) == [Group(range(2, 4), 16)]
+    assert choose(found, beside + 8 * row) == [FusionGroup(range(2, 4), 2)]
+    assert choose(found, beside + 5 * row) == [FusionGroup(range(2, 4), 4)]
+    assert choose(found, beside + row) == [FusionGroup(range(2, 4), 16)]
 
 
 def test_an_input_comes_in_bands_if_it_must(tmp_path: Path) -> None:
     """A row of both maps inside, and of the input as much as a wide row brings."""
     found = whole(tmp_path, NARROW + WIDE + FEW)
     least = 16 * 8 * 4 + 8 * (4 + 64) + found.topology.wide_memory.row_bytes
-    assert choose(found, least) == [Group(range(1, 4), 16)]
+    assert choose(found, least) == [FusionGroup(range(1, 4), 16)]
     assert choose(found, least - 4) is None
 
 

@@ -10,51 +10,51 @@ from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
+from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.nests import Strided, nests, strides_of
 from tilesim.systolic.isa.model.instructions import Copy, Fill, Instruction
 
 
-def lower_concatenation(job: Job, op: Concatenation) -> Iterator[Instruction]:
+def lower_concatenation(call: TaskCall, op: Concatenation) -> Iterator[Instruction]:
     """A copy for each input."""
-    axis = op.axis % len(job.output.shape)
+    axis = op.axis % len(call.output.shape)
     place = 0
-    for number, tensor in enumerate(job.task.inputs):
+    for number, tensor in enumerate(call.task.inputs):
         at = tuple(place if k == axis else 0 for k in range(len(tensor.shape)))
-        yield from _boxes(job, number, tensor.shape, (0,) * len(at), at)
+        yield from _boxes(call, number, tensor.shape, (0,) * len(at), at)
         place += tensor.shape[axis]
 
 
-def lower_slice(job: Job, op: Slice) -> Iterator[Instruction]:
-    yield from _boxes(job, 0, job.output.shape, (0, *op.begin[1:]), (0,) * len(op.begin))
+def lower_slice(call: TaskCall, op: Slice) -> Iterator[Instruction]:
+    yield from _boxes(call, 0, call.output.shape, (0, *op.begin[1:]), (0,) * len(op.begin))
 
 
-def lower_pad(job: Job, op: Pad) -> Iterator[Instruction]:
+def lower_pad(call: TaskCall, op: Pad) -> Iterator[Instruction]:
     """The border, then what it is around."""
-    shape = job.output.shape
+    shape = call.output.shape
     for axis in range(len(shape)):
         inner = shape[axis + 1 :]
         for first, count in ((0, op.before[axis]), (shape[axis] - op.after[axis], op.after[axis])):
             if count:
                 at = (*op.before[:axis], first, *(0 for _ in inner))
-                yield from _fills(job, (*job.input.shape[:axis], count, *inner), at, op.value & 0xFF)
-    yield from _boxes(job, 0, job.input.shape, (0,) * len(shape), tuple(op.before))
+                yield from _fills(call, (*call.input.shape[:axis], count, *inner), at, op.value & 0xFF)
+    yield from _boxes(call, 0, call.input.shape, (0,) * len(shape), tuple(op.before))
 
 
-def _fills(job: Job, size: Sequence[int], at: Sequence[int], value: int) -> Iterator[Instruction]:
-    for images in together(job.targets):
-        box = _box(job.targets[images.first], images.pitches[0], job.output.shape, at, job.output.dtype.itemsize)
+def _fills(call: TaskCall, size: Sequence[int], at: Sequence[int], value: int) -> Iterator[Instruction]:
+    for images in together(call.targets):
+        box = _box(call.targets[images.first], images.pitches[0], call.output.shape, at, call.output.dtype.itemsize)
         [destination] = nests((images.count, *size), box)
         yield Fill(destination=destination, value=value)
 
 
-def _boxes(job: Job, number: int, size: Sequence[int], start: Sequence[int], at: Sequence[int]) -> Iterator[Copy]:
+def _boxes(call: TaskCall, number: int, size: Sequence[int], start: Sequence[int], at: Sequence[int]) -> Iterator[Copy]:
     """Copies of a box of input ``number`` from ``start`` on to ``at`` in the output."""
-    tensor, bytes_ = job.task.inputs[number], job.output.dtype.itemsize
-    for images in together(job.sources[number], job.targets):
-        source = _box(job.sources[number][images.first], images.pitches[0], tensor.shape, start, bytes_)
-        target = _box(job.targets[images.first], images.pitches[1], job.output.shape, at, bytes_)
+    tensor, bytes_ = call.task.inputs[number], call.output.dtype.itemsize
+    for images in together(call.sources[number], call.targets):
+        source = _box(call.sources[number][images.first], images.pitches[0], tensor.shape, start, bytes_)
+        target = _box(call.targets[images.first], images.pitches[1], call.output.shape, at, bytes_)
         a, b = nests((images.count, *size), source, target)
         yield Copy(source=a, destination=b)
 
@@ -95,23 +95,23 @@ def runs(sources: Sequence[int]) -> list[Run]:
     return found
 
 
-def lower_resize_nearest(job: Job, op: ResizeNearest) -> Iterator[Instruction]:
+def lower_resize_nearest(call: TaskCall, op: ResizeNearest) -> Iterator[Instruction]:
     """A copy for each run of rows and each of columns that repeat alike."""
-    channels, size = job.input.shape[3], job.input.dtype.itemsize
-    _, *into = strides_of(job.output.shape, size)
-    _, *from_ = strides_of(job.input.shape, size)
+    channels, size = call.input.shape[3], call.input.dtype.itemsize
+    _, *into = strides_of(call.output.shape, size)
+    _, *from_ = strides_of(call.input.shape, size)
     columns = runs(op.columns)
-    for images in together(job.sources[0], job.targets):
+    for images in together(call.sources[0], call.targets):
         for down in runs(op.rows):
             for across in columns:
                 counts = (images.count, down.count, down.times, across.count, across.times, channels)
                 source = Strided(
-                    job.sources[0][images.first] + down.first * from_[0] + across.first * from_[1],
+                    call.sources[0][images.first] + down.first * from_[0] + across.first * from_[1],
                     (images.pitches[0], down.step * from_[0], 0, across.step * from_[1], 0, size),
                     size,
                 )
                 target = Strided(
-                    job.targets[images.first] + down.place * into[0] + across.place * into[1],
+                    call.targets[images.first] + down.place * into[0] + across.place * into[1],
                     (images.pitches[1], down.times * into[0], into[0], across.times * into[1], into[1], size),
                     size,
                 )

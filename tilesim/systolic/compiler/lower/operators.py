@@ -18,15 +18,15 @@ from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.lower.copy import lower_concatenation, lower_pad, lower_resize_nearest, lower_slice
 from tilesim.systolic.compiler.lower.elementwise import lower_pair, lower_rescale, lower_softmax, lower_table
-from tilesim.systolic.compiler.lower.matrix import Multiply, lower_product
+from tilesim.systolic.compiler.lower.matrix import PendingMultiply, lower_product
 from tilesim.systolic.compiler.lower.normalise import lower_normalise
 from tilesim.systolic.compiler.lower.pool import lower_pool
 from tilesim.systolic.isa.model.instructions import Instruction
 
-_LOWER: dict[type, Callable[[Job, Any], Iterator[Instruction]]] = {
+_LOWER: dict[type, Callable[[TaskCall, Any], Iterator[Instruction]]] = {
     Add: lower_pair,
     AveragePool: lower_pool,
     Concatenation: lower_concatenation,
@@ -43,9 +43,9 @@ _LOWER: dict[type, Callable[[Job, Any], Iterator[Instruction]]] = {
 }
 
 
-def lower(job: Job) -> Iterator[Instruction | Multiply]:
-    """The instructions of a job, in order, without what keeps them apart."""
-    if job.product is not None:
-        return lower_product(job)
-    op = job.task.node.operator
-    return iter(_LOWER[type(op)](job, op))
+def lower(call: TaskCall) -> Iterator[Instruction | PendingMultiply]:
+    """The instructions of a call, in order, without what keeps them apart."""
+    if call.product is not None:
+        return lower_product(call)
+    op = call.task.node.operator
+    return iter(_LOWER[type(op)](call, op))

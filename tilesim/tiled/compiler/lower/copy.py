@@ -14,9 +14,9 @@ from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
-from tilesim.tiled.compiler.feature_map import Part, padded
-from tilesim.tiled.compiler.nest import Line, NestWriter
-from tilesim.tiled.compiler.task import Task
+from tilesim.tiled.compiler.feature_map import MapPart, padded
+from tilesim.tiled.compiler.nest import Level, NestWriter
+from tilesim.tiled.compiler.task import TileTask
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
@@ -57,20 +57,20 @@ def _repeats(sources: Sequence[int]) -> Iterator[tuple[int, int]]:
     return ((source, len(list(alike))) for source, alike in groupby(sources))
 
 
-def lower_pad(task: Task, op: Pad) -> list[TensorOp]:
+def lower_pad(task: TileTask, op: Pad) -> list[TensorOp]:
     """The map with the border that was filled in around it."""
     rows, columns = _shifted(task.output.rows, -op.before[1]), _shifted(task.output.columns, -op.before[2])
     return _copies(task, task.inputs[0], rows, columns)
 
 
-def lower_slice(task: Task, op: Slice) -> list[TensorOp]:
+def lower_slice(task: TileTask, op: Slice) -> list[TensorOp]:
     """A box of the map; of a vector, of its channels."""
     down, across = op.begin[1:3] if len(op.begin) == 4 else (0, 0)
     rows, columns = _shifted(task.output.rows, down), _shifted(task.output.columns, across)
     return _copies(task, task.inputs[0], rows, columns, from_channel=op.begin[-1])
 
 
-def lower_resize_nearest(task: Task, op: ResizeNearest) -> list[TensorOp]:
+def lower_resize_nearest(task: TileTask, op: ResizeNearest) -> list[TensorOp]:
     """A tensorop for each run of rows and columns that repeat alike."""
     rows, columns = task.output.rows, task.output.columns
     return _copies(
@@ -81,7 +81,7 @@ def lower_resize_nearest(task: Task, op: ResizeNearest) -> list[TensorOp]:
     )
 
 
-def lower_concatenation(task: Task, _: Concatenation) -> list[TensorOp]:
+def lower_concatenation(task: TileTask, _: Concatenation) -> list[TensorOp]:
     """A tensorop for each input."""
     found, channel = [], 0
     for source in task.inputs:
@@ -96,28 +96,34 @@ def _shifted(outputs: range, by: int) -> list[Run]:
 
 
 def _copies(
-    task: Task, source: Part, rows: Iterable[Run], columns: list[Run], *, from_channel: int = 0, to_channel: int = 0
+    task: TileTask,
+    source: MapPart,
+    rows: Iterable[Run],
+    columns: list[Run],
+    *,
+    from_channel: int = 0,
+    to_channel: int = 0,
 ) -> list[TensorOp]:
     channels = min(len(source.channels), len(task.output.channels))
     words = padded(channels, task.topology.tile.vector_bytes) // task.topology.tile.vector_bytes
     return [_copy(task, source, down, across, (from_channel, to_channel), words) for down in rows for across in columns]
 
 
-def _copy(task: Task, source: Part, rows: Run, columns: Run, channels: tuple[int, int], words: int) -> TensorOp:
+def _copy(task: TileTask, source: MapPart, rows: Run, columns: Run, channels: tuple[int, int], words: int) -> TensorOp:
     """Loops: row and its repetitions, column and its repetitions, word of channels."""
     target, vector = task.output, task.topology.tile.vector_bytes
     nest = NestWriter(
         [
-            Line("y", rows.count, {"input": rows.step * source.row_bytes, "output": rows.times * target.row_bytes}),
-            Line("yy", rows.times, {"output": target.row_bytes}),
-            Line(
+            Level("y", rows.count, {"input": rows.step * source.row_bytes, "output": rows.times * target.row_bytes}),
+            Level("yy", rows.times, {"output": target.row_bytes}),
+            Level(
                 "x",
                 columns.count,
                 {"input": columns.step * source.pixel_bytes, "output": columns.times * target.pixel_bytes},
             ),
-            Line("xx", columns.times, {"output": target.pixel_bytes}),
-            Line("cg", words, {"input": vector, "output": vector}),
-            Line("lane", vector, {}),
+            Level("xx", columns.times, {"output": target.pixel_bytes}),
+            Level("cg", words, {"input": vector, "output": vector}),
+            Level("lane", vector, {}),
         ]
     )
     return TensorOp(

@@ -9,7 +9,7 @@ from typing import Any
 from tilesim.tiled.isa.model import fields
 from tilesim.tiled.isa.model.fields import Nest, Traversal
 from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruction, Operation, TensorOp
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.scanner import unknown
 
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.untimed.ordered_play import OrderedPlay
 from tilesim.tiled.rules.untimed.play import Play
 from tilesim.tiled.rules.untimed.situation import Barrier, History
 from tilesim.tiled.rules.untimed.work_queues import Task, WorkQueues
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 
 def late_consumers(duties: WorkQueues, history: History, precedence: TransferOrder) -> Iterator[str]:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import Infeed
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.untimed.play import Play
 from tilesim.tiled.rules.untimed.work_queues import FORWARDED, Count, Fence, Task
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 NAMED = 8
 """Causes that are named, and waits of a circle; of more only the number is given."""

@@ -1,0 +1,43 @@
+"""A task in a step: for some inferences, from addresses to addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilesim.network.graph import Tensor
+from tilesim.systolic.compiler.accumulators import AccumulatorRing
+from tilesim.systolic.compiler.product import Product
+from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.support import element_of
+from tilesim.systolic.compiler.tasks import OperatorTask
+from tilesim.systolic.isa.model.instructions import Element
+from tilesim.systolic.topology import Topology
+
+
+@dataclass(frozen=True)
+class TaskCall:
+    """``sources``: for each tensor that the task reads, an address for each inference of the step; ``targets``
+    likewise for what it makes. ``product`` is there for layers on the array.
+    """
+
+    task: OperatorTask
+    topology: Topology
+    storage: Storage
+    accumulators: AccumulatorRing
+    sources: tuple[tuple[int, ...], ...]
+    targets: tuple[int, ...]
+    product: Product | None = None
+
+    @property
+    def input(self) -> Tensor:
+        """The first tensor that is read."""
+        return self.task.inputs[0]
+
+    @property
+    def output(self) -> Tensor:
+        return self.task.output
+
+    @property
+    def element(self) -> Element:
+        """Of what is read."""
+        return element_of(self.input.dtype)
