@@ -22,8 +22,8 @@ from tilesim.errors import CapacityError, InputError
 from tilesim.machines.machine import PlansBatches, WeightSupply
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
+from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
-from tilesim.sentences import unknown
 
 MOST_INFERENCES = 4096
 ALL = "all"
@@ -32,7 +32,7 @@ CHOICES = (*SCHEDULES, ALL)
 Read = TypeVar("Read")
 
 
-def batch(
+def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A .tflite, .onnx or .yaml file, or a workload's name.")
     ],

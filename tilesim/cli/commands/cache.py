@@ -16,7 +16,7 @@ from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 
 
-def cache(
+def command(
     models: Annotated[
         list[str],
         typer.Argument(

@@ -40,7 +40,7 @@ PROOFS = {
 }
 
 
-def check(
+def command(
     models: Annotated[
         list[str],
         typer.Argument(

@@ -13,15 +13,16 @@ from tilesim.machines.topology import Topology
 from tilesim.printable import printable
 from tilesim.registry import MACHINES, machine_of
 from tilesim.report.keys import Key, keys, spelt
+from tilesim.report.terminal import has_width
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 LONGEST_VALUE = 16
-"""Columns; longer ones are folded."""
+"""Columns of a terminal; longer ones are folded."""
 
 
-def topologies(
+def command(
     name: Annotated[
         str, typer.Argument(metavar="[NAME_OR_FILE]", help="The chip of which to show every key.", show_default=False)
     ] = "",
@@ -65,8 +66,9 @@ def _keys_table(chip: Topology) -> Table:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
+    widest = LONGEST_VALUE if has_width() else None
     for title in ("key", "value", "meaning"):
-        table.add_column(title, no_wrap=title == "key", max_width=LONGEST_VALUE if title == "value" else None)
+        table.add_column(title, no_wrap=title == "key", max_width=widest if title == "value" else None)
     for key in keys(chip):
         table.add_row(key.key, Text(printable(spelt(key))), Text(_explained(key, chip).meaning))
     return table

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilesim import api
+from tilesim.assembly.files import SUFFIXES
 from tilesim.errors import InputError
-from tilesim.machines.program import SUFFIXES, Program
+from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.report.keys import differences
 
