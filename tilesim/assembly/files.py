@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tilesim.assembly.binary import Binary, chip_lines
 from tilesim.assembly.encoding import Encoding
-from tilesim.assembly.grammar import Grammar
+from tilesim.assembly.records import Grammar
 from tilesim.assembly.scanner import Fault
 from tilesim.assembly.streams import Damage
 from tilesim.assembly.text import P, Text
