@@ -35,7 +35,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from tilesim.assembly.chip import ChipReader, write_chip
-from tilesim.assembly.fields import BYTES, Field, fields_of, one_of
+from tilesim.assembly.fields import BYTES, Field, fields_of, inner_type
 from tilesim.assembly.lines import read_line
 from tilesim.assembly.scanner import Fault
 from tilesim.assembly.streams import Codec, Damage, Reader, Writer
@@ -81,9 +81,10 @@ class Encoding:
             yield from self._kinds(part)
 
     @cached_property
-    def _instruction(self) -> Any:
-        """The type that the program's fields have for any instruction."""
-        return one_of(get_type_hints(self.program)["run"])
+    def _codecs(self) -> Mapping[Any, Codec]:
+        """Those of simple types, and of what the program's fields have for any instruction."""
+        instruction = Codec("instruction", self._write_instruction, self._read_instruction)
+        return {**_SIMPLE, inner_type(get_type_hints(self.program)["run"]): instruction}
 
     def fields(self, kind: type) -> Mapping[str, Field[Codec]]:
         """The fields of the dataclass ``kind`` by name."""
@@ -94,8 +95,8 @@ class Encoding:
     def codec(self, hint: Any) -> Codec:
         """The codec of a field with the type ``hint``."""
         arguments, origin = get_args(hint), get_origin(hint)
-        if hint in _CODECS:
-            return _CODECS[hint]
+        if hint in self._codecs:
+            return self._codecs[hint]
         if origin is tuple:
             is_list = arguments[-1] is Ellipsis
             return _listed(self.codec(arguments[0])) if is_list else _fixed([*map(self.codec, arguments)])
@@ -103,11 +104,7 @@ class Encoding:
             return _one_word("word", {word: word for word in arguments})
         if NoneType in arguments:
             return _maybe(self.codec(next(each for each in arguments if each is not NoneType)))
-        return (
-            Codec("instruction", self._write_instruction, self._read_instruction)
-            if hint == self._instruction
-            else self._named(hint)
-        )
+        return self._named(hint)
 
     def _named(self, kind: type) -> Codec:
         """The codec of a class."""
@@ -210,7 +207,7 @@ def _one_word(spelling: str, words: Mapping[str, Any]) -> Codec:
     return Codec(spelling, Writer.string, read)
 
 
-_CODECS: Mapping[Any, Codec] = {
+_SIMPLE: Mapping[Any, Codec] = {
     int: Codec("int", lambda out, value: out.number(int(value)), Reader.number),
     bool: Codec("bool", Writer.natural, lambda source: bool(source.natural())),
     float: Codec(

@@ -39,6 +39,6 @@ def fields_of(
     }
 
 
-def one_of(hint: Any) -> Any:
+def inner_type(hint: Any) -> Any:
     """The type of a value of ``X | None`` or of an item of ``tuple[X, ...]``: X."""
     return get_args(hint)[0]

@@ -33,7 +33,7 @@ _BYTES = ".npz"
 _MACHINE = re.compile(r"^[ \t]*\.chip[ \t](?:[^;\n]*?[ \t])?machine=([A-Za-z_][\w-]*)", re.MULTILINE)
 
 
-def machine_of(path: Path) -> str:
+def machine_in(path: Path) -> str:
     """For which machine the program in the file ``path`` is, as its chip says; nothing if the file does not tell.
 
     Raises:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from tilesim.assembly.chip import ChipReader, Place, write_chip
-from tilesim.assembly.fields import one_of
+from tilesim.assembly.fields import inner_type
 from tilesim.assembly.lines import Line, read_line
 from tilesim.assembly.records import Form, Grammar
 from tilesim.assembly.scanner import Fault, Faults
@@ -138,9 +138,9 @@ class Text(Generic[P]):
 
     def _record(self, path: str) -> Form:
         name, _, inner = path.partition(".")
-        kind = one_of(self.hints[name])
+        kind = inner_type(self.hints[name])
         if inner:
-            return self.grammar.form(one_of(get_type_hints(kind)[inner]))
+            return self.grammar.form(inner_type(get_type_hints(kind)[inner]))
         apart = [other.partition(".")[2] for other in self.directives.values() if other.startswith(f"{path}.")]
         return self.grammar.form(kind).saying(dict.fromkeys(apart, ()))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tilesim.assembly.files import machine_of
+from tilesim.assembly.files import machine_in
 from tilesim.batching import graph_of, is_of
 from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import Machine, Options, Say
@@ -86,7 +86,7 @@ def _simulate_requests(
 
 
 def _is_own(path: Path) -> bool:
-    return machine_of(path) == "systolic"
+    return machine_in(path) == "systolic"
 
 
 def _faults(program: SystolicProgram) -> list[str]:
