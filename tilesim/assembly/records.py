@@ -52,12 +52,15 @@ class Form:
 
     def write(self, value: object, equals: str = "=") -> list[str]:
         """``key=value`` for each field of ``value`` that nobody could guess."""
-        pairs = ((key, each, getattr(value, each.name)) for key, each in self.fields.items())
-        told = {key: given for key, each, given in pairs if each.default is MISSING or given != each.default}
+        told: dict[str, str] = {}
+        for key, each in self.fields.items():
+            given = getattr(value, each.name)
+            if each.default is MISSING or given != each.default:
+                told[key] = f"{key}{equals}{each.codec.write(given)}"
         for key, follow in self.implied.items():
-            if told.get(key) == follow(vars(value)):
+            if key in told and follow(vars(value)) == getattr(value, key):
                 del told[key]
-        return [f"{key}{equals}{self.fields[key].codec.write(given)}" for key, given in told.items()]
+        return list(told.values())
 
     def read(self, words: Iterable[Word], what: Word, equals: str = "=", **extra: object) -> Any:
         """The record ``what`` whose fields ``words`` give, and ``extra``. Raises Fault, Faults: all that is wrong."""
@@ -73,7 +76,7 @@ class Form:
                 faults.append(fault)
             except Faults as several:
                 faults += several.faults
-        if missing := [key for key in self.fields if key not in given and self._is_needed(key)]:
+        if missing := [key for key in self._needed if key not in given]:
             faults.append(Fault(what.column, f"{what.text} must also have {', '.join(missing)}"))
         if faults:
             raise Faults(faults)
@@ -82,14 +85,15 @@ class Form:
                 given[key] = follow(given)
         return self.kind(**{self.fields[key].name: value for key, value in given.items()}, **self.said, **extra)
 
+    @cached_property
+    def _needed(self) -> list[str]:
+        return [key for key, each in self.fields.items() if each.default is MISSING and key not in self.implied]
+
     def _must_take(self, key: str, given: Mapping[str, Any], column: int, what: str) -> None:
         if key not in self.fields:
             raise Fault(column, unknown(key, self.fields, f"a key of {what}"))
         if key in given:
             raise Fault(column, f"{key} must stand only once")
-
-    def _is_needed(self, key: str) -> bool:
-        return not self.fields[key].optional and key not in self.implied
 
 
 @dataclass(frozen=True, eq=False)

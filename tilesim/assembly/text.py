@@ -159,9 +159,9 @@ class Text(Generic[P]):
         return replace(form, fields={**others, "layer": form.fields["layer"]})
 
     @cached_property
-    def heads(self) -> tuple[str, ...]:
+    def heads(self) -> frozenset[str]:
         """What lines may begin with."""
-        return (*self.mnemonics, *_SECTIONS, *self.directives, ".program", ".chip")
+        return frozenset([*self.mnemonics, *_SECTIONS, *self.directives, ".program", ".chip"])
 
 
 def _values_at(program: object, path: str) -> Sequence[Any]:
