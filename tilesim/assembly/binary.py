@@ -90,10 +90,10 @@ def _write_tables(strings: Iterable[str], kinds: Iterable[type], encoding: Encod
     for kind in listed:
         names.string(kind_name(kind))
         names.natural(len(encoding.fields(kind)))
-        for each in encoding.fields(kind).values():
-            names.string(each.name)
-            names.string(each.codec.spelling)
-            names.natural(each.optional)
+        for field in encoding.fields(kind).values():
+            names.string(field.name)
+            names.string(field.codec.spelling)
+            names.natural(field.optional)
     head.natural(len(names.strings))
     for text in names.strings:
         head.blob(text.encode("utf-8", "surrogatepass"))

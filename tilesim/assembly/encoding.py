@@ -69,7 +69,7 @@ class Encoding:
     @cached_property
     def kinds(self) -> dict[str, type]:
         """Every kind of record that a program can hold, by its name."""
-        kinds = (kind for each in (self.program, *self.instructions) for kind in self._kinds(each))
+        kinds = (kind for root in (self.program, *self.instructions) for kind in self._kinds(root))
         return {kind_name(kind): kind for kind in kinds}
 
     def _kinds(self, hint: Any) -> Iterator[type]:
@@ -103,7 +103,7 @@ class Encoding:
         if origin is Literal:
             return _one_word("word", {word: word for word in arguments})
         if NoneType in arguments:
-            return _maybe(self.codec(next(each for each in arguments if each is not NoneType)))
+            return _maybe(self.codec(inner_type(hint)))
         return self._named(hint)
 
     def _named(self, kind: type) -> Codec:
@@ -117,13 +117,13 @@ class Encoding:
     def _write_record(self, out: Writer, value: Any) -> None:
         kind: type = type(value)
         out.kinds.setdefault(kind, len(out.kinds))
-        here = [(each, getattr(value, each.name)) for each in self.fields(kind).values()]
-        differs = [given != each.default for each, given in here if each.optional]
+        pairs = [(member, getattr(value, member.name)) for member in self.fields(kind).values()]
+        differs = [given != member.default for member, given in pairs if member.optional]
         if differs:
             out.natural(sum(bit << place for place, bit in enumerate(differs)))
-        for each, given in here:
-            if not each.optional or given != each.default:
-                each.codec.write(out, given)
+        for member, given in pairs:
+            if not member.optional or given != member.default:
+                member.codec.write(out, given)
 
     def _write_instruction(self, out: Writer, value: Any) -> None:
         out.fill_word()
@@ -163,9 +163,9 @@ def _read_record(source: Reader, kind: type) -> Any:
         raise Damage(f"must say what a {kind_name(kind)} consists of")
     bits = source.natural() if layout.optional else 0
     values = {}
-    for each, optional in layout.fields:
+    for member, optional in layout.fields:
         if not optional or bits & 1:
-            values[each.name] = each.codec.read(source)
+            values[member.name] = member.codec.read(source)
         bits >>= optional
     return kind(**values)
 

@@ -155,7 +155,7 @@ class Text(Generic[P]):
 
     def _instruction(self, kind: type, said: Mapping[str, object]) -> Form:
         form = self.grammar.form(kind).saying(said)
-        others = {key: each for key, each in form.fields.items() if key not in {"label", "layer"}}
+        others = {key: form.fields[key] for key in form.fields if key not in {"label", "layer"}}
         return replace(form, fields={**others, "layer": form.fields["layer"]})
 
     @cached_property

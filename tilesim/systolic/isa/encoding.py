@@ -138,14 +138,14 @@ def _part(kind: type, name: str, hint: Any) -> Part:
     arguments = get_args(hint)
     if get_origin(hint) is tuple:
         return Items(_part(kind, name, arguments[0]), None if arguments[-1] is Ellipsis else len(arguments))
-    records = [each for each in arguments or (hint,) if is_dataclass(each) and isinstance(each, type)]
+    records = [part for part in arguments or (hint,) if is_dataclass(part) and isinstance(part, type)]
     return layout_of(records[0]) if records else WIDTHS[kind][name]
 
 
 def layout_of(kind: type) -> Layout:
     """How the dataclass ``kind`` is laid out."""
     hints = get_type_hints(kind)
-    sent = [each.name for each in fields(kind) if each.name not in _NOT_SENT]
+    sent = [field.name for field in fields(kind) if field.name not in _NOT_SENT]
     flags = {name: flag for name in sent if (flag := _flag(name, hints[name]))}
     numbers = [name for name in sent if name not in flags or flags[name].record]
     parts = {name: _part(kind, name, hints[name]) for name in sorted(numbers, key=lambda name: _order(kind, name))}

@@ -87,8 +87,8 @@ class Items:
             yield f"{name} must be {self.length} values, not {len(value)}"
         if len(value) > Number(2).most:
             yield f"{name} must be at most {Number(2).most} values, not {len(value)}"
-        for each in value:
-            yield from self.item.faults(name, each)
+        for item in value:
+            yield from self.item.faults(name, item)
 
     def write(self, value: tuple[Any, ...]) -> bytes:
         count = Number(2).write(len(value)) if self.length is None else b""
@@ -129,13 +129,13 @@ class Layout:
 
     def faults(self, name: str, value: Any) -> Iterator[str]:
         prefix = f"{name}." if name else ""
-        for each, flag in self.flags.items():
-            here = getattr(value, each)
+        for field, flag in self.flags.items():
+            here = getattr(value, field)
             if not flag.record and here not in flag.choices:
                 words = ", ".join(str(choice) or "nothing" for choice in flag.choices)
-                yield f"{prefix}{each} must be one of {words}, not {here!r}"
-        for each, part, here in self._present(value):
-            yield from part.faults(f"{prefix}{each}", here)
+                yield f"{prefix}{field} must be one of {words}, not {here!r}"
+        for field, part, here in self._present(value):
+            yield from part.faults(f"{prefix}{field}", here)
 
     def write(self, value: Any) -> bytes:
         head, at = 0, 0
