@@ -12,7 +12,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from tilesim.assembly.files import machine_of as named_in
+from tilesim.assembly.files import machine_in as named_in
 from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import AnyMachine, cannot
 from tilesim.machines.topology import Topology
@@ -31,7 +31,7 @@ def machine_named(name: str) -> AnyMachine:
     return _made(MACHINES[name])
 
 
-def machine_of(topology: Topology) -> AnyMachine:
+def machine_in(topology: Topology) -> AnyMachine:
     """The machine that a chip is of.
 
     Raises:
@@ -56,7 +56,7 @@ def machine_of_file(path: Path) -> AnyMachine:
 
 def can(topology: Topology, capability: type[Any]) -> bool:
     """Whether a chip's machine has a ``capability``, one of those in :mod:`tilesim.machines.machine`."""
-    return isinstance(machine_of(topology), capability)
+    return isinstance(machine_in(topology), capability)
 
 
 def refusal(topology: Topology, capability: type[Any]) -> InputError:
