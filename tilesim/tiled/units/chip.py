@@ -236,7 +236,7 @@ class Chip:
         assert to is not None
         sender, receiver = tile.mesh_out[side], self.tiles[to].mesh_in[OPPOSITE[side]]
         unit = self._unit(f"chip.mesh.tile{tile.index}.{side}")
-        sender.link = receiver.link = MeshLink(unit, self.topology.mesh, side, sender, receiver)
+        sender.link = receiver.link = MeshLink(unit, self.topology.mesh, sender, receiver, receiver.writing)
         return sender.link
 
     def _ring_stop(self, node: int) -> RingStop:
