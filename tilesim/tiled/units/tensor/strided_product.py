@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import magnitude
-from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.arithmetic.requantise import requantise
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.activation_unit import PARAMETER_ROWS
-from tilesim.tiled.units.tensor.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.tensor.operands import Operands
+from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES, saturated
 from tilesim.tiled.units.tensor.weight_cache import EIGHT, Columns, Kept, Slot, joined, products_at_once
 from tilesim.tiled.units.tensor.windows import Box, Grid, Moved, Range, Spans, Window, apart, contiguous, extent
 
@@ -133,9 +133,7 @@ class Products:
         if columns.parameters is not None:
             bias, multiplier, shift = columns.parameters[:, part]
             whole = requantise(self.op.rule, whole + bias, multiplier, shift)
-        low, high = self.op.clamp
-        data = saturate(whole, self.op.output_zero_point, (low, high), ELEMENT_DTYPES[self.op.output_type])
-        self._write(place, data.view(np.uint8), memories.narrow.content)
+        self._write(place, saturated(self.op, whole), memories.narrow.content)
 
     def _write(self, place: Place, data: NDArray[np.uint8], narrow: Bytes) -> None:
         assert place.output is not None
