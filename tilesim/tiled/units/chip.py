@@ -34,7 +34,7 @@ from tilesim.tiled.units.ring.ring_bursts import BurstRing
 from tilesim.tiled.units.ring.ring_monitor import Afloat, Monitor, Transfer
 from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
-from tilesim.tiled.units.tensor.tensor_control import Share
+from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
 
 Holds = Mapping[tuple[str, int | None], int]
@@ -54,7 +54,7 @@ class Part:
     """A part of a run that begins in cycle ``start``: what each tile does in it for each layer."""
 
     start: int
-    shares: list[dict[int, Share]]
+    shares: list[dict[int, LayerShare]]
 
 
 class ClassifierStation:

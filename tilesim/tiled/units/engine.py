@@ -23,8 +23,7 @@ from tilesim.sim.pipe.cycle_accounting import Booking
 from tilesim.sim.pipe.pipe import Activity, Costs, Pipe
 from tilesim.sim.trace.recorder import Source
 from tilesim.tiled.isa.model.accesses import operands
-from tilesim.tiled.isa.model.fields import Engine as EngineName
-from tilesim.tiled.isa.model.fields import Flag, Nest, Watcher
+from tilesim.tiled.isa.model.fields import Engine, Flag, Nest, Watcher
 from tilesim.tiled.isa.model.instructions import Work as EngineInstruction
 from tilesim.tiled.isa.model.loops import KEPT, Gate, gates, iterations
 from tilesim.tiled.isa.model.sheet import FLAGS
@@ -81,7 +80,7 @@ class TileContext:
     decoder: Decoder
 
 
-class Engine(ABC, Generic[Op]):
+class TileEngine(ABC, Generic[Op]):
     """Takes the instructions of its buffer one after the other, in order; ``name`` says which ones, and what its ports
     are.
 
@@ -93,7 +92,7 @@ class Engine(ABC, Generic[Op]):
     [0048]-[0054]; US 2025/0265455 [0031].
     """
 
-    def __init__(self, tile: TileContext, unit: Unit, name: EngineName, buffer: Fifo[Op] | None = None) -> None:
+    def __init__(self, tile: TileContext, unit: Unit, name: Engine, buffer: Fifo[Op] | None = None) -> None:
         self.tile = tile
         self.unit = unit
         self.name = name

@@ -13,8 +13,7 @@ from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Source
-from tilesim.tiled.isa.model.fields import Engine as EngineName
-from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.fields import Engine, Flag, Side
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence
 from tilesim.tiled.isa.model.neighbours import neighbour
 from tilesim.tiled.isa.model.sheet import SHEET
@@ -22,7 +21,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.dma.copy_engine import CopyEngine
 from tilesim.tiled.units.dma.mesh_in import MeshInEngine
 from tilesim.tiled.units.dma.mesh_out import MeshOutEngine
-from tilesim.tiled.units.engine import Engine, TileContext
+from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import RingStop
@@ -76,10 +75,10 @@ class Tile:
         consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
 
         self.tensor = TensorControl(around, track("tensor"), track("mac_array"), topology.tile)
-        self.engines: dict[EngineName, Engine[Any]] = {
-            EngineName.TENSOR: self.tensor,
-            EngineName.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
-            EngineName.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop, produces),
+        self.engines: dict[Engine, TileEngine[Any]] = {
+            Engine.TENSOR: self.tensor,
+            Engine.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
+            Engine.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop, produces),
         }
         for row in SHEET.values():
             if row.copies:

@@ -10,7 +10,7 @@ from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
-class Needs:
+class OperationNeeds:
     """What an operation needs of its instruction.
 
     ``operand``: which one beside its input; operations that do not need it do not take it. ``rules``: those by which it
@@ -26,17 +26,18 @@ class Needs:
     by_channel: bool = False
 
 
-_PRODUCTS = Needs("weights", dict.fromkeys(("double", "single", "float", "wide"), 0), parameters=True, by_channel=True)
+_BY_CHANNEL = dict.fromkeys(("double", "single", "float", "wide"), 0)
+_PRODUCTS = OperationNeeds("weights", _BY_CHANNEL, parameters=True, by_channel=True)
 
-NEEDS: Mapping[Operation, Needs] = {
+NEEDS: Mapping[Operation, OperationNeeds] = {
     Operation.CONVOLUTION: _PRODUCTS,
     Operation.DEPTHWISE: _PRODUCTS,
-    Operation.SUM: Needs(rules={"double": 2, "single": 2, "float": 2, "divide": 2}, divisors={"divide": 0}),
-    Operation.AVERAGE: Needs(rules={"real": 5}, divisors={"real": 2}),
-    Operation.MAXIMUM: Needs(),
-    Operation.ADD: Needs("input_b", {"double": 9, "float": 3, "real": 6}),
-    Operation.MULTIPLY: Needs("input_b", {"double": 5, "float": 5, "real": 6}),
-    Operation.TABLE: Needs(parameters=True),
+    Operation.SUM: OperationNeeds(rules={"double": 2, "single": 2, "float": 2, "divide": 2}, divisors={"divide": 0}),
+    Operation.AVERAGE: OperationNeeds(rules={"real": 5}, divisors={"real": 2}),
+    Operation.MAXIMUM: OperationNeeds(),
+    Operation.ADD: OperationNeeds("input_b", {"double": 9, "float": 3, "real": 6}),
+    Operation.MULTIPLY: OperationNeeds("input_b", {"double": 5, "float": 5, "real": 6}),
+    Operation.TABLE: OperationNeeds(parameters=True),
 }
 
 WIDTHS = (8, 16)

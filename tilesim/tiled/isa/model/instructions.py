@@ -27,7 +27,7 @@ from tilesim.tiled.isa.model.fields import (
     Traversal,
     Watcher,
 )
-from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN, MESH_OUT, SHEET, Goes, Row
+from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN, MESH_OUT, SHEET, Goes, SheetRow
 
 WORD_BYTES = 16
 """An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
@@ -67,7 +67,7 @@ class _Listed:
     mnemonic: ClassVar[str]
 
     @property
-    def row(self) -> Row:
+    def row(self) -> SheetRow:
         return SHEET[self.mnemonic]
 
     @property

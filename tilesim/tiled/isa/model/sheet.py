@@ -80,7 +80,7 @@ def _words(field: str, rank: int, loops: int) -> Operand:
 
 
 @dataclass(frozen=True)
-class Row:
+class SheetRow:
     """What is so of all instructions of one kind.
 
     ``words``: of its encoding. ``raises``: the engines that carry it out, and the flag of each one's write port.
@@ -110,8 +110,8 @@ MESH_IN = {side: Engine(f"mesh_in_{side}") for side in Side}
 MESH_OUT = {side: Engine(f"mesh_out_{side}") for side in Side}
 """The mesh engines at each side."""
 
-SHEET: Mapping[str, Row] = {
-    "tensorop": Row(
+SHEET: Mapping[str, SheetRow] = {
+    "tensorop": SheetRow(
         words=17,
         raises={Engine.TENSOR: Flag.AVDATA},  # with sums_out: partial_sums
         counts="nest",
@@ -125,48 +125,48 @@ SHEET: Mapping[str, Row] = {
             Operand("output", NARROW, rank=2, unit="word", size="results", writes=True, once_a_group=True),
         ),
     ),
-    "ring_consume": Row(
+    "ring_consume": SheetRow(
         words=4,
         raises={Engine.RING_CONSUMER: Flag.RING_READ_A},
         counts="write",
         operands=(_rows("write", rank=0),),
     ),
-    "ring_produce": Row(
+    "ring_produce": SheetRow(
         words=4,
         raises={Engine.RING_PRODUCER: Flag.RING_WRITE},
         counts="read",
         operands=(_rows("read", rank=1),),
     ),
-    "narrow_to_wide": Row(
+    "narrow_to_wide": SheetRow(
         words=7,
         raises={Engine.NARROW_TO_WIDE: Flag.NARROW_TO_WIDE},
         counts="write",
         operands=(_words("read", rank=1, loops=6), _rows("write", rank=4)),
     ),
-    "wide_to_narrow": Row(
+    "wide_to_narrow": SheetRow(
         words=7,
         raises={Engine.WIDE_TO_NARROW: Flag.WIDE_TO_NARROW},
         counts="read",
         operands=(_rows("read", rank=5), _words("write", rank=1, loops=6)),
     ),
-    "mesh_in": Row(
+    "mesh_in": SheetRow(
         words=6,
         raises={engine: Flag(f"mesh_{side}_in") for side, engine in MESH_IN.items()},
         counts="write",
         operands=(_words("write", rank=0, loops=4), _rows("write", rank=2)),
     ),
-    "mesh_out": Row(
+    "mesh_out": SheetRow(
         words=6,
         raises={engine: Flag(f"mesh_{side}_out") for side, engine in MESH_OUT.items()},
         counts="read",
         operands=(_words("read", rank=0, loops=4), _rows("read", rank=3)),
     ),
-    "tile_fence": Row(words=1, goes=Goes.STOP),
-    "broadcast": Row(words=1, goes=Goes.STOP),
-    "classify": Row(words=4, goes=Goes.CLASSIFIER),
-    "infeed": Row(words=0, goes=Goes.CONTROLLER),
-    "outfeed": Row(words=0, goes=Goes.CONTROLLER),
-    "scalar_fence": Row(words=0, goes=Goes.CONTROLLER),
+    "tile_fence": SheetRow(words=1, goes=Goes.STOP),
+    "broadcast": SheetRow(words=1, goes=Goes.STOP),
+    "classify": SheetRow(words=4, goes=Goes.CLASSIFIER),
+    "infeed": SheetRow(words=0, goes=Goes.CONTROLLER),
+    "outfeed": SheetRow(words=0, goes=Goes.CONTROLLER),
+    "scalar_fence": SheetRow(words=0, goes=Goes.CONTROLLER),
 }
 
 FLAGS: Mapping[Engine, Flag] = {engine: flag for row in SHEET.values() for engine, flag in row.raises.items()}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.pipe.pipe import Pipe
-from tilesim.tiled.isa.model.fields import Engine as EngineName
+from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Copy, counted_nest
 from tilesim.tiled.isa.model.loops import completions, gates
-from tilesim.tiled.isa.model.sheet import Row
-from tilesim.tiled.units.engine import Engine, Throughput, TileContext, Work, alike
+from tilesim.tiled.isa.model.sheet import SheetRow
+from tilesim.tiled.units.engine import Throughput, TileContext, TileEngine, Work, alike
 
 ROW_BUFFERS = 2
 """Rows that are gathered, or wait to be written. Assumption: double buffering."""
 
 
-class CopyEngine(Engine[Copy]):
+class CopyEngine(TileEngine[Copy]):
     """Reads one memory and writes the other, a narrow word a cycle, and touches the wide one once a row.
 
     Loops that produce are the rows', as are those that watchers name.
@@ -23,7 +23,7 @@ class CopyEngine(Engine[Copy]):
     Source: US 19/025,090 [0052], [0055]; the double buffer is an assumption.
     """
 
-    def __init__(self, tile: TileContext, unit: Unit, name: EngineName, row: Row) -> None:
+    def __init__(self, tile: TileContext, unit: Unit, name: Engine, row: SheetRow) -> None:
         super().__init__(tile, unit, name)
         self._reading, self._writing = (tile.memories.side(name, side.field, side.memory) for side in row.operands)
 

@@ -17,13 +17,13 @@ from tilesim.tiled.isa.model.instructions import MeshIn
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import MESH_IN
 from tilesim.tiled.units.dma.mesh_link import MeshLink, WordTransfer
-from tilesim.tiled.units.engine import Engine, TileContext, Work, alike
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work, alike
 
 FILL_WORDS = 2
 """Words of a fill that are made or wait to be written: enough for one a cycle."""
 
 
-class MeshInEngine(Engine[MeshIn]):
+class MeshInEngine(TileEngine[MeshIn]):
     """Writes the words that the neighbour sends, or the fill byte (the zero point of what is filled), a word a cycle;
     into wide memory a row with its last word, the others of which have been gathered in a register. Watchers of loops
     hold a word that arrives before it is written (of a row, before the first is gathered), one of a fill before it is

@@ -12,7 +12,7 @@ from tilesim.sim.pipe.cycle_accounting import Booking
 from tilesim.sim.pipe.pipe import Activity, Pipe
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
 from tilesim.tiled.topology import Mesh
-from tilesim.tiled.units.engine import Engine, alike
+from tilesim.tiled.units.engine import TileEngine, alike
 from tilesim.tiled.units.memories import OperandPort
 
 
@@ -34,7 +34,7 @@ class MeshLink:
     """
 
     def __init__(
-        self, unit: Unit, mesh: Mesh, sender: Engine[MeshOut], receiver: Engine[MeshIn], writing: OperandPort
+        self, unit: Unit, mesh: Mesh, sender: TileEngine[MeshOut], receiver: TileEngine[MeshIn], writing: OperandPort
     ) -> None:
         self.unit = unit
         self.mesh = mesh
@@ -145,6 +145,6 @@ class WordTransfer:
         return found
 
 
-def _in_hand(engine: Engine[MeshOut] | Engine[MeshIn]) -> str:
+def _in_hand(engine: TileEngine[MeshOut] | TileEngine[MeshIn]) -> str:
     label = engine.unit.instruction
     return f"it is in {label}" if label else "it has no instruction in hand"

@@ -8,10 +8,10 @@ from tilesim.tiled.isa.model.instructions import MeshOut
 from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.isa.model.sheet import MESH_OUT
 from tilesim.tiled.units.dma.mesh_link import MeshLink
-from tilesim.tiled.units.engine import Engine, TileContext, Work
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work
 
 
-class MeshOutEngine(Engine[MeshOut]):
+class MeshOutEngine(TileEngine[MeshOut]):
     """Reads a word a cycle while its link, which the chip lays, has credits for them; from wide memory a row with its
     first word, the others of which leave from a register.
 

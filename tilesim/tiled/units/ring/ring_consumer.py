@@ -12,18 +12,17 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.fields import ByteFilter, MemoryName
-from tilesim.tiled.isa.model.fields import Engine as EngineName
+from tilesim.tiled.isa.model.fields import ByteFilter, Engine, MemoryName
 from tilesim.tiled.isa.model.instructions import RingConsume
 from tilesim.tiled.isa.model.loops import Gate, completions
-from tilesim.tiled.units.engine import Engine, TileContext, Work, gates_by_round, stretches
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 
 
-class RingConsumer(Engine[RingConsume]):
+class RingConsumer(TileEngine[RingConsume]):
     """Supplies the address of each row; the ring's packets carry none.
 
     Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody else
@@ -41,7 +40,7 @@ class RingConsumer(Engine[RingConsume]):
         self._byte_filter: ByteFilterUnit | None = None
         self._address: int | None = None
         self._taken: simpy.Event | None = None
-        super().__init__(tile, unit, EngineName.RING_CONSUMER, buffer)
+        super().__init__(tile, unit, Engine.RING_CONSUMER, buffer)
         self._committing = tile.memories.slot(self.name, "write", MemoryName.WIDE)
         if isinstance(stop, RingStop):
             stop.receiver = self

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from tilesim.sim.core.clock import Phase
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.fields import Engine as EngineName
-from tilesim.tiled.isa.model.fields import Flag, MemoryName
+from tilesim.tiled.isa.model.fields import Engine, Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import RingProduce
 from tilesim.tiled.isa.model.loops import Gate, completions
-from tilesim.tiled.units.engine import Engine, TileContext, Work, gates_by_round, stretches
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
@@ -29,7 +28,7 @@ FETCH_CYCLES = 1
 PASSING = "transfers that pass the tile's ring stop"
 
 
-class RingProducer(Engine[RingProduce]):
+class RingProducer(TileEngine[RingProduce]):
     """Reads a row through the wide port, where only ring commits go before it, then puts it on the ring.
 
     Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R
@@ -41,7 +40,7 @@ class RingProducer(Engine[RingProduce]):
     def __init__(
         self, tile: TileContext, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingProduce] | None = None
     ) -> None:
-        super().__init__(tile, unit, EngineName.RING_PRODUCER, buffer)
+        super().__init__(tile, unit, Engine.RING_PRODUCER, buffer)
         self._stop = stop
         self._fetching = tile.memories.slot(self.name, "read", MemoryName.WIDE)
         self._reads = Announcement(tile.arbiter, self._fetching, tile.clock)

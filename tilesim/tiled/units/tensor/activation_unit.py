@@ -18,7 +18,7 @@ from tilesim.sim.core.action import Actions
 from tilesim.tiled.isa.model.accesses import TABLE_BYTES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.operands import Operands, Stream
+from tilesim.tiled.units.tensor.operands import AddressStream, Operands
 from tilesim.tiled.units.tensor.operations import ARITHMETIC, Sums, saturated, scaled
 
 PARAMETER_ROWS = 3
@@ -59,7 +59,7 @@ class ActivationUnit:
         samples = np.arange(len(tables))[:, None, None]
         return np.asarray(tables[samples, which[:, None], values & 0xFF])
 
-    def _by_rows(self, op: TensorOp, parameters: Stream, lanes: int, sums: Sums, groups: slice) -> Sums:
+    def _by_rows(self, op: TensorOp, parameters: AddressStream, lanes: int, sums: Sums, groups: slice) -> Sums:
         addresses, which = np.unique(parameters.groups[groups], return_inverse=True)
         rows = addresses[:, None] + np.arange(PARAMETER_ROWS) * self._memories.row_bytes
         values = self._memories.wide.operands(rows, 4 * lanes).view(np.int32)

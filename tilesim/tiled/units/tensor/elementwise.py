@@ -18,7 +18,7 @@ from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.operands import Operands
 from tilesim.tiled.units.tensor.operations import ARITHMETIC, ELEMENT_DTYPES, Array, saturated, scaled
-from tilesim.tiled.units.tensor.windows import Box, Grid, Moved, Spans, Window, apart
+from tilesim.tiled.units.tensor.windows import Box, GroupGrid, Moved, OperandSpans, StridedView, apart
 
 BYTE = np.dtype(np.uint8)
 REDUCTIONS = (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
@@ -26,27 +26,27 @@ COMBINATIONS = (Operation.ADD, Operation.MULTIPLY)
 
 
 @dataclass(frozen=True)
-class Place:
+class ElementwiseViews:
     """Where a box of result groups finds its operands and puts its results."""
 
-    inputs: tuple[Window, ...]
-    output: Window
+    inputs: tuple[StridedView, ...]
+    output: StridedView
 
 
 @dataclass(frozen=True)
-class Bytewise:
+class Elementwise:
     """A bytewise tensorop on regular addresses. ``order``: its loops, by how far they move the output, farthest first:
     so bytes that lie side by side are computed in one run.
     """
 
     op: TensorOp
-    grid: Grid
+    grid: GroupGrid
     order: tuple[int, ...]
     word_bytes: int
     moved: dict[str, Moved]
-    spans: Spans
+    spans: OperandSpans
     scaler: Scaler | None
-    places: dict[Box, Place] = field(default_factory=dict)
+    places: dict[Box, ElementwiseViews] = field(default_factory=dict)
 
     def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``."""
@@ -74,7 +74,7 @@ class Bytewise:
         base = self.moved["parameters"].base
         return wide[:, base : base + TABLE_BYTES]
 
-    def _place(self, box: Box) -> Place:
+    def _place(self, box: Box) -> ElementwiseViews:
         bounds = [box[k][1] - box[k][0] for k in self.order]
         output = self.moved["output"]
         width = -(-self.grid.lanes // self.word_bytes) * self.word_bytes
@@ -82,22 +82,22 @@ class Bytewise:
         inputs = tuple(
             self._input(self.moved[name], box, bounds) for name in ("input", "input_b") if name in self.moved
         )
-        return Place(inputs, Window(output.first(box), (*bounds, width), (*strides, 1), BYTE))
+        return ElementwiseViews(inputs, StridedView(output.first(box), (*bounds, width), (*strides, 1), BYTE))
 
-    def _input(self, moved: Moved, box: Box, bounds: list[int]) -> Window:
+    def _input(self, moved: Moved, box: Box, bounds: list[int]) -> StridedView:
         shape = (*self.grid.step_bounds, *bounds, self.grid.lanes)
         strides = (*moved.steps, *(moved.groups[k] for k in self.order), 1)
-        return Window(moved.first(box), shape, strides, ELEMENT_DTYPES[self.op.input_type])
+        return StridedView(moved.first(box), shape, strides, ELEMENT_DTYPES[self.op.input_type])
 
 
-def bytewise(op: TensorOp, operands: Operands, memories: TileMemories) -> Bytewise | None:
+def elementwise(op: TensorOp, operands: Operands, memories: TileMemories) -> Elementwise | None:
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
     if op.output is None or op.nest.alternate or any((op.weights, op.sums_in, op.sums_out)) or not _is_regular(op):
         return None
     groups, steps = operands.group_nest.loops, operands.step_nest.loops
     names = ("input", "input_b", "parameters", "output")
     moved = {name: Moved.of(getattr(op, name), groups, steps) for name in names if getattr(op, name) is not None}
-    grid = Grid.of(groups, steps, operands.lane_bound, [])
+    grid = GroupGrid.of(groups, steps, operands.lane_bound, [])
     width = -(-grid.lanes // memories.word_bytes) * memories.word_bytes
     spans = _spans(grid, moved, width)
     if not spans.exist(memories) or not apart(grid.row_bounds, moved["output"].groups, width):
@@ -105,7 +105,7 @@ def bytewise(op: TensorOp, operands: Operands, memories: TileMemories) -> Bytewi
     if "parameters" in moved and any(moved["parameters"].groups):
         return None
     order = tuple(sorted(range(len(groups)), key=lambda k: -abs(moved["output"].groups[k])))
-    return Bytewise(op, grid, order, memories.word_bytes, moved, spans, _scaler(op, operands.steps))
+    return Elementwise(op, grid, order, memories.word_bytes, moved, spans, _scaler(op, operands.steps))
 
 
 def _is_regular(op: TensorOp) -> bool:
@@ -119,11 +119,11 @@ def _is_regular(op: TensorOp) -> bool:
     return op.operation in COMBINATIONS and op.input_b is not None and op.parameters is None
 
 
-def _spans(grid: Grid, moved: dict[str, Moved], width: int) -> Spans:
+def _spans(grid: GroupGrid, moved: dict[str, Moved], width: int) -> OperandSpans:
     """All bytes that are addressed."""
     sizes = {"input": grid.lanes, "input_b": grid.lanes, "parameters": TABLE_BYTES, "output": width}
     by_step = ("input", "input_b")
-    return Spans.of({name: grid.span(each, name in by_step, sizes[name]) for name, each in moved.items()})
+    return OperandSpans.of({name: grid.span(each, name in by_step, sizes[name]) for name, each in moved.items()})
 
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tilesim.sim.core.action import Action, Actions
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.operands import Operands, Stream
+from tilesim.tiled.units.tensor.operands import AddressStream, Operands
 from tilesim.tiled.units.tensor.operations import ARITHMETIC, ELEMENT_DTYPES, Array, Arrays, Sums
 
 
@@ -92,7 +92,7 @@ class MacArray:
             return [self._step(op, operands.input_b, first, end, 0, operands.lane_bound)]
         return [] if operands.weights is None else self._weights_by_lane(op, operands, operands.weights, first, end)
 
-    def _weights_by_lane(self, op: TensorOp, operands: Operands, stream: Stream, first: int, end: int) -> Arrays:
+    def _weights_by_lane(self, op: TensorOp, operands: Operands, stream: AddressStream, first: int, end: int) -> Arrays:
         """Less their zero point."""
         dtype = ELEMENT_DTYPES[op.weight_type]
         bases, which = np.unique(stream.groups[first:end], return_inverse=True)
@@ -106,7 +106,7 @@ class MacArray:
         for step in range(operands.steps):
             yield self._step(op, operands.input, first, end, step, operands.lane_bound)
 
-    def _step(self, op: TensorOp, stream: Stream, first: int, end: int, step: int, lanes: int) -> Array:
+    def _step(self, op: TensorOp, stream: AddressStream, first: int, end: int, step: int, lanes: int) -> Array:
         """The bytes that the lanes get in one reduction step: (samples, groups, lanes)."""
         return self._narrow(op, stream.groups[first:end] + stream.steps[step], lanes)
 

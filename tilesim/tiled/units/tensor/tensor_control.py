@@ -16,12 +16,12 @@ from tilesim.sim.late import Late
 from tilesim.sim.pipe.cycle_accounting import Booking
 from tilesim.sim.pipe.pipe import Activity, Pipe
 from tilesim.sim.trace.recorder import Source
-from tilesim.tiled.isa.model.fields import Engine as EngineName
+from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.topology import Tile
-from tilesim.tiled.units.engine import Engine, TileContext, Work
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
 from tilesim.tiled.units.tensor.decoder import Decoded
 from tilesim.tiled.units.tensor.mac_array import MacArray
@@ -29,7 +29,7 @@ from tilesim.tiled.units.tensor.operands import Operands
 
 
 @dataclass
-class Share:
+class LayerShare:
     """A tile's part in a layer.
 
     It lasts from its first step at ``start`` to its last written word at ``end``. ``spent`` holds the MAC array's
@@ -52,7 +52,7 @@ class Share:
             self.spent[kind] += int(total)
 
 
-class TensorControl(Engine[TensorOp]):
+class TensorControl(TileEngine[TensorOp]):
     """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
 
     Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
@@ -66,7 +66,7 @@ class TensorControl(Engine[TensorOp]):
     """
 
     def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, shape: Tile) -> None:
-        super().__init__(tile, unit, EngineName.TENSOR)
+        super().__init__(tile, unit, Engine.TENSOR)
         self._ports = {
             side.field: tile.memories.slot(self.name, side.field, side.memory) for side in SHEET["tensorop"].operands
         }
@@ -74,8 +74,8 @@ class TensorControl(Engine[TensorOp]):
         self._shape = shape
         self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
         self._activation = ActivationUnit(tile.memories)
-        self.shares: dict[int, Share] = {}
-        self._share = Share()
+        self.shares: dict[int, LayerShare] = {}
+        self._share = LayerShare()
 
     def restart(self) -> None:
         """Begin new accounts of layers."""
@@ -88,7 +88,7 @@ class TensorControl(Engine[TensorOp]):
             unit.spend(Reason.WORK.kind, end)
 
     def execute(self, op: TensorOp) -> Work:
-        self._share = self.shares.setdefault(op.layer, Share())
+        self._share = self.shares.setdefault(op.layer, LayerShare())
         self.mac_unit.instruction = op.label
         self._book_wait(Reason.INSTRUCTION, Reason.INSTRUCTION)
         yield from self.watch(op.wait)
