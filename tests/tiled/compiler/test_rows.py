@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.tiled.compiler.axis import Axis
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.rows import part_words, rows_for, spill_bytes
 from tilesim.tiled.isa.model.loops import addresses
 
@@ -18,7 +18,7 @@ def axis(size: int, parts: int, border: tuple[int, int]) -> Axis:
 borders = st.tuples(st.integers(0, 3), st.integers(0, 3))
 maps = st.builds(
     lambda height, width, channels, across, down, address: FeatureMap(
-        Shape(height, width, channels),
+        MapShape(height, width, channels),
         axis(height, *down),
         axis(width, *across),
         tiles=1,
