@@ -31,7 +31,7 @@ def machine_named(name: str) -> AnyMachine:
     return _made(MACHINES[name])
 
 
-def machine_in(topology: Topology) -> AnyMachine:
+def machine_of(topology: Topology) -> AnyMachine:
     """The machine that a chip is of.
 
     Raises:
@@ -56,7 +56,7 @@ def machine_of_file(path: Path) -> AnyMachine:
 
 def can(topology: Topology, capability: type[Any]) -> bool:
     """Whether a chip's machine has a ``capability``, one of those in :mod:`tilesim.machines.machine`."""
-    return isinstance(machine_in(topology), capability)
+    return isinstance(machine_of(topology), capability)
 
 
 def refusal(topology: Topology, capability: type[Any]) -> InputError:
