@@ -6,7 +6,6 @@ from functools import partial
 
 from tilesim.sim.deadlock import Awaited, explain
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem
@@ -29,10 +28,7 @@ def _awaited(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
         return _rows(execution, item, item.node)
     if item.needs_partner:
         return _partner(execution, item)
-    if isinstance(item.op, Infeed) and item.op.source == "host":
-        return Awaited("rows of which the host has no more")
-    first = item.transfer and execution.in_the_way(item.transfer, item.transfer.destinations[-1])
-    return Awaited(f"{first} to go first", _blocker(execution, first)) if first else Awaited("its turn")
+    return Awaited("its turn") if item.transfer is None else _way(execution, item.transfer)
 
 
 def _delivery(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
@@ -90,7 +86,7 @@ def _rows(execution: UntimedExecution, item: WorkItem, node: int) -> Awaited[Wor
     words = f"row {row} of {item.rounds}"
     for transfer in execution.work.transfers:
         if node in transfer.destinations and not _arrived(execution, transfer, node):
-            return Awaited(f"{words}, and {transfer.name} is to send it", _blocker(execution, transfer))
+            return Awaited(f"{words}, and {transfer.name} is to send it", _blocker(execution, transfer, item))
     return Awaited(f"{words}, and nothing sends it")
 
 
@@ -98,16 +94,36 @@ def _arrived(execution: UntimedExecution, transfer: Transfer, node: int) -> bool
     return execution.rows[transfer.number][transfer.destinations.index(node) + 1] == transfer.rows
 
 
-def _blocker(execution: UntimedExecution, transfer: Transfer) -> WorkItem | None:
-    """The item for which a transfer waits: who is to take its rows, or those of another in its way, or who is to send
-    them, or what is before that.
+def _way(execution: UntimedExecution, transfer: Transfer) -> Awaited[WorkItem]:
+    """Why a master can't send the rest of a transfer: it has no more, or rows are in the way, of another or its own."""
+    if execution.rows[transfer.number][0] == execution.work.host_rows.get(transfer.number):
+        return Awaited("rows of which the host has no more")
+    first = execution.in_the_way(transfer, transfer.destinations[-1])
+    if first is not None:
+        return Awaited(f"{first} to go first", _blocker(execution, first))
+    nodes = execution.awaiting(transfer)
+    if not nodes:
+        return Awaited("its turn")
+    place = node_name(nodes[-1], execution.work.tiles)
+    return Awaited(f"its rows to be taken at {place}", execution.taker(nodes[-1]))
+
+
+def _blocker(
+    execution: UntimedExecution,
+    transfer: Transfer,
+    waiter: WorkItem | None = None,
+    behind: tuple[Transfer, ...] = (),
+) -> WorkItem | None:
+    """The item, other than the one that waits, for which a transfer does: who is to take its rows, or those of another
+    in its way, or who is to send them, or what is before that.
     """
-    rows = execution.rows[transfer.number]
-    for stage, node in enumerate(transfer.destinations, 1):
-        if rows[stage] < rows[stage - 1]:
-            other = execution.in_the_way(transfer, node)
-            return execution.taker(node) if other is None else _blocker(execution, other)
-    return execution.in_hand(execution.work.senders[transfer.number].queue)
+    nodes = execution.awaiting(transfer)
+    if not nodes:
+        return execution.in_hand(execution.work.senders[transfer.number].queue)
+    other = execution.in_the_way(transfer, nodes[0])
+    if other is not None and other not in behind:
+        return _blocker(execution, other, waiter, (*behind, transfer))
+    return next((taker for node in nodes if (taker := execution.taker(node)) is not waiter), None)
 
 
 def _partner(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:

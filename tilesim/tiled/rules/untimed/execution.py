@@ -61,7 +61,7 @@ class UntimedExecution:
         self.history = history or History()
         self._recording = history is None
         self._order = order
-        self._tails_at = [0] * work.nodes
+        self.tails_at = [0] * work.nodes
         """With an order: the transfers whose tails have passed each stop, as a bitmap."""
         self._ready: dict[int, WorkItem] = {}
         self._released: set[int] = set()
@@ -98,10 +98,15 @@ class UntimedExecution:
         """The first transfer that must pass before this one does, on its way up to a node."""
         if self._order is not None:
             for stop in transfer.way_to(node):
-                ahead = self._order.before(transfer, stop) & ~self._tails_at[stop]
+                ahead = self._order.before(transfer, stop) & ~self.tails_at[stop]
                 if ahead:
                     return self._order.first(ahead)
         return None
+
+    def awaiting(self, transfer: Transfer) -> list[int]:
+        """Where rows of a transfer that are on their way are to be taken next."""
+        rows = self.rows[transfer.number]
+        return [node for k, node in enumerate(transfer.destinations) if rows[k + 1] < rows[k]]
 
     def in_hand(self, queue: int) -> WorkItem | None:
         """The item that a queue has not yet done."""
@@ -340,7 +345,7 @@ class UntimedExecution:
                 self._last_tail[tile] = transfer
             self._raise((tile, Flag.RING_PRODUCER_A, resets.get((transfer.number, tile), self._resets[tile])), 1)
         if self._order is not None:
-            self._put(self._tails_at, node, self._tails_at[node] | self._order.bit(transfer))
+            self._put(self.tails_at, node, self.tails_at[node] | self._order.bit(transfer))
             self._behind += (each for each in self._order.after(transfer, node) if self._is_on_its_way(each))
 
     def _is_on_its_way(self, transfer: Transfer) -> bool:
