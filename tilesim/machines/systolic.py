@@ -16,7 +16,7 @@ from tilesim.run import Look, Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.systolic.compiler.compile import compile_network
 from tilesim.systolic.isa import storage
-from tilesim.systolic.isa.checks.hazards import races
+from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program as SystolicProgram
 from tilesim.systolic.run.simulate import simulate
@@ -89,7 +89,7 @@ def _is_own(path: Path) -> bool:
 
 
 def _faults(program: SystolicProgram) -> list[str]:
-    return program.once(faults) or races(program)
+    return program.once(faults) or hazards(program)
 
 
 SYSTOLIC = Machine(
