@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import Account, accounts, delivery_cycles, load_bytes, streamed_bytes
+from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
 from tilesim.tiled.caching.packing import descriptors
 from tilesim.tiled.caching.plan import Decision
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
@@ -16,7 +16,7 @@ from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.partition_policy import PartitionPolicy
-from tilesim.tiled.partition_search import STEADFAST, Say, settled, silent
+from tilesim.tiled.partition_search import WITHOUT_SEARCH, Say, settled_wishes, silent
 from tilesim.tiled.topology import Topology
 
 SCHEMA = "tilesim.cache/1"
@@ -29,7 +29,7 @@ class CachePlan:
     topology: Topology
     networks: Mapping[str, Network]
     layouts: tuple[WideLayout, ...]
-    accounts: tuple[Account, ...]
+    accounts: tuple[CacheAccount, ...]
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -87,7 +87,7 @@ def plan_cache(
     networks: Mapping[str, Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
-    partition: PartitionPolicy = STEADFAST,
+    partition: PartitionPolicy = WITHOUT_SEARCH,
     say: Say = silent,
 ) -> CachePlan:
     """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
@@ -96,7 +96,7 @@ def plan_cache(
     Raises:
         CapacityError: a network does not fit the chip, or has layers that it can't run.
     """
-    wishes = settled(list(networks.values()), topology, policy, partition, say)
+    wishes = settled_wishes(list(networks.values()), topology, policy, partition, say)
     _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
@@ -119,7 +119,7 @@ def _decision(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _account(account: Account) -> dict[str, int]:
+def _account(account: CacheAccount) -> dict[str, int]:
     return {
         "tile": account.tile,
         "capacity_bytes": account.capacity_bytes,

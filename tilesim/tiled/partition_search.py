@@ -21,7 +21,7 @@ from tilesim.tiled.topology import Topology
 
 MOST_RUNS = 8
 """How many ways to spread the layers of a network are tried."""
-STEADFAST = PartitionPolicy()
+WITHOUT_SEARCH = PartitionPolicy()
 
 Say = Callable[[str], None]
 Layers = frozenset[int]
@@ -32,7 +32,7 @@ def silent(_what: str) -> None:
 
 
 def compile_network(
-    network: Network, topology: Topology, partition: PartitionPolicy = STEADFAST, say: Say = silent
+    network: Network, topology: Topology, partition: PartitionPolicy = WITHOUT_SEARCH, say: Say = silent
 ) -> Program:
     """:func:`compile_networks` for one, with its parameters cached."""
     [program] = compile_networks([network], topology, CACHE, partition, say)
@@ -43,7 +43,7 @@ def compile_networks(
     networks: Sequence[Network],
     topology: Topology,
     policy: CachePolicy,
-    partition: PartitionPolicy = STEADFAST,
+    partition: PartitionPolicy = WITHOUT_SEARCH,
     say: Say = silent,
 ) -> list[Program]:
     """Compile networks as :func:`~tilesim.tiled.compiler.compile.compile_networks` does, the layers spread as
@@ -62,7 +62,7 @@ def compile_networks(
     return [search.labelled(program) for search, program in zip(searches, programs, strict=True)]
 
 
-def settled(
+def settled_wishes(
     networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
 ) -> list[Wishes]:
     """What :func:`compile_networks` asks of the compiler for each network, having tried what there is to choose.
@@ -81,7 +81,7 @@ def _searches(
 
 
 @dataclass(frozen=True)
-class Attempt:
+class Trial:
     """A network with the layers ``by_channel`` spread so: its program and a run's cycles, or why there is none; and at
     which cycle each layer was over.
     """
@@ -109,7 +109,7 @@ class Search:
     policy: CachePolicy
     asked: Wishes
     say: Say
-    tried: dict[Layers, Attempt] = field(default_factory=dict)
+    tried: dict[Layers, Trial] = field(default_factory=dict)
 
     @cached_property
     def free(self) -> Layers:
@@ -118,10 +118,10 @@ class Search:
         return frozenset(k for k, node in nodes if isinstance(node.operator, Convolution) and self.asked.of(k) == AUTO)
 
     @cached_property
-    def best(self) -> Attempt:
+    def best(self) -> Trial:
         """The fastest attempt, the earliest of such. Nothing is tried if there is nothing to choose."""
         if not self.free:
-            return Attempt(self.asked.default, frozenset())
+            return Trial(self.asked.default, frozenset())
         spatial, channel = self._try(SPATIAL, frozenset()), self._try(CHANNEL, self.free)
         if channel.program is not None and spatial.program is not None:
             self._refine(spatial, channel)
@@ -135,7 +135,7 @@ class Search:
             raise spatial.fault
         return fastest
 
-    def wishes(self, attempt: Attempt) -> Wishes:
+    def wishes(self, attempt: Trial) -> Wishes:
         """What an attempt asks of the compiler."""
         default = SPATIAL if self.asked.default == AUTO else self.asked.default
         said = {layer: choice for layer, choice in self.asked.layers.items() if choice != AUTO}
@@ -166,12 +166,12 @@ class Search:
         there = everywhere.layers[number] if everywhere else layer
         return replace(layer, reason="not faster by channel" if there.spread == CHANNEL else there.reason)
 
-    def _try(self, name: str, by_channel: Layers) -> Attempt:
+    def _try(self, name: str, by_channel: Layers) -> Trial:
         """Compile and run, on zeros: no cycle depends on the data."""
         if by_channel in self.tried or len(self.tried) == MOST_RUNS:
-            return self.tried.get(by_channel, Attempt(name, by_channel))
+            return self.tried.get(by_channel, Trial(name, by_channel))
         self.say(f"trying {name}, {len(self.tried) + 1} of at most {MOST_RUNS} ways to spread {self.network.name}")
-        found = Attempt(name, by_channel)
+        found = Trial(name, by_channel)
         try:
             [program] = compiled([self.network], self.topology, self.policy, [self.wishes(found)])
         except (CapacityError, ProgramError) as error:
@@ -183,7 +183,7 @@ class Search:
         self.tried[by_channel] = found
         return found
 
-    def _refine(self, spatial: Attempt, channel: Attempt) -> None:
+    def _refine(self, spatial: Trial, channel: Trial) -> None:
         """Try mixtures, guided by how long each layer, with those that follow it, took either way."""
         assert channel.program is not None
         possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.systolic.compiled import chip
-from tilesim.systolic.compiler.accumulators import Accumulators, chunk
+from tilesim.systolic.compiler.accumulators import AccumulatorRing, chunk
 
 
 def test_entries_are_taken_round_and_round() -> None:
-    accumulators = Accumulators(100)
+    accumulators = AccumulatorRing(100)
     assert [accumulators.take(vectors) for vectors in (40, 40, 40, 60, 1)] == [0, 40, 0, 40, 0]
 
 

@@ -6,15 +6,15 @@ from tests.networks import Weave
 from tests.systolic.compiled import chip
 from tilesim.systolic.compiler.compile import compile_network
 from tilesim.systolic.compiler.fetching import fetched
-from tilesim.systolic.compiler.lower.matrix import Multiply
+from tilesim.systolic.compiler.lower.matrix import PendingMultiply
 from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, ReadWeights, Window
 from tilesim.systolic.run.simulate import simulate
 
 WINDOW = Window(0, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 
 
-def multiply(tile: int, layer: int = 0) -> Multiply:
-    return Multiply(MatrixMultiply(window=WINDOW, switch=tile >= 0, layer=layer), tile)
+def multiply(tile: int, layer: int = 0) -> PendingMultiply:
+    return PendingMultiply(MatrixMultiply(window=WINDOW, switch=tile >= 0, layer=layer), tile)
 
 
 def stream(*tiles: int) -> list[tuple[int, int] | str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tiled.caching.sets import parts, shared
-from tilesim.tiled.caching.account import Account, accounts, delivery_cycles, load_bytes, streamed_bytes
+from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
 from tilesim.tiled.caching.plan import plan
 
 PEAKS = (50, 80)
@@ -13,7 +13,7 @@ DECISIONS = plan([shared(20, 0b11), parts(5, 0b11), shared(12, 0b11), shared(30,
 
 
 def test_each_byte_of_a_tile_is_somebodys() -> None:
-    assert accounts(DECISIONS, 120, 10, PEAKS) == (Account(0, 120, 10, 50, 37), Account(1, 120, 10, 80, 25))
+    assert accounts(DECISIONS, 120, 10, PEAKS) == (CacheAccount(0, 120, 10, 50, 37), CacheAccount(1, 120, 10, 80, 25))
     assert [account.free_bytes for account in accounts(DECISIONS, 120, 10, PEAKS)] == [23, 5]
 
 

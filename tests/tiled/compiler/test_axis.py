@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull
-from tilesim.tiled.compiler.windows import Window
+from tilesim.tiled.compiler.receptive_field import ReceptiveField
 
 
 def axes() -> st.SearchStrategy[Axis]:
@@ -13,7 +13,7 @@ def axes() -> st.SearchStrategy[Axis]:
     def build(size: int, parts: int, reach: int, stride: int, before: int, border: bool) -> Axis:
         before = min(before, reach - 1)
         outputs = max(1, (size + 2 * before - reach) // stride + 1)
-        window = Window(reach, stride, before, border)
+        window = ReceptiveField(reach, stride, before, border)
         need = tuple(window.need(own, size) for own in Axis.cut(outputs, parts))
         return Axis(size, Axis.cut(size, parts), need, (NOTHING,) * parts)
 

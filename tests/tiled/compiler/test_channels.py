@@ -16,13 +16,13 @@ from tilesim.network.operators import MaxPool, ResizeNearest
 from tilesim.tiled.compiler.all_gather import gather_rows
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.channels import channels_per_tile
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
-from tilesim.tiled.compiler.operator_plan import outline
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.partition import Partition, partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
+from tilesim.tiled.compiler.tile_plan import plan_operators
+from tilesim.tiled.isa.model.loops import addresses
 from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.tensor import ttu
 
 CHIP = tilesim.load_topology("edge-4x4")
 
@@ -36,7 +36,7 @@ def net(tmp_path: Path, shape: str, *layers: str) -> Network:
 def spread(network: Network, topology: Topology = CHIP, copy_bytes: int = 1 << 20, **layers: str) -> Partition:
     """The maps of a network all of whose layers are to be spread by channel, but for some, by ``layer3="spatial"``."""
     own = {int(name.removeprefix("layer")): choice for name, choice in layers.items()}
-    return partition(outline(network, 4), topology, (), Wishes(CHANNEL, own), copy_bytes)
+    return partition(plan_operators(network, 4), topology, (), Wishes(CHANNEL, own), copy_bytes)
 
 
 def choices(found: Partition) -> list[tuple[int, str]]:
@@ -121,7 +121,7 @@ def test_a_layer_may_be_left_out(tmp_path: Path) -> None:
 
 def test_by_default_nothing_but_vectors_is_spread_by_channel(tmp_path: Path) -> None:
     network = net(tmp_path, "[1, 6, 6, 8]", CONVOLUTION, "name: f, kind: fully_connected, units: 640")
-    found = partition(outline(network, 4), CHIP)
+    found = partition(plan_operators(network, 4), CHIP)
     assert [(each.choice, each.leads) for each in found.spreads.values()] == [(SPATIAL, False), (CHANNEL, False)]
 
 
@@ -131,7 +131,7 @@ def test_an_unequal_cut_of_a_vector_is_no_cut_of_a_map() -> None:
     vector = weave.convolution(weave.input(1, 1, 512), 1000, 1)
     pooled = weave.add(MaxPool((1, 1), (1, 1), same(1), (-128, 127)), vector)
     network = weave.network(weave.add(ResizeNearest((0, 0), (0, 0)), pooled))
-    made, follows, resized = partition(outline(network, 4), CHIP, (), Wishes(CHANNEL), 1 << 20).spreads.values()
+    made, follows, resized = partition(plan_operators(network, 4), CHIP, (), Wishes(CHANNEL), 1 << 20).spreads.values()
     assert made.block == follows.block > 0
     assert (resized.block, resized.reason) == (0, "the 1000 channels of its input are cut in unequal blocks")
 
@@ -139,15 +139,15 @@ def test_an_unequal_cut_of_a_vector_is_no_cut_of_a_map() -> None:
 @pytest.mark.parametrize(("channels", "most"), [(8, 2), (12, 3), (64, 16), (96, 12), (100, 5), (4, 0), (68, 0), (1, 0)])
 def test_blocks_are_equal_and_whole_words(channels: int, most: int) -> None:
     """A word for each of as many tiles as there may be, where a layer behind takes long for each."""
-    block = channels_per_tile(Shape(16, 16, channels), 225, CHIP)
+    block = channels_per_tile(MapShape(16, 16, channels), 225, CHIP)
     assert (channels // block if block else 0) == most
     assert block % 4 == 0
 
 
 def test_fewer_tiles_where_gathering_costs_more_than_it_saves() -> None:
     """Four pixels of 64 channels are a wide row; those of 32 would fill half of one each."""
-    assert channels_per_tile(Shape(2, 2, 512), 1, CHIP) == 64
-    assert channels_per_tile(Shape(2, 4, 512), 1, CHIP) == 32
+    assert channels_per_tile(MapShape(2, 2, 512), 1, CHIP) == 64
+    assert channels_per_tile(MapShape(2, 4, 512), 1, CHIP) == 32
 
 
 @st.composite
@@ -155,7 +155,7 @@ def cut(draw: st.DrawFn) -> tuple[FeatureMap, FeatureMap]:
     """A map by channel, and a copy of it with borders."""
     height, width, words, tiles = (draw(st.integers(1, most)) for most in (5, 6, 20, 5))
     tiles += tiles == 1
-    shape = Shape(height, width, 4 * words * tiles)
+    shape = MapShape(height, width, 4 * words * tiles)
     grid = (range(tiles), range(1))
     used = (1 << tiles) - 1
 
@@ -177,7 +177,7 @@ def test_what_is_packed_tile_by_tile_is_unpacked_pixel_by_pixel(maps: tuple[Feat
     map_, copy = maps
     packed = [address for tile in _tiles(map_) for address in _addresses(map_, copy, tile, row)]
     unpack = copied_words(map_, copy, 0, row, 4)
-    written = ttu.addresses(unpack.nest, unpack.reference).tolist()
+    written = addresses(unpack.nest, unpack.reference).tolist()
     assert len(written) == len(packed) == gather_rows(map_, copy, row) * row // 4
     last = dict(zip(written, packed, strict=True))
     for tile, part in map_.parts():
@@ -195,7 +195,7 @@ def _tiles(map_: FeatureMap) -> list[int]:
 def _addresses(map_: FeatureMap, copy: FeatureMap, tile: int, row: int) -> list[tuple[int, int]]:
     part = sent(map_, copy, tile)
     words = part_words(part, row, 4)
-    found = ttu.addresses(words.nest, words.reference)
+    found = addresses(words.nest, words.reference)
     assert isinstance(found, np.ndarray)
     assert found.size * 4 == rows_for(part, row) * row
     return [(tile, address) for address in found.tolist()]

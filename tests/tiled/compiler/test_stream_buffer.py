@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tilesim.tiled.compiler.allocate import DoesNotFit
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
-from tilesim.tiled.compiler.stream_buffer import Uses, area_bytes, least_bytes, slots
+from tilesim.tiled.compiler.stream_buffer import Uses, area_bytes, least_bytes, stream_slots
 
 ROW = 16
 
@@ -44,7 +44,7 @@ def test_sets_of_one_round_are_there_together() -> None:
 
 def test_sets_go_round_and_come_as_far_ahead_as_there_is_room() -> None:
     sets, keys = sets_of(2, 2, 2, 2)
-    found = slots(sets, one_by_one(keys), keys, range(64, 64 + 6 * ROW), ROW, 9)
+    found = stream_slots(sets, one_by_one(keys), keys, range(64, 64 + 6 * ROW), ROW, 9)
     assert [slot.address for slot in found.values()] == [64, 96, 128, 64]
     assert [slot.ready for slot in found.values()] == [0, 0, 0, 1]
     assert found[keys[3]].replaces == (keys[0],)
@@ -53,7 +53,7 @@ def test_sets_go_round_and_come_as_far_ahead_as_there_is_room() -> None:
 def test_a_set_that_stays_in_use_is_gone_round() -> None:
     sets, keys = sets_of(2, 2, 2)
     uses = dict(zip(keys, (range(3), range(1, 2), range(2, 3)), strict=True))
-    found = slots(sets, uses, keys, range(4 * ROW), ROW, 9)
+    found = stream_slots(sets, uses, keys, range(4 * ROW), ROW, 9)
     assert [slot.address for slot in found.values()] == [0, 32, 32]
     assert found[keys[2]].ready == 2
 
@@ -61,13 +61,13 @@ def test_a_set_that_stays_in_use_is_gone_round() -> None:
 def test_what_finds_no_place_is_named() -> None:
     sets, keys = sets_of(2, 3)
     with pytest.raises(DoesNotFit) as caught:
-        slots(sets, dict.fromkeys(keys, range(1)), keys, range(4 * ROW), ROW, 9)
+        stream_slots(sets, dict.fromkeys(keys, range(1)), keys, range(4 * ROW), ROW, 9)
     assert caught.value.item.name == "layer 0"
 
 
 def test_no_more_sets_come_ahead_than_there_may_be_on_their_way() -> None:
     sets, keys = sets_of(1, 1, 1, 1, 1)
-    found = slots(sets, one_by_one(keys), keys, range(9 * ROW), ROW, 2)
+    found = stream_slots(sets, one_by_one(keys), keys, range(9 * ROW), ROW, 2)
     assert [slot.ready for slot in found.values()] == [0, 0, 1, 2, 3]
 
 
@@ -76,7 +76,7 @@ def test_no_set_comes_before_the_last_use_of_what_it_replaces(shape: list[tuple[
     sets, keys = sets_of(*(rows for rows, _ in shape))
     starts = accumulate(step for _, step in shape)
     uses = {key: range(start, start + 1 + k % 2) for k, (key, start) in enumerate(zip(keys, starts, strict=True))}
-    found = slots(sets, uses, keys, range(2 * least_bytes(sets, uses)), ROW, ahead)
+    found = stream_slots(sets, uses, keys, range(2 * least_bytes(sets, uses)), ROW, ahead)
     assert [slot.ready for slot in found.values()] == sorted(slot.ready for slot in found.values())
     held: dict[int, SetKey] = {}
     for key, slot in found.items():

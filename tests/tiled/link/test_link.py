@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 import tilesim
 from tests.tiled.mutate import without
-from tilesim.cli.inputs import random_inputs
+from tilesim.cli.options.inputs import random_inputs
 from tilesim.run import Run
-from tilesim.tiled.isa import binary
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.link.link import series
+from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.proof import proof_of
 
 Arrays = list[list[NDArray[Any]]]
@@ -32,7 +32,7 @@ def programs(chip: str, *names: str, cache: bool = True, **changes: object) -> l
 
 def arrays(some: Sequence[Program], order: Sequence[int]) -> Arrays:
     """Other ones for each request."""
-    flat = iter(random_inputs(series(some, order).inputs))
+    flat = iter(random_inputs(link_programs(some, order).inputs))
     return [[next(flat) for _ in some[number].inputs] for number in order]
 
 
@@ -138,7 +138,7 @@ def test_a_slow_classifier_is_not_overtaken() -> None:
 @pytest.mark.parametrize("changes", [{}, {"wide_memory__size_bytes": "12KiB"}, {"cache": False}])
 def test_the_whole_series_is_proven(changes: dict[str, Any]) -> None:
     """Whatever the delays, nothing meets on the ring, and every turn comes; but not without the wait for replies."""
-    joint = series(programs("edge-2x2", "example-conv", "digits", **changes), [0, 1, 0, 0])
+    joint = link_programs(programs("edge-2x2", "example-conv", "digits", **changes), [0, 1, 0, 0])
     assert proof_of(joint).refutations == ()
     replies = next(k for k, op in enumerate(joint.run) if op.label == "replies.request2")
     assert "request1.output0.softmax" in proof_of(without(joint, "run", replies)).refutations[0].sentence
@@ -146,11 +146,11 @@ def test_the_whole_series_is_proven(changes: dict[str, Any]) -> None:
 
 def test_a_saved_series_runs_the_same(tmp_path: Path) -> None:
     some, order = programs("edge-2x2", "digits", "example-conv"), [0, 1, 1]
-    joint, given = series(some, order), arrays(some, order)
+    joint, given = link_programs(some, order), arrays(some, order)
     run = tilesim.simulate_requests(some, given, order)
     tilesim.save_program(joint, tmp_path / "joint.tasm")
     flat = [array for each in given for array in each]
-    for again in (tilesim.load_program(tmp_path / "joint.tasm"), binary.decode(binary.encode(joint))):
+    for again in (tilesim.load_program(tmp_path / "joint.tasm"), ASSEMBLY.binary.decode(ASSEMBLY.binary.encode(joint))):
         repeated = tilesim.simulate(again, flat)
         assert repeated.statistics == run.statistics
         assert all(map(np.array_equal, repeated.outputs, run.outputs))
@@ -160,7 +160,7 @@ def test_a_saved_series_runs_the_same(tmp_path: Path) -> None:
 def twice() -> tuple[Program, Arrays, Run]:
     some = programs("edge-2x2", "digits")
     given = arrays(some, [0, 0])
-    return series(some, [0, 0]), given, tilesim.simulate_requests(some, given, [0, 0])
+    return link_programs(some, [0, 0]), given, tilesim.simulate_requests(some, given, [0, 0])
 
 
 @pytest.mark.parametrize("share", range(12))

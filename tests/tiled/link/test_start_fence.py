@@ -14,8 +14,8 @@ from tests.tiled.programs import program
 from tilesim.network.evaluate import evaluate
 from tilesim.network.operators import ResizeNearest
 from tilesim.tiled.isa.model.instructions import Instruction, ScalarFence, TileFence
-from tilesim.tiled.link.link import series
-from tilesim.tiled.link.start_fence import started
+from tilesim.tiled.link.link import link_programs
+from tilesim.tiled.link.start_fence import with_start_fence
 from tilesim.tiled.rules.proof import proof_of
 
 SINK = 1 << 3
@@ -28,7 +28,7 @@ SECOND = f"out1: ring_produce tiles=0x2 read=[r:1 @0x0] to={SINK} wait=ring_prod
 
 def labels(*lines: str) -> list[str]:
     one = program("\n".join(lines))
-    return [op.label for op in started(one.run, one.topology)]
+    return [op.label for op in with_start_fence(one.run, one.topology)]
 
 
 def test_who_counts_must_have_begun_before_the_first_tail_passes() -> None:
@@ -85,6 +85,6 @@ def test_a_series_waits_for_tiles_that_count_only_later(tmp_path: Path) -> None:
     network, chip = grown()
     some = tilesim.compile_networks([tilesim.load_network(path), network], chip)
     assert not any(op.label == "started" for op in some[0].run)
-    joint = series(some, [0, 1])
+    joint = link_programs(some, [0, 1])
     assert proof_of(joint).proven
     assert [op.label for op in joint.run if is_fence(op)].count("started") == 1

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.tiled.programs import program
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.isa.text import write_instruction
-from tilesim.tiled.link.turns import Tails, near_sink
+from tilesim.tiled.link.turns import TurnRewriter, near_sink
 
 SINK = 1 << 3
 """Of a chip of two tiles: the classifier is stop 2."""
@@ -20,25 +20,25 @@ both: ring_produce tiles=0x3 read=[r:1 @0x0] to={SINK}
 """
 
 
-def written(tails: Tails, one: Program) -> list[str]:
+def written(tails: TurnRewriter, one: Program) -> list[str]:
     tails.begin()
-    return [write_instruction(each) for op in one.run for each in tails.rewrite(op)]
+    return [ASSEMBLY.text.write_instruction(each) for op in one.run for each in tails.rewrite(op)]
 
 
 def test_the_first_program_stays_as_it_is() -> None:
     one = program(TURNS)
-    assert written(Tails(one.topology), one) == [write_instruction(op) for op in one.run]
+    assert written(TurnRewriter(one.topology), one) == [ASSEMBLY.text.write_instruction(op) for op in one.run]
 
 
 def test_the_next_one_waits_for_all_tails_before() -> None:
     """The first one's tails: at the infeed's stop 2, at tile 0's 4 (in, out0, back, both), at tile 1's 5."""
     one = program(TURNS)
-    tails = Tails(one.topology)
+    tails = TurnRewriter(one.topology)
     written(tails, one)
     start, into, out0, out1, back, both0, both1 = written(tails, one)
     assert "reset=avdata" in start
     assert "ring_producer_a" not in start
-    assert into == write_instruction(one.run[1])
+    assert into == ASSEMBLY.text.write_instruction(one.run[1])
     assert "wait=ring_producer_a>=5" in out0
     assert "wait=ring_producer_a>=7" in out1
     assert "turn=3" in back
@@ -48,7 +48,7 @@ def test_the_next_one_waits_for_all_tails_before() -> None:
 
 def test_strict_chips_count_one_less() -> None:
     one = program(TURNS, tile__strict_compare=True)
-    tails = Tails(one.topology)
+    tails = TurnRewriter(one.topology)
     written(tails, one)
     assert "wait=ring_producer_a>=3" in written(tails, one)[5]
 
@@ -59,7 +59,7 @@ def test_a_reset_between_transfers_stays() -> None:
         f"{TURNS}middle: tile_fence tiles=0x3 reset=ring_producer_a\nlast: {TURNS.splitlines()[3].split(':', 1)[1]}"
     )
     one = program(middle)
-    tails = Tails(one.topology)
+    tails = TurnRewriter(one.topology)
     written(tails, one)
     *_, fence, last = written(tails, one)
     assert "reset=ring_producer_a" in fence

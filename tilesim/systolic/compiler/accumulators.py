@@ -10,7 +10,7 @@ from tilesim.systolic.topology import Topology
 
 
 @dataclass
-class Accumulators:
+class AccumulatorRing:
     """The next free one of ``entries``."""
 
     entries: int

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Life:
+class Lifetime:
     """Something of ``size`` bytes that is there from turn ``first`` to turn ``last``, both included."""
 
     size: int
@@ -18,7 +18,7 @@ class Life:
     last: int
 
 
-ORDERS: tuple[Callable[[Life], tuple[int, ...]], ...] = (
+ORDERS: tuple[Callable[[Lifetime], tuple[int, ...]], ...] = (
     lambda life: (-life.size, life.first),
     lambda life: (-life.size * (life.last - life.first + 1), life.first),
     lambda life: (life.first - life.last, -life.size, life.first),
@@ -27,7 +27,7 @@ ORDERS: tuple[Callable[[Life], tuple[int, ...]], ...] = (
 """Who finds a place first: the largest; what takes most of place and time; what lives longest; what comes first."""
 
 
-def allocate(lives: Sequence[Life], capacity: int) -> list[int] | None:
+def allocate(lives: Sequence[Lifetime], capacity: int) -> list[int] | None:
     """An address for each, so that none that live at once overlap, in the first order in which all find one, each as
     low as it can be. None if there is no such order.
     """
@@ -37,7 +37,7 @@ def allocate(lives: Sequence[Life], capacity: int) -> list[int] | None:
     return next((found for order in orders if (found := _allocate(lives, capacity, order)) is not None), None)
 
 
-def _allocate(lives: Sequence[Life], capacity: int, order: Sequence[int]) -> list[int] | None:
+def _allocate(lives: Sequence[Lifetime], capacity: int, order: Sequence[int]) -> list[int] | None:
     placed = np.zeros((len(lives), 4), np.int64)  # first, last, address, end
     found = [0] * len(lives)
     for number, k in enumerate(order):
@@ -61,7 +61,7 @@ def _lowest(size: int, taken: NDArray[np.int64]) -> int:
     return int(ends[int(np.argmax(gaps >= size))])
 
 
-def in_use(lives: Sequence[Life]) -> NDArray[np.int64]:
+def in_use(lives: Sequence[Lifetime]) -> NDArray[np.int64]:
     """The bytes that live in each turn."""
     turns = max((life.last + 1 for life in lives), default=0)
     change = np.zeros(turns + 1, np.int64)

@@ -14,16 +14,17 @@ from tilesim.batching import Step as PlanStep
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators
 from tilesim.systolic.compiler.emitter import synchronised
 from tilesim.systolic.compiler.fetching import fetched
 from tilesim.systolic.compiler.host_tensors import host_input, host_output
-from tilesim.systolic.compiler.operator_plan import OperatorPlan, outline
-from tilesim.systolic.compiler.placement import Placement, place
-from tilesim.systolic.compiler.product import Layout, Product, grouped, layout_of, product_of, tile_bytes_of
+from tilesim.systolic.compiler.operator_fusion import tasks_of
+from tilesim.systolic.compiler.placement import BufferPlacement, place
+from tilesim.systolic.compiler.product import Product, WeightLayout, grouped, layout_of, product_of, tile_bytes_of
 from tilesim.systolic.compiler.steps import Turn, turns
 from tilesim.systolic.compiler.storage import Storage
-from tilesim.systolic.compiler.stream import Stream
-from tilesim.systolic.compiler.tasks import Task, tasks_of
+from tilesim.systolic.compiler.stream import InstructionStream
+from tilesim.systolic.compiler.task import OperatorTask
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, ReadHostMemory
 from tilesim.systolic.isa.model.program import Batching, DataSegment, Layer, Prediction, Program, Step
 from tilesim.systolic.topology import Topology
@@ -50,15 +51,15 @@ def compile_network(
     Raises:
         CapacityError: a network that does not fit, or has layers that this machine can't run.
     """
-    front = outline(network)
-    tasks = tasks_of(front, topology)
+    operators = plan_operators(network)
+    tasks = tasks_of(operators, topology)
     storage = Storage()
     products, weights = _products(network, tasks, topology, storage)
     inferences = plan.inferences if plan else 1
     steps = plan.steps if plan else _one_by_one(tasks)
     order = turns(tasks, steps, inferences, _at_once(products))
-    where = place(front, order, storage.size_bytes, topology.unified_buffer.size_bytes)
-    stream = Stream(front, topology, order, where, products, storage)
+    where = place(operators, order, storage.size_bytes, topology.unified_buffer.size_bytes)
+    stream = InstructionStream(operators, topology, order, where, products, storage)
     stream.write()
     used = storage.size_bytes + max(where.bytes_in_use, default=0)
     say(f"{network.name} on {topology.name}: {weights.size} bytes of weights, {used} of the unified buffer")
@@ -69,9 +70,9 @@ def compile_network(
         load=_load(segments),
         run=(*synchronised(fetched(stream.found, topology)), Halt(label="end")),
         data=segments,
-        inputs=tuple(host_input(source, k) for k in range(inferences) for source in front.sources),
-        outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in front.sinks),
-        layers=tuple(_layers(front, tasks, products)),
+        inputs=tuple(host_input(source, k) for k in range(inferences) for source in operators.sources),
+        outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in operators.sinks),
+        layers=tuple(_layers(operators, tasks, products)),
         tensors=tuple(stream.tensors()),
         inferences=inferences,
         batching=_batching(network, plan, order, where, stream, storage.size_bytes) if plan else None,
@@ -94,7 +95,7 @@ def room_for(network: Network, topology: Topology) -> Room:
         CapacityError: a network that has layers that this machine can't run, or too many weights.
     """
     storage = Storage()
-    products, _ = _products(network, tasks_of(outline(network), topology), topology, storage)
+    products, _ = _products(network, tasks_of(plan_operators(network), topology), topology, storage)
     return Room(max(0, topology.unified_buffer.size_bytes - storage.size_bytes), _at_once(products))
 
 
@@ -103,7 +104,7 @@ def _at_once(products: Mapping[int, Product]) -> frozenset[int]:
 
 
 def _products(
-    network: Network, tasks: Sequence[Task], topology: Topology, storage: Storage
+    network: Network, tasks: Sequence[OperatorTask], topology: Topology, storage: Storage
 ) -> tuple[dict[int, Product], NDArray[np.uint8]]:
     """All layers with weights, and the bytes of all their tiles; ``storage`` gets whatever else is constant."""
     layouts = {task.layer: layout_of(network, task, topology) for task in tasks if task.weighted}
@@ -126,7 +127,7 @@ def _products(
     return products, np.concatenate(parts)
 
 
-def _check_weights(network: Network, layouts: Mapping[int, Layout], topology: Topology) -> None:
+def _check_weights(network: Network, layouts: Mapping[int, WeightLayout], topology: Topology) -> None:
     needed, there = sum(layout.size_bytes for layout in layouts.values()), topology.weight_memory.size_bytes
     if needed > there:
         raise CapacityError(
@@ -135,7 +136,7 @@ def _check_weights(network: Network, layouts: Mapping[int, Layout], topology: To
         )
 
 
-def _one_by_one(tasks: Sequence[Task]) -> list[PlanStep]:
+def _one_by_one(tasks: Sequence[OperatorTask]) -> list[PlanStep]:
     return [PlanStep(task.layer, 0, 1) for task in tasks if task.weighted]
 
 
@@ -153,7 +154,7 @@ def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:
     return (*ops, Halt(label="loaded"))
 
 
-def _layers(plan: OperatorPlan, tasks: Sequence[Task], products: Mapping[int, Product]) -> Iterator[Layer]:
+def _layers(plan: ArrayPlan, tasks: Sequence[OperatorTask], products: Mapping[int, Product]) -> Iterator[Layer]:
     by_layer = {task.layer: task for task in tasks}
     for number, node in enumerate(plan.network.nodes):
         count, where = macs(plan.network, node), plan.place(number)
@@ -168,7 +169,12 @@ def _layers(plan: OperatorPlan, tasks: Sequence[Task], products: Mapping[int, Pr
 
 
 def _batching(
-    network: Network, plan: Plan, order: Sequence[Turn], where: Placement, stream: Stream, constant_bytes: int
+    network: Network,
+    plan: Plan,
+    order: Sequence[Turn],
+    where: BufferPlacement,
+    stream: InstructionStream,
+    constant_bytes: int,
 ) -> Batching:
     """A step of the program is a layer with weights and what runs at once behind it."""
     batches = [0] * len(network.nodes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tilesim.systolic.compiler.lower.matrix import Multiply
+from tilesim.systolic.compiler.call import Item, PendingMultiply
 from tilesim.systolic.isa.model.instructions import Instruction, ReadWeights
 from tilesim.systolic.topology import Topology
 
@@ -25,7 +25,7 @@ class _Tile:
         return (self.weight_bytes, self.address) == (other.weight_bytes, other.address + apart)
 
 
-def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> list[Instruction]:
+def fetched(stream: Sequence[Item], topology: Topology) -> list[Instruction]:
     """The stream with the fetches of its tiles, which are those that the array does not hold already.
 
     A fetch stands as many tiles ahead as there are in the FIFO and in the path. Further ahead, with queues that hold
@@ -33,7 +33,9 @@ def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> lis
     are fetched together, at most as many as the FIFO holds.
     """
     stream = list(_switching(stream))
-    tiles = [_tile(place, item) for place, item in enumerate(stream) if isinstance(item, Multiply) and item.tile >= 0]
+    tiles = [
+        _tile(place, item) for place, item in enumerate(stream) if isinstance(item, PendingMultiply) and item.tile >= 0
+    ]
     ahead = topology.weight_fifo.tiles + 1
     reads: dict[int, list[Instruction]] = {}
     for first, count in _groups(tiles, topology):
@@ -51,22 +53,22 @@ def fetched(stream: Sequence[Instruction | Multiply], topology: Topology) -> lis
     found: list[Instruction] = []
     for place, item in enumerate(stream):
         found += reads.get(place, [])
-        found.append(item.op if isinstance(item, Multiply) else item)
+        found.append(item.op if isinstance(item, PendingMultiply) else item)
     return found
 
 
-def _switching(stream: Sequence[Instruction | Multiply]) -> Iterator[Instruction | Multiply]:
+def _switching(stream: Sequence[Item]) -> Iterator[Item]:
     """The stream without switches to the tile that is there."""
     held = -1
     for item in stream:
-        if isinstance(item, Multiply) and item.tile >= 0:
+        if isinstance(item, PendingMultiply) and item.tile >= 0:
             yield replace(item, tile=-1, op=replace(item.op, switch=False)) if item.tile == held else item
             held = item.tile
         else:
             yield item
 
 
-def _tile(place: int, item: Multiply) -> _Tile:
+def _tile(place: int, item: PendingMultiply) -> _Tile:
     return _Tile(place, item.tile, 2 if item.op.weights == "int16" else 1, item.op.layer, f"{item.op.label}.weights")
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilesim.systolic.compiler.accesses import Accesses, Range, accesses
-from tilesim.systolic.compiler.lower.matrix import Multiply
-from tilesim.systolic.isa.model.instructions import Instruction, ReadHostMemory
-
-Item = Instruction | Multiply
+from tilesim.systolic.compiler.call import Item, PendingMultiply
+from tilesim.systolic.isa.model.instructions import ReadHostMemory
 
 
 def hoisted(stream: Sequence[Item], ops: Sequence[Item]) -> list[Item]:
@@ -29,7 +27,7 @@ def _touched(item: Item) -> Accesses:
     """Bytes that arrive count with those of their tensor before them, so that nothing takes its place before all of it
     was there, needed or not.
     """
-    op = item.op if isinstance(item, Multiply) else item
+    op = item.op if isinstance(item, PendingMultiply) else item
     found = accesses(op)
     if not isinstance(op, ReadHostMemory):
         return found

@@ -8,8 +8,8 @@ from math import prod
 
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.allocation import Life, allocate, in_use
-from tilesim.systolic.compiler.operator_plan import OperatorPlan
+from tilesim.systolic.compiler.allocation import Lifetime, allocate, in_use
+from tilesim.systolic.compiler.array_plan import ArrayPlan
 from tilesim.systolic.compiler.steps import Turn
 
 Image = tuple[int, int]
@@ -17,7 +17,7 @@ Image = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Placement:
+class BufferPlacement:
     """``addresses`` of images; ``bytes_in_use`` of maps in each turn; ``arrivals``: the inputs that are first needed in
     each turn; they may come ``ahead`` turns before.
     """
@@ -32,7 +32,7 @@ def size_of(tensor: Tensor) -> int:
     return prod(tensor.shape) * tensor.dtype.itemsize
 
 
-def place(plan: OperatorPlan, turns: Sequence[Turn], start: int, capacity: int) -> Placement:
+def place(plan: ArrayPlan, turns: Sequence[Turn], start: int, capacity: int) -> BufferPlacement:
     """Find places from address ``start`` on: those of the images of a turn side by side and inputs a turn ahead, or, if
     there is no room, each image by itself, in the end no earlier and no longer than it must be there.
 
@@ -46,12 +46,12 @@ def place(plan: OperatorPlan, turns: Sequence[Turn], start: int, capacity: int) 
             found = allocate([needs.life(group, ahead) for group in groups], capacity - start)
             if found is not None:
                 used = tuple(int(each) for each in in_use(lives))
-                return Placement(_addresses(plan, groups, found, start), used, needs.arrivals(), ahead)
+                return BufferPlacement(_addresses(plan, groups, found, start), used, needs.arrivals(), ahead)
     raise CapacityError(_lack(plan, turns, needs, start, capacity))
 
 
 def _addresses(
-    plan: OperatorPlan, groups: Sequence[Sequence[Image]], found: Sequence[int], start: int
+    plan: ArrayPlan, groups: Sequence[Sequence[Image]], found: Sequence[int], start: int
 ) -> dict[Image, int]:
     return {
         image: start + address + number * size_of(plan.network.tensors[image[0]])
@@ -60,7 +60,7 @@ def _addresses(
     }
 
 
-def _lack(plan: OperatorPlan, turns: Sequence[Turn], needs: _Needs, start: int, capacity: int) -> str:
+def _lack(plan: ArrayPlan, turns: Sequence[Turn], needs: _Needs, start: int, capacity: int) -> str:
     used = [start + int(each) for each in in_use(needs.alone(0))]
     most = max(range(len(used)), key=used.__getitem__)
     node = turns[most].task.node.title
@@ -74,7 +74,7 @@ def _lack(plan: OperatorPlan, turns: Sequence[Turn], needs: _Needs, start: int, 
 class _Needs:
     """From which turn to which each image is needed."""
 
-    def __init__(self, plan: OperatorPlan, turns: Sequence[Turn]) -> None:
+    def __init__(self, plan: ArrayPlan, turns: Sequence[Turn]) -> None:
         self.plan, self.turns = plan, turns
         self.first: dict[Image, int] = {}
         self.last: dict[Image, int] = {}
@@ -98,15 +98,15 @@ class _Needs:
             found.setdefault((tensor, turn), []).append((tensor, inference))
         return list(found.values())
 
-    def life(self, group: Sequence[Image], ahead: int) -> Life:
+    def life(self, group: Sequence[Image], ahead: int) -> Lifetime:
         """What comes from the host is there ``ahead`` turns earlier, what goes there as much longer."""
         tensor = group[0][0]
         first = min(self.first[image] for image in group) - (ahead if tensor in self.given else 0)
         last = max(self.last[image] for image in group) + (ahead if tensor in self.leaving else 0)
         size = size_of(self.plan.network.tensors[tensor])
-        return Life(len(group) * size, max(first, 0), min(last, len(self.turns) - 1))
+        return Lifetime(len(group) * size, max(first, 0), min(last, len(self.turns) - 1))
 
-    def alone(self, ahead: int) -> list[Life]:
+    def alone(self, ahead: int) -> list[Lifetime]:
         return [self.life([image], ahead) for image in self.first]
 
     def arrivals(self) -> tuple[tuple[Image, ...], ...]:

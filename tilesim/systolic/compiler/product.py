@@ -15,14 +15,14 @@ from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
-from tilesim.systolic.compiler.tasks import Task
+from tilesim.systolic.compiler.task import OperatorTask
 from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiles, tiling
 from tilesim.systolic.isa.model.instructions import Element
 from tilesim.systolic.topology import Topology
 
 
 @dataclass(frozen=True)
-class Shape:
+class WindowShape:
     """Of a layer's windows: a map of ``height`` by ``width`` and ``channels``, and what runs over it."""
 
     height: int
@@ -41,7 +41,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Block:
+class OutputBlock:
     """``columns`` outputs from ``output`` on, made of ``channels`` of the input from ``channel`` on, portion by
     portion, of which each has a tile from number ``tile`` on; their scales are at ``parameters``.
     """
@@ -59,9 +59,9 @@ class Block:
 class Product:
     """All that the array needs to know of a layer."""
 
-    shape: Shape
+    shape: WindowShape
     outputs: int
-    blocks: tuple[Block, ...]
+    blocks: tuple[OutputBlock, ...]
     op: Weighted
     activations: Element
     weights: Element
@@ -78,7 +78,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Layout:
+class WeightLayout:
     """How a layer's weights are cut, before any memory is filled: ``weights`` (outputs, kernel height, kernel width,
     channels of a group).
     """
@@ -91,12 +91,12 @@ class Layout:
         return self.tiling.tiles * self.tiling.inputs * self.tiling.outputs * self.weights.itemsize
 
 
-def layout_of(network: Network, task: Task, topology: Topology) -> Layout:
+def layout_of(network: Network, task: OperatorTask, topology: Topology) -> WeightLayout:
     weights, groups = grouped(network, task)
-    return Layout(tiling(weights.shape, groups, topology), weights)
+    return WeightLayout(tiling(weights.shape, groups, topology), weights)
 
 
-def grouped(network: Network, task: Task) -> tuple[NDArray[Any], int]:
+def grouped(network: Network, task: OperatorTask) -> tuple[NDArray[Any], int]:
     """A layer's weights as those of a grouped convolution, and the number of its groups."""
     op, weights = task.node.operator, network.tensors[task.node.inputs[1]].data
     assert weights is not None
@@ -108,7 +108,7 @@ def grouped(network: Network, task: Task) -> tuple[NDArray[Any], int]:
     return weights, op.groups
 
 
-def product_of(network: Network, task: Task, layout: Layout, address: int, storage: Storage) -> Product:
+def product_of(network: Network, task: OperatorTask, layout: WeightLayout, address: int, storage: Storage) -> Product:
     """A layer whose tiles are at ``address`` of weight memory, and whose scales are kept in ``storage``."""
     op, cut = task.node.operator, layout.tiling
     assert isinstance(op, WEIGHTED)
@@ -121,7 +121,7 @@ def product_of(network: Network, task: Task, layout: Layout, address: int, stora
         for first, columns in cut.blocks(pack):
             output = pack.output + first
             kept = storage.keep(scales[:, output : output + columns])
-            blocks.append(Block(pack.channel, pack.channels, output, columns, portions, tile, kept))
+            blocks.append(OutputBlock(pack.channel, pack.channels, output, columns, portions, tile, kept))
             tile += len(portions)
     return Product(
         _shape(op, task.inputs[0], network.tensors[task.node.output], cut.shape),
@@ -135,19 +135,19 @@ def product_of(network: Network, task: Task, layout: Layout, address: int, stora
     )
 
 
-def tile_bytes_of(task: Task, layout: Layout) -> NDArray[np.uint8]:
+def tile_bytes_of(task: OperatorTask, layout: WeightLayout) -> NDArray[np.uint8]:
     """All tiles of a layer."""
     op = task.node.operator
     assert isinstance(op, WEIGHTED)
     return tiles(layout.tiling, layout.weights, op.weight_zero_point)
 
 
-def _shape(op: Weighted, source: Tensor, made: Tensor, weights: tuple[int, ...]) -> Shape:
+def _shape(op: Weighted, source: Tensor, made: Tensor, weights: tuple[int, ...]) -> WindowShape:
     """A fully connected layer is one window a vector."""
     if isinstance(op, FullyConnected):
-        return Shape(prod(source.shape) // weights[3], 1, weights[3], prod(source.shape) // weights[3], 1)
+        return WindowShape(prod(source.shape) // weights[3], 1, weights[3], prod(source.shape) // weights[3], 1)
     _, height, width, channels = source.shape
-    return Shape(
+    return WindowShape(
         height,
         width,
         channels,

@@ -7,14 +7,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from tilesim.batching.schedules import Step, together, whole
-from tilesim.systolic.compiler.tasks import Task
+from tilesim.systolic.compiler.task import OperatorTask
 
 
 @dataclass(frozen=True)
 class Turn:
     """``count`` inferences, from number ``first`` on, of a task. ``early``: nothing that it reads comes of weights."""
 
-    task: Task
+    task: OperatorTask
     first: int
     count: int
     early: bool
@@ -24,7 +24,9 @@ class Turn:
         return range(self.first, self.first + self.count)
 
 
-def turns(tasks: Sequence[Task], steps: Sequence[Step], inferences: int, at_once: Collection[int]) -> list[Turn]:
+def turns(
+    tasks: Sequence[OperatorTask], steps: Sequence[Step], inferences: int, at_once: Collection[int]
+) -> list[Turn]:
     """``steps`` of layers with weights in order, and around them all that has none.
 
     Steps in a row of a layer ``at_once`` become one, so that each of its tiles comes once; other layers have a single
@@ -43,7 +45,7 @@ def turns(tasks: Sequence[Task], steps: Sequence[Step], inferences: int, at_once
 class _Order:
     """``done``: for how many inferences each tensor is there."""
 
-    tasks: Sequence[Task]
+    tasks: Sequence[OperatorTask]
     inferences: int
     found: list[Turn] = field(default_factory=list)
     done: Counter[int] = field(default_factory=Counter)
@@ -58,10 +60,10 @@ class _Order:
             if all(maker.layer in self.early for maker in self._makers(task)):
                 self.early.add(task.layer)
 
-    def _makers(self, task: Task) -> list[Task]:
+    def _makers(self, task: OperatorTask) -> list[OperatorTask]:
         return [self.maker[tensor.index] for tensor in task.stored if tensor.index in self.maker]
 
-    def step(self, task: Task, count: int) -> None:
+    def step(self, task: OperatorTask, count: int) -> None:
         """Run a layer for some inferences more, and then what waits for nothing else."""
         self.run(task, self.done[task.output.index] + count)
         for each in self.weightless:
@@ -69,7 +71,7 @@ class _Order:
             if each.layer not in self.early:
                 self.run(each, min(waits))
 
-    def run(self, task: Task, until: int) -> None:
+    def run(self, task: OperatorTask, until: int) -> None:
         """Run a task until it is done for so many inferences, and first what it needs for that."""
         first = self.done[task.output.index]
         if until <= first:

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.accumulators import Accumulators
+from tilesim.systolic.compiler.accumulators import AccumulatorRing
+from tilesim.systolic.compiler.array_plan import ArrayPlan
+from tilesim.systolic.compiler.call import Item, PendingMultiply, TaskCall
 from tilesim.systolic.compiler.hoisting import hoisted
 from tilesim.systolic.compiler.host_tensors import axes_of
-from tilesim.systolic.compiler.job import Job
-from tilesim.systolic.compiler.lower.matrix import Multiply
 from tilesim.systolic.compiler.lower.operators import lower
-from tilesim.systolic.compiler.operator_plan import OperatorPlan
-from tilesim.systolic.compiler.placement import Image, Placement, size_of
+from tilesim.systolic.compiler.placement import BufferPlacement, Image, size_of
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.steps import Turn
 from tilesim.systolic.compiler.storage import Storage
@@ -31,16 +30,16 @@ MOST_PIECES = 8
 
 
 @dataclass
-class Stream:
+class InstructionStream:
     """The stream in the making. ``ends``: the last instruction of each turn; ``arrived``: of each input."""
 
-    plan: OperatorPlan
+    plan: ArrayPlan
     topology: Topology
     turns: Sequence[Turn]
-    placement: Placement
+    placement: BufferPlacement
     products: Mapping[int, Product]
     storage: Storage
-    found: list[Instruction | Multiply] = field(default_factory=list)
+    found: list[Item] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     arrived: dict[Image, str] = field(default_factory=dict)
 
@@ -49,14 +48,14 @@ class Stream:
         one come meanwhile, if there is room. Outputs leave at the end, or, as many would fill the queue and hold all
         others, in the course of the next turn.
         """
-        accumulators = Accumulators(self.topology.accumulators.entries)
+        accumulators = AccumulatorRing(self.topology.accumulators.entries)
         ahead = self.placement.ahead
         names = _names(self.turns)
         leaving: list[Instruction] = []
         if ahead:
             self.found += self._arrivals(0)
         for number, turn in enumerate(self.turns):
-            ops = lower(self._job(turn, accumulators))
+            ops = lower(self._call(turn, accumulators))
             labelled = [_labelled(op, f"{names[number]}.{k}", turn.task.layer) for k, op in enumerate(ops)]
             coming = self._arrivals(number + ahead)
             if not ahead:
@@ -79,12 +78,12 @@ class Stream:
         label = self.ends[turn] if turn >= 0 else ""
         return next((k for k in range(len(self.found), 0, -1) if _label(self.found[k - 1]) == label), 0)
 
-    def _job(self, turn: Turn, accumulators: Accumulators) -> Job:
+    def _call(self, turn: Turn, accumulators: AccumulatorRing) -> TaskCall:
         task = turn.task
         sources = tuple(self._addresses(tensor.index, turn) for tensor in task.stored)
         targets = self._addresses(task.output.index, turn)
         product = self.products.get(task.layer)
-        return Job(task, self.topology, self.storage, accumulators, sources, targets, product)
+        return TaskCall(task, self.topology, self.storage, accumulators, sources, targets, product)
 
     def _addresses(self, tensor: int, turn: Turn) -> tuple[int, ...]:
         """Of each inference; a constant is the same for all."""
@@ -158,12 +157,12 @@ def _names(turns: Sequence[Turn]) -> list[str]:
     return found
 
 
-def _label(item: Instruction | Multiply) -> str:
-    return item.op.label if isinstance(item, Multiply) else item.label
+def _label(item: Item) -> str:
+    return item.op.label if isinstance(item, PendingMultiply) else item.label
 
 
-def _labelled(item: Instruction | Multiply, label: str, layer: int) -> Instruction | Multiply:
-    if isinstance(item, Multiply):
+def _labelled(item: Item, label: str, layer: int) -> Item:
+    if isinstance(item, PendingMultiply):
         return replace(item, op=replace(item.op, label=label, layer=layer))
     return replace(item, label=label, layer=layer)
 

@@ -9,7 +9,7 @@ from tilesim.tiled.caching.plan import Decision
 
 
 @dataclass(frozen=True)
-class Account:
+class CacheAccount:
     """Whose the bytes of one tile's wide memory are: the programs' reserve, the running network's at its peak, or
     cached parameters'.
     """
@@ -28,10 +28,10 @@ class Account:
 
 def accounts(
     decisions: Sequence[Decision], capacity_bytes: int, reserve_bytes: int, peaks_bytes: Iterable[int]
-) -> tuple[Account, ...]:
+) -> tuple[CacheAccount, ...]:
     """The account of each tile."""
     return tuple(
-        Account(tile, capacity_bytes, reserve_bytes, peak, cached_bytes(decisions, tile))
+        CacheAccount(tile, capacity_bytes, reserve_bytes, peak, cached_bytes(decisions, tile))
         for tile, peak in enumerate(peaks_bytes)
     )
 

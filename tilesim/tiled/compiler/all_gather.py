@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, Part, bits
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits
 from tilesim.tiled.compiler.names import copy_name, map_name
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -15,11 +15,11 @@ from tilesim.tiled.isa.model.instructions import NarrowToWide, RingConsume, Ring
 
 
 @dataclass(frozen=True)
-class Slot:
+class PartRows:
     """The wide rows through which an owner's part goes, at the same address in all tiles."""
 
     tile: int
-    part: Part
+    part: MapPart
     rows: Traversal
 
 
@@ -27,79 +27,79 @@ class Slot:
 class AllGather:
     """The copying of tensor ``index`` into every tile that reads it whole; ``staging`` holds the rows of all parts."""
 
-    draft: ProgramBuilder
+    builder: ProgramBuilder
     index: int
     staging: int
     layer: int
 
     def write(self) -> None:
         """Append all instructions; those that reuse a place wait until each tile is through with what was there."""
-        draft, copy = self.draft, copy_name(self.index)
-        draft.release(copy)
+        builder, copy = self.builder, copy_name(self.index)
+        builder.release(copy)
         slots = self._slots()
         packs = {slot.tile: self._pack(slot) for slot in slots}
-        draft.write(f"{copy}.pack", packs)
-        draft.use(map_name(self.index), packs.values())
+        builder.write(f"{copy}.pack", packs)
+        builder.use(map_name(self.index), packs.values())
         senders = [slot for slot in slots if self._to(slot)]
         # The first master's turn may take a fence, which must not wait for the consumers that are posted here.
-        turn = draft.turn(senders[0].tile) if senders else ()
+        turn = builder.turn(senders[0].tile) if senders else ()
         before, after = (self._receives(slots, number) for number in (0, 1))  # the reader's own part
         # A sender posts the second after its part: in one queue for both roles, it would hold that up.
         late = {slot.tile: {slot.tile: after.pop(slot.tile)} for slot in senders if slot.tile in after}
-        draft.write(f"{copy}.receive0", before)
-        draft.write(f"{copy}.receive1", after)
+        builder.write(f"{copy}.receive0", before)
+        builder.write(f"{copy}.receive1", after)
         for slot in senders:
-            self._send(slot, turn if slot is senders[0] else draft.turn(slot.tile))
-            draft.write(f"{copy}.receive1.t{slot.tile}", late.get(slot.tile, {}))
+            self._send(slot, turn if slot is senders[0] else builder.turn(slot.tile))
+            builder.write(f"{copy}.receive1.t{slot.tile}", late.get(slot.tile, {}))
         unpacks = {tile: self._unpack(tile, slots) for tile in bits(self._copy.tiles)}
-        draft.write(f"{copy}.unpack", unpacks)
-        draft.use(copy, unpacks.values())
-        draft.note_unpacked(copy, unpacks)
+        builder.write(f"{copy}.unpack", unpacks)
+        builder.use(copy, unpacks.values())
+        builder.note_unpacked(copy, unpacks)
         if self._shares:
             self._leave({slot.tile for slot in senders}, unpacks)
 
     @property
     def _shares(self) -> bool:
-        return self.index in self.draft.spread.turns
+        return self.index in self.builder.spread.turns
 
     @property
     def _left(self) -> dict[int, tuple[Watcher, ...]]:
         """What each tile has to wait for before it uses the place again."""
-        return self.draft.staged.setdefault(staging_name(self.draft.spread, self.index), {})
+        return self.builder.staged.setdefault(staging_name(self.builder.spread, self.index), {})
 
     def _leave(self, senders: Container[int], unpacks: Container[int]) -> None:
-        for tile in range(self.draft.topology.tiles):
+        for tile in range(self.builder.topology.tiles):
             done = [Flag.RING_WRITE] * (tile in senders) + [Flag.WIDE_TO_NARROW] * (tile in unpacks)
             if done:
-                self._left[tile] = tuple(self.draft.count(tile, flag) for flag in done)
+                self._left[tile] = tuple(self.builder.count(tile, flag) for flag in done)
 
     @property
     def _copy(self) -> FeatureMap:
-        return self.draft.placement.maps[copy_name(self.index)]
+        return self.builder.placement.maps[copy_name(self.index)]
 
     @property
     def _map(self) -> FeatureMap:
-        return self.draft.placement.maps[map_name(self.index)]
+        return self.builder.placement.maps[map_name(self.index)]
 
-    def _slots(self) -> list[Slot]:
-        row_bytes = self.draft.topology.wide_memory.row_bytes
+    def _slots(self) -> list[PartRows]:
+        row_bytes = self.builder.topology.wide_memory.row_bytes
         address, found = self.staging, []
         for tile in bits(self._map.tiles):
             part = sent(self._map, self._copy, tile)
             rows = rows_for(part, row_bytes)
-            found.append(Slot(tile, part, wide_rows(address, rows, row_bytes)))
+            found.append(PartRows(tile, part, wide_rows(address, rows, row_bytes)))
             address += rows * row_bytes
         return found
 
-    def _pack(self, slot: Slot) -> NarrowToWide:
-        topology = self.draft.topology
+    def _pack(self, slot: PartRows) -> NarrowToWide:
+        topology = self.builder.topology
         words = part_words(slot.part, topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
-        wait = (*self.draft.complete(map_name(self.index), slot.tile), *self._free(slot.tile))
+        wait = (*self.builder.complete(map_name(self.index), slot.tile), *self._free(slot.tile))
         return NarrowToWide(tiles=0, read=words, write=slot.rows, wait=wait, produce="r", layer=self.layer)
 
-    def _receives(self, slots: list[Slot], number: int) -> dict[int, RingConsume]:
+    def _receives(self, slots: list[PartRows], number: int) -> dict[int, RingConsume]:
         """A consumer in each reader for the parts before (0) or after (1) its own."""
-        row_bytes, found = self.draft.topology.wide_memory.row_bytes, {}
+        row_bytes, found = self.builder.topology.wide_memory.row_bytes, {}
         for tile in bits(self._copy.tiles):
             wanted = [slot for slot in slots if slot.tile != tile and (slot.tile > tile) == bool(number)]
             if wanted:
@@ -114,39 +114,39 @@ class AllGather:
     def _free(self, tile: int) -> tuple[Watcher, ...]:
         return self._left.get(tile, ()) if self._shares else ()
 
-    def _to(self, slot: Slot) -> int:
+    def _to(self, slot: PartRows) -> int:
         """Who reads a part, other than its owner."""
         return self._copy.tiles & ~(1 << slot.tile)
 
-    def _send(self, slot: Slot, turn: tuple[Watcher, ...]) -> None:
-        draft, to = self.draft, self._to(slot)
-        wait = (draft.count(slot.tile, Flag.NARROW_TO_WIDE), *turn)
+    def _send(self, slot: PartRows, turn: tuple[Watcher, ...]) -> None:
+        builder, to = self.builder, self._to(slot)
+        wait = (builder.count(slot.tile, Flag.NARROW_TO_WIDE), *turn)
         produce = "r" if self._shares else None
         op = RingProduce(tiles=0, read=slot.rows, to=to, wait=wait, produce=produce, layer=self.layer)
-        draft.write(f"{copy_name(self.index)}.send{slot.tile}", {slot.tile: op})
-        draft.send(slot.tile, to)
+        builder.write(f"{copy_name(self.index)}.send{slot.tile}", {slot.tile: op})
+        builder.send(slot.tile, to)
 
-    def _unpack(self, tile: int, slots: list[Slot]) -> WideToNarrow:
-        draft, topology = self.draft, self.draft.topology
+    def _unpack(self, tile: int, slots: list[PartRows]) -> WideToNarrow:
+        builder, topology = self.builder, self.builder.topology
         row_bytes, word_bytes = topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes
         own = [slot for slot in slots if slot.tile == tile]
-        waits = [draft.count(tile, Flag.NARROW_TO_WIDE)] if own else [*self._free(tile)]
+        waits = [builder.count(tile, Flag.NARROW_TO_WIDE)] if own else [*self._free(tile)]
         waits += self._arrivals(tile, slots, own) if slots != own else []
         return WideToNarrow(
             tiles=0,
             read=wide_rows(self.staging, sum(rows_of(slot.rows) for slot in slots), row_bytes),
             write=copied_words(self._map, self._copy, tile, row_bytes, word_bytes),
-            wait=(*waits, *draft.free(copy_name(self.index), tile)),
+            wait=(*waits, *builder.free(copy_name(self.index), tile)),
             produce="r",
             layer=self.layer,
         )
 
-    def _arrivals(self, tile: int, slots: list[Slot], own: list[Slot]) -> list[Watcher]:
+    def _arrivals(self, tile: int, slots: list[PartRows], own: list[PartRows]) -> list[Watcher]:
         """Waits for the rows from the ring: one by one, unless the reader's own ones lie between them."""
-        count, rows = self.draft.raised[tile, Flag.RING_READ_A], sum(rows_of(slot.rows) for slot in slots)
+        count, rows = self.builder.raised[tile, Flag.RING_READ_A], sum(rows_of(slot.rows) for slot in slots)
         if own and own != slots[:1]:
-            return [self.draft.counted(Flag.RING_READ_A, count)]
-        return [self.draft.counted(Flag.RING_READ_A, count - rows + 1, "r", 1)]
+            return [self.builder.counted(Flag.RING_READ_A, count)]
+        return [self.builder.counted(Flag.RING_READ_A, count - rows + 1, "r", 1)]
 
 
 PLACES = 2

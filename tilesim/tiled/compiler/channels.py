@@ -7,38 +7,15 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tilesim.network.graph import Node, Tensor
-from tilesim.network.operators.add import Add
-from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.multiply import Multiply
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.rescale import Rescale
-from tilesim.network.operators.resize_nearest import ResizeNearest
-from tilesim.network.operators.table import Table
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
-from tilesim.tiled.compiler.spread import SEND_CYCLES, Layer, outputs_per_tile, tiles_for
-from tilesim.tiled.compiler.windows import gathers, spreads
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
+from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
+from tilesim.tiled.compiler.spread import SEND_CYCLES, DenseLayer, outputs_per_tile, tiles_for
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
-
-CHANNEL_WISE = (
-    DepthwiseConvolution,
-    Add,
-    Multiply,
-    AveragePool,
-    MaxPool,
-    Mean,
-    Table,
-    Rescale,
-    Pad,
-    ResizeNearest,
-)
-"""Layers that make each channel from the same one of their inputs."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +42,7 @@ class Spreader:
     at most ``copy_bytes`` of a tile's narrow memory.
     """
 
-    plan: OperatorPlan
+    plan: TilePlan
     topology: Topology
     wishes: Wishes
     copy_bytes: int
@@ -79,7 +56,7 @@ class Spreader:
             return self._by_outputs(node, leads=wish == CHANNEL)
         if self.wishes.layers.get(layer) == SPATIAL:
             return Spread(0, "asked for")
-        if isinstance(node.operator, CHANNEL_WISE):
+        if traits_of(node).channel_wise:
             return self._channel_wise(node)
         if wish != CHANNEL:
             return Spread(0, "nothing else is asked for")
@@ -105,7 +82,9 @@ class Spreader:
         spread = self.maps[source.index].tiles.bit_count() > 1
         from_host = any(each.stored is source for each in plan.sources)
         outputs = self._shape(node).channels
-        return tiles_for(Layer(Shape.of(source.shape), outputs, spread or from_host, leaves=not readers), self.topology)
+        return tiles_for(
+            DenseLayer(MapShape.of(source.shape), outputs, spread or from_host, leaves=not readers), self.topology
+        )
 
     def _channel_wise(self, node: Node) -> Spread:
         """Where its inputs' channels are, if they are together."""
@@ -117,7 +96,7 @@ class Spreader:
         if not all(leading) or len(places) > 1:
             return Spread(0, "its inputs are spread in different ways")
         [(block, tiles)] = places
-        shape, source = self._shape(node), Shape.of(inputs[0].shape)
+        shape, source = self._shape(node), MapShape.of(inputs[0].shape)
         if shape.channels != source.channels:
             return Spread(0, f"it makes {shape.channels} channels of {source.channels}")
         if shape.pixels > 1 and block * tiles.bit_count() != padded(shape.channels, self._word):
@@ -141,7 +120,7 @@ class Spreader:
 
     def _bytes(self, index: int) -> int:
         """Bytes of a whole map."""
-        shape = Shape.of(self.plan.network.tensors[index].shape)
+        shape = MapShape.of(self.plan.network.tensors[index].shape)
         return shape.pixels * padded(shape.channels, self._word)
 
     def _copied(self, index: int) -> int:
@@ -150,8 +129,10 @@ class Spreader:
         """
         if index not in self._largest:
             readers = self._readers(index)
-            gather = any(not isinstance(reader.operator, CHANNEL_WISE) or _is_sum(reader) for reader in readers)
-            behind = [self._copied(reader.output) for reader in readers if isinstance(reader.operator, CHANNEL_WISE)]
+            gather = any(
+                not traits_of(reader).channel_wise or len(self.plan.activations(reader)) > 1 for reader in readers
+            )
+            behind = [self._copied(reader.output) for reader in readers if traits_of(reader).channel_wise]
             self._largest[index] = max(self._bytes(index) if gather else 0, *behind, 0)
         return self._largest[index]
 
@@ -167,17 +148,12 @@ class Spreader:
         ]
         return max(map(prod, kernels), default=1)
 
-    def _shape(self, node: Node) -> Shape:
-        return Shape.of(self.plan.network.tensors[node.output].shape)
+    def _shape(self, node: Node) -> MapShape:
+        return MapShape.of(self.plan.network.tensors[node.output].shape)
 
     @property
     def _word(self) -> int:
         return word_bytes(self.topology)
-
-
-def _is_sum(node: Node) -> bool:
-    """Whether a layer has two inputs, which may be spread in different ways."""
-    return isinstance(node.operator, Add | Multiply)
 
 
 def word_bytes(topology: Topology) -> int:
@@ -185,7 +161,7 @@ def word_bytes(topology: Topology) -> int:
     return max(topology.narrow_memory.word_bytes, topology.tile.vector_bytes)
 
 
-def channels_per_tile(shape: Shape, taps: int, topology: Topology) -> int:
+def channels_per_tile(shape: MapShape, taps: int, topology: Topology) -> int:
     """Equal blocks of channels, whole words, with the fewest cycles by estimate, for readers that take ``taps`` steps
     for each word; 0 if there are no two.
 
@@ -197,7 +173,7 @@ def channels_per_tile(shape: Shape, taps: int, topology: Topology) -> int:
     return words // best * word_bytes(topology) if best else 0
 
 
-def _cycles(shape: Shape, taps: int, tiles: int, words: int, topology: Topology) -> int:
+def _cycles(shape: MapShape, taps: int, tiles: int, words: int, topology: Topology) -> int:
     """About what a tile takes to make its words of each pixel from as many channels, and to get the others' too."""
     block, wide = words * word_bytes(topology), topology.wide_memory
     turns = -(-block // topology.tile.lanes)

@@ -11,23 +11,23 @@ from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
 from tilesim.tiled.compiler.compute import compute
-from tilesim.tiled.compiler.feature_map import Shape, bitmap_of
-from tilesim.tiled.compiler.fusion.schedule import Job
+from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of
+from tilesim.tiled.compiler.fusion.schedule import LayerCall
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
 from tilesim.tiled.compiler.names import copy_name, map_name, place_name
-from tilesim.tiled.compiler.operator_plan import OperatorPlan, Sink
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.plan import Lowered, plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
-from tilesim.tiled.compiler.streaming import Stream
+from tilesim.tiled.compiler.streaming import ParameterStream
+from tilesim.tiled.compiler.tile_plan import TileOutput, TilePlan
 from tilesim.tiled.compiler.transfers import blocks_of, drain, feed
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.checks.tensors import covers
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TileFence
 from tilesim.tiled.isa.model.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
-from tilesim.tiled.link.start_fence import started
+from tilesim.tiled.link.start_fence import with_start_fence
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.topology import Topology
@@ -73,141 +73,141 @@ def _token(programs: Sequence[Program]) -> int:
 
 
 def _program(front: Lowered, wide: WideLayout) -> Program:
-    draft = front.draft
-    network, plan = draft.plan.network, draft.plan
-    stream = Stream(draft, wide)
-    draft.first.append(TileFence(tiles=(1 << draft.topology.tiles) - 1, reset=tuple(Flag), label="start"))
-    _feed(draft, wide, 0)
-    for number, (job, pieces) in enumerate(zip(draft.spread.jobs, front.steps, strict=True), 1):
+    builder = front.builder
+    network, plan = builder.plan.network, builder.plan
+    stream = ParameterStream(builder, wide)
+    builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
+    _feed(builder, wide, 0)
+    for number, (call, pieces) in enumerate(zip(builder.spread.calls, front.steps, strict=True), 1):
         stream.advance()
-        for tensor in plan.activations(job.node):
-            _gather(draft, wide, tensor, job)
-        compute(draft, stream, job, pieces)
-        if job.completes:
-            _exchange(draft, job.makes, network.tensors[job.node.output])
-        _feed(draft, wide, number + 1)
+        for tensor in plan.activations(call.node):
+            _gather(builder, wide, tensor, call)
+        compute(builder, stream, call, pieces)
+        if call.completes:
+            _exchange(builder, call.makes, network.tensors[call.node.output])
+        _feed(builder, wide, number + 1)
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
     for number, sink in sorted(enumerate(plan.sinks), key=lambda each: each[1].softmax is not None):
-        drain(draft, number, sink, wide.staging[f"out{number}"].address)
-    tensors = tuple(_layouts(draft))
+        drain(builder, number, sink, wide.staging[f"out{number}"].address)
+    tensors = tuple(_layouts(builder))
     readable = {tensor.index for tensor in tensors}
     return Program(
         name=network.name,
-        topology=draft.topology,
+        topology=builder.topology,
         load=wide.load(),
-        run=started(draft.run, draft.topology),
+        run=with_start_fence(builder.run, builder.topology),
         data=wide.data(),
         inputs=tuple(
-            host_input(source, Shape.of(source.stored.shape), tuple(_blocks(draft, source.stored)))
+            host_input(source, MapShape.of(source.stored.shape), tuple(_blocks(builder, source.stored)))
             for source in plan.sources
         ),
-        outputs=tuple(_output(draft, sink) for sink in plan.sinks),
-        layers=tuple(_layer(draft, wide, k, node) for k, node in enumerate(network.nodes)),
-        partition=draft.spread.wishes.default,
+        outputs=tuple(_output(builder, sink) for sink in plan.sinks),
+        layers=tuple(_layer(builder, wide, k, node) for k, node in enumerate(network.nodes)),
+        partition=builder.spread.wishes.default,
         tensors=tensors,
-        pieces=tuple(piece for piece in draft.pieces if piece.index in readable),
-        regions=(*_narrow_regions(draft), *wide.regions()),
+        pieces=tuple(piece for piece in builder.pieces if piece.index in readable),
+        regions=(*_narrow_regions(builder), *wide.regions()),
     )
 
 
-def _layer(draft: ProgramBuilder, wide: WideLayout, number: int, node: Node) -> Layer:
-    plan = draft.plan
-    place, spread = plan.place(number), draft.spread.spreads.get(node.output)
+def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -> Layer:
+    plan = builder.plan
+    place, spread = plan.place(number), builder.spread.spreads.get(node.output)
     said = {"spread": spread.choice, "reason": spread.reason} if spread and place == "tiles" else {}
     return Layer(
         node.name,
         node.kind,
         macs(plan.network, node),
         place,
-        bands=_bands(draft, number),
+        bands=_bands(builder, number),
         parameters=" and ".join(wide.homes(number)),
         **said,
     )
 
 
-def _bands(draft: ProgramBuilder, layer: int) -> int:
+def _bands(builder: ProgramBuilder, layer: int) -> int:
     """In how many bands of rows a layer is made."""
-    groups = (fused.group for fused in draft.spread.fused)
-    found = (group.bands for group in groups for step in group.steps if draft.plan.steps[step - 1][0] == layer)
+    groups = (fused.group for fused in builder.spread.fused)
+    found = (group.bands for group in groups for step in group.steps if builder.plan.steps[step - 1][0] == layer)
     return next(found, 1)
 
 
-def _feed(draft: ProgramBuilder, wide: WideLayout, job: int) -> None:
-    """Let come in what of the network's inputs is there from a job on."""
+def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
+    """Let come in what of the network's inputs is there from a call on."""
     coming = [
         (source, band, name)
-        for source in draft.plan.sources
-        for band, name in enumerate(draft.spread.maps_of(source.stored.index))
-        if draft.placement.lifetimes[name].first == job
+        for source in builder.plan.sources
+        for band, name in enumerate(builder.spread.maps_of(source.stored.index))
+        if builder.placement.lifetimes[name].first == call
     ]
     for source, band, _ in coming:
         address = wide.staging[f"in{source.stored.index}"].address
-        feed(draft, source, band, address, _reader(draft.plan, source.stored))
+        feed(builder, source, band, address, _reader(builder.plan, source.stored))
     for source, _, name in coming:
-        _exchange(draft, name, source.stored)
+        _exchange(builder, name, source.stored)
 
 
-def _blocks(draft: ProgramBuilder, tensor: Tensor) -> Iterator[Block]:
+def _blocks(builder: ProgramBuilder, tensor: Tensor) -> Iterator[Block]:
     """A tensor as the host sends it: one band after the other."""
-    for name in draft.spread.maps_of(tensor.index):
-        yield from blocks_of(draft.placement.maps[name], draft.topology.wide_memory.row_bytes)
+    for name in builder.spread.maps_of(tensor.index):
+        yield from blocks_of(builder.placement.maps[name], builder.topology.wide_memory.row_bytes)
 
 
-def _gather(draft: ProgramBuilder, wide: WideLayout, tensor: Tensor, job: Job) -> None:
+def _gather(builder: ProgramBuilder, wide: WideLayout, tensor: Tensor, call: LayerCall) -> None:
     """Copy an input to all who read it whole, before the first of them does."""
     copy = copy_name(tensor.index)
-    if job.reads[tensor.index] != copy or copy in draft.made:
+    if call.reads[tensor.index] != copy or copy in builder.completions:
         return
-    address = wide.staging[staging_name(draft.spread, tensor.index)].address
-    AllGather(draft, tensor.index, address, job.layer).write()
-    _fill(draft, copy, tensor, job.layer)
+    address = wide.staging[staging_name(builder.spread, tensor.index)].address
+    AllGather(builder, tensor.index, address, call.layer).write()
+    _fill(builder, copy, tensor, call.layer)
 
 
-def _exchange(draft: ProgramBuilder, name: str, tensor: Tensor) -> None:
+def _exchange(builder: ProgramBuilder, name: str, tensor: Tensor) -> None:
     """Let the neighbours of a map's parts have what they need of it."""
-    _fill(draft, name, tensor, _reader(draft.plan, tensor))
+    _fill(builder, name, tensor, _reader(builder.plan, tensor))
 
 
-def _fill(draft: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> None:
+def _fill(builder: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> None:
     zero_point = tensor.quantisation.zero_point if tensor.quantisation else 0
-    step = draft.steps.get(name, 1)
-    Halo(draft, name, zero_point, layer, late=step > 0, step=step).write()
+    step = builder.steps.get(name, 1)
+    Halo(builder, name, zero_point, layer, late=step > 0, step=step).write()
 
 
-def _reader(plan: OperatorPlan, tensor: Tensor) -> int:
+def _reader(plan: TilePlan, tensor: Tensor) -> int:
     """The first layer that reads a tensor, or -1."""
     return next((layer for layer, node in plan.steps if tensor in plan.activations(node)), -1)
 
 
-def _output(draft: ProgramBuilder, sink: Sink) -> HostTensor:
-    map_, row_bytes = draft.placement.maps[map_name(sink.stored.index)], draft.topology.wide_memory.row_bytes
+def _output(builder: ProgramBuilder, sink: TileOutput) -> HostTensor:
+    map_, row_bytes = builder.placement.maps[map_name(sink.stored.index)], builder.topology.wide_memory.row_bytes
     blocks = blocks_of(map_, row_bytes) if sink.softmax is None else reply(map_.shape, row_bytes)
     return host_output(sink, map_.shape, blocks)
 
 
-def _layouts(draft: ProgramBuilder) -> Iterator[TensorLayout]:
+def _layouts(builder: ProgramBuilder) -> Iterator[TensorLayout]:
     """The tensors that can be read out: those of which layers with strides leave nothing out."""
     pieces: dict[int, list[TensorPiece]] = {}
-    for piece in draft.pieces:
+    for piece in builder.pieces:
         pieces.setdefault(piece.index, []).append(piece)
     for index in sorted(pieces):
-        layout = _layout(draft, index)
+        layout = _layout(builder, index)
         if covers(layout, pieces[index]):
             yield layout
 
 
-def _layout(draft: ProgramBuilder, index: int) -> TensorLayout:
+def _layout(builder: ProgramBuilder, index: int) -> TensorLayout:
     """A reshaped tensor is that whose bytes it shares, folded otherwise: in the model's order of axes, not in ours."""
-    tensor, stored = draft.plan.network.tensors[index], draft.plan.stored(index)
-    shape = Shape.of(stored.shape)
+    tensor, stored = builder.plan.network.tensors[index], builder.plan.stored(index)
+    shape = MapShape.of(stored.shape)
     axes = axes_of(stored) if len(stored.shape) == 4 else (0, 1, 2, 3)
     return TensorLayout(index, tensor.name, (shape.height, shape.width, shape.channels), axes, tensor.model_shape)
 
 
-def _narrow_regions(draft: ProgramBuilder) -> list[Region]:
+def _narrow_regions(builder: ProgramBuilder) -> list[Region]:
     """The places of maps: that of a tensor's bands is as large as the largest of them."""
     found: dict[str, Region] = {}
-    for name, map_ in draft.placement.maps.items():
+    for name, map_ in builder.placement.maps.items():
         place, tiles = place_name(name), bitmap_of(map_.held)
         before = found.get(place, Region(place, "narrow", 0, map_.address, 0))
         size = max(before.bytes, map_.size_bytes)

@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from tilesim.network.graph import Node
-from tilesim.network.operators.add import Add
-from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.multiply import Multiply
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.rescale import Rescale
-from tilesim.network.operators.resize_nearest import ResizeNearest
-from tilesim.network.operators.slice import Slice
-from tilesim.network.operators.table import Table
-from tilesim.tiled.compiler.fusion.schedule import Job
-from tilesim.tiled.compiler.lower.add import lower_add, lower_multiply
-from tilesim.tiled.compiler.lower.convolution import (
-    block_weight_bytes,
-    extent_of,
-    lower_convolution,
-    lower_fully_connected,
-)
-from tilesim.tiled.compiler.lower.copy import lower_concatenation, lower_pad, lower_resize_nearest, lower_slice
-from tilesim.tiled.compiler.lower.depthwise import lower_depthwise
-from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_mean, lower_rescale
-from tilesim.tiled.compiler.lower.table import lower_table
+from tilesim.tiled.compiler.fusion.schedule import LayerCall
+from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
+from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
-from tilesim.tiled.compiler.program_builder import Made, ProgramBuilder
-from tilesim.tiled.compiler.sides import IN, ROW_BY_ROW, sides_read
-from tilesim.tiled.compiler.streaming import Stream
-from tilesim.tiled.compiler.task import Task, element_type, nowhere
-from tilesim.tiled.compiler.windows import spreads, windows
+from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
+from tilesim.tiled.compiler.sides import IN, sides_read
+from tilesim.tiled.compiler.streaming import ParameterStream
+from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
-
-LOWERINGS: dict[type[Any], Callable[..., list[TensorOp]]] = {
-    Convolution: lower_convolution,
-    DepthwiseConvolution: lower_depthwise,
-    FullyConnected: lower_fully_connected,
-    Add: lower_add,
-    AveragePool: lower_average_pool,
-    MaxPool: lower_max_pool,
-    Rescale: lower_rescale,
-    Mean: lower_mean,
-    Multiply: lower_multiply,
-    Table: lower_table,
-    Pad: lower_pad,
-    ResizeNearest: lower_resize_nearest,
-    Concatenation: lower_concatenation,
-    Slice: lower_slice,
-}
 
 
 @dataclass(frozen=True)
@@ -80,91 +39,91 @@ class Piece:
 Pieces = dict[int, list[Piece]]
 
 
-CHANNEL_BY_CHANNEL = (Convolution, FullyConnected)
-"""Layers whose outputs can be made some channels at a time, each with its own parameters."""
-
-
-def lowered(draft: ProgramBuilder, sets: ParameterSets, job: Job, most_bytes: int | None = None) -> Pieces:
-    """The tensorops of a job for each tile; its parameters get their places in ``sets``, none of them with more than
+def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_bytes: int | None = None) -> Pieces:
+    """The tensorops of a call for each tile; its parameters get their places in ``sets``, none of them with more than
     ``most_bytes`` if its outputs can be made in several runs.
     """
-    node = job.node
-    draft.steps[job.makes] = step = _step(draft, job)
-    map_ = draft.placement.maps[job.makes]
-    by_row = _row_by_row(job) and (map_.rows.exchanges or map_.columns.exchanges)
-    lower = LOWERINGS[type(node.operator)]
+    node = call.node
+    builder.steps[call.makes] = step = _step(builder, call)
+    map_ = builder.placement.maps[call.makes]
+    by_row = _row_by_row(call) and (map_.rows.exchanges or map_.columns.exchanges)
+    traits = traits_of(node)
     found: Pieces = {}
     alike: dict[object, list[Piece]] = {}
-    for tile, part in job.parts(map_):
-        task = _task(draft, job, tile, step)
+    for tile, part in call.parts(map_):
+        task = _task(builder, call, tile, step)
         likeness = _likeness(task, node) if not map_.block else tile
         if likeness in alike:
             found[tile] = alike[likeness]
             continue
         runs = _runs(task, node, part.channels, most_bytes)
-        tiles = 1 << tile if map_.block and not isinstance(node.operator, Table) else job.tiles
+        tiles = 1 << tile if map_.block and not traits.one_table else call.tiles
         for chunk, outputs in enumerate(runs):
-            key = SetKey(job.layer, chunk, node.title)
+            key = SetKey(call.layer, chunk, node.title)
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
-            found.setdefault(tile, []).extend(Piece(op, key) for op in lower(mine, node.operator))
+            found.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
         alike[likeness] = found[tile]
     return found
 
 
-def _likeness(task: Task, node: Node) -> object:
+def _likeness(task: TileTask, node: Node) -> object:
     """What the tensorops of a tile have to themselves, of those for its map: tiles alike in this have the same."""
     if isinstance(node.operator, Convolution):
         return extent_of(task, node.operator)
     return task.inputs, task.output
 
 
-def _runs(task: Task, node: Node, channels: range, most_bytes: int | None) -> list[range]:
+def _runs(task: TileTask, node: Node, channels: range, most_bytes: int | None) -> list[range]:
     """A tile's outputs in runs of whole blocks of lanes, so that the parameters of a run fit ``most_bytes``, or are
     those of one block.
     """
-    if most_bytes is None or not isinstance(node.operator, CHANNEL_BY_CHANNEL):
+    if most_bytes is None or not traits_of(node).in_chunks:
         return [channels]
     lanes, weights = task.topology.tile.lanes, task.constants[0]
-    block_bytes = block_weight_bytes(weights.shape, node.operator, task.topology.tile) + 3 * task.row_bytes
+    block_bytes = (
+        block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile) + 3 * task.row_bytes
+    )
     each = max(1, most_bytes // block_bytes) * lanes
     return [channels[k : k + each] for k in range(0, len(channels), each)]
 
 
-def compute(draft: ProgramBuilder, stream: Stream, job: Job, pieces: Pieces) -> None:
-    """Append the tensorops of a job; the first of each tile waits for whatever its inputs still need, each for its
+def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, pieces: Pieces) -> None:
+    """Append the tensorops of a call; the first of each tile waits for whatever its inputs still need, each for its
     parameters.
 
     A layer that is spread by its outputs brings in tiles that had nothing to do so far: for them it is issued before
     all else, so that they don't idle until then.
     """
-    name = job.makes
-    if name not in draft.made:
-        draft.release(name)
-    waits = {tile: _waits(draft, job, tile) for tile in pieces}
-    joins = spreads(draft.plan.network, job.node) and not draft.placement.predecessors(name)
-    first = {tile for tile in pieces if joins and not draft.raised[tile, Flag.AVDATA]}
+    name = call.makes
+    if name not in builder.completions:
+        builder.release(name)
+    waits = {tile: _waits(builder, call, tile) for tile in pieces}
+    joins = spreads(builder.plan.network, call.node) and not builder.placement.predecessors(name)
+    first = {tile for tile in pieces if joins and not builder.raised[tile, Flag.AVDATA]}
     rounds = max(len(own) for own in pieces.values())
     based: dict[object, TensorOp] = {}
-    labels = draft.labels.setdefault(name, {})
+    labels = builder.labels.setdefault(name, {})
     for k in range(rounds):
         stream.advance()
         kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
         ops = {
-            tile: _placed(draft, stream, tile, piece, () if k else waits[tile], based) for tile, piece in kth.items()
+            tile: _placed(builder, stream, tile, piece, () if k else waits[tile], based) for tile, piece in kth.items()
         }
-        labels |= draft.write(job.label if rounds == 1 else f"{job.label}.{k}", ops, () if k else first)
+        labels |= builder.write(call.label if rounds == 1 else f"{call.label}.{k}", ops, () if k else first)
         stream.use({tile: piece.key for tile, piece in kth.items()})
-    made = {tile: _made(draft, job, tile, [piece.op for piece in own]) for tile, own in pieces.items()}
-    draft.made.setdefault(name, {}).update(made)
-    draft.tensorops.append(Counter({tile: draft.raised[tile, Flag.AVDATA] for tile in range(draft.topology.tiles)}))
-    if job.completes:
-        draft.note(name, draft.plan.network.tensors[job.node.output], labels)
+    made = {tile: _completion(builder, call, tile, [piece.op for piece in own]) for tile, own in pieces.items()}
+    builder.completions.setdefault(name, {}).update(made)
+    builder.tensorops.append(
+        Counter({tile: builder.raised[tile, Flag.AVDATA] for tile in range(builder.topology.tiles)})
+    )
+    if call.completes:
+        builder.note(name, builder.plan.network.tensors[call.node.output], labels)
 
 
 def _placed(
-    draft: ProgramBuilder,
-    stream: Stream,
+    builder: ProgramBuilder,
+    stream: ParameterStream,
     tile: int,
     piece: Piece,
     wait: tuple[Watcher, ...],
@@ -174,8 +133,8 @@ def _placed(
     if piece.op.parameters is None:
         return replace(piece.op, wait=wait)
     arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
-    new = tuple(watcher for watcher in arrival if watcher not in draft.awaited)
-    draft.awaited.update(new)
+    new = tuple(watcher for watcher in arrival if watcher not in builder.awaited)
+    builder.awaited.update(new)
     address, waits = stream.layout.base(piece.key, tile), (*wait, *(watcher for _, watcher in new))
     kind = id(piece), address, waits
     if kind not in known:
@@ -183,30 +142,30 @@ def _placed(
     return known[kind]
 
 
-def _row_by_row(job: Job) -> bool:
-    return isinstance(job.node.operator, ROW_BY_ROW) and job.group is None
+def _row_by_row(call: LayerCall) -> bool:
+    return traits_of(call.node).row_by_row and call.group is None
 
 
-def _step(draft: ProgramBuilder, job: Job) -> int:
+def _step(builder: ProgramBuilder, call: LayerCall) -> int:
     """Upwards if the rows that come from above are the last to come: a neighbour made them last."""
-    if not _row_by_row(job):
+    if not _row_by_row(call):
         return 1
-    read = job.reads[draft.plan.activations(job.node)[0].index]
-    comes = draft.placement.maps[read].rows.exchanges
-    return -1 if comes and draft.steps.get(read, 1) == 1 else 1
+    read = call.reads[builder.plan.activations(call.node)[0].index]
+    comes = builder.placement.maps[read].rows.exchanges
+    return -1 if comes and builder.steps.get(read, 1) == 1 else 1
 
 
-def _task(draft: ProgramBuilder, job: Job, tile: int, step: int) -> Task:
-    node = job.node
-    tensors = draft.plan.activations(node)
-    network, maps = draft.plan.network, draft.placement.maps
-    output = maps[job.makes]
+def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
+    node = call.node
+    tensors = builder.plan.activations(node)
+    network, maps = builder.plan.network, builder.placement.maps
+    output = maps[call.makes]
     constants = (network.tensors[i].data for i in node.inputs)
-    return Task(
-        topology=draft.topology,
-        layer=job.layer,
-        inputs=tuple(maps[job.reads[tensor.index]].part(tile) for tensor in tensors),
-        output=job.part(output, tile),
+    return TileTask(
+        topology=builder.topology,
+        layer=call.layer,
+        inputs=tuple(maps[call.reads[tensor.index]].part(tile) for tensor in tensors),
+        output=call.part(output, tile),
         constants=tuple(constant for constant in constants if constant is not None),
         input_type=element_type(tensors[0].dtype),
         output_type=element_type(network.tensors[node.output].dtype),
@@ -216,46 +175,46 @@ def _task(draft: ProgramBuilder, job: Job, tile: int, step: int) -> Task:
     )
 
 
-def _made(draft: ProgramBuilder, job: Job, tile: int, ops: list[TensorOp]) -> Made:
-    rows = job.part(draft.placement.maps[job.makes], tile).block_rows[:: draft.steps[job.makes]]
+def _completion(builder: ProgramBuilder, call: LayerCall, tile: int, ops: list[TensorOp]) -> Completion:
+    rows = call.part(builder.placement.maps[call.makes], tile).block_rows[:: builder.steps[call.makes]]
     by_row = len(ops) == 1 and ops[0].produce != ops[0].nest.loops[0].name
-    return Made(Flag.AVDATA, draft.raised[tile, Flag.AVDATA], rows if by_row else range(0))
+    return Completion(Flag.AVDATA, builder.raised[tile, Flag.AVDATA], rows if by_row else range(0))
 
 
-def _waits(draft: ProgramBuilder, job: Job, tile: int) -> tuple[Watcher, ...]:
-    """What a tile's first tensorop of a job waits for; not again for what an earlier one has waited for as a whole."""
-    names = dict.fromkeys(job.reads.values())
-    found = [watcher for name in names for watcher in _waits_for(draft, name, job, tile)]
-    new = [watcher for watcher in dict.fromkeys(found) if (tile, watcher) not in draft.awaited]
-    draft.awaited.update((tile, watcher) for watcher in new if watcher.loop is None)
+def _waits(builder: ProgramBuilder, call: LayerCall, tile: int) -> tuple[Watcher, ...]:
+    """What a tile's first tensorop of a call waits for; not again for what an earlier one has waited for as a whole."""
+    names = dict.fromkeys(call.reads.values())
+    found = [watcher for name in names for watcher in _waits_for(builder, name, call, tile)]
+    new = [watcher for watcher in dict.fromkeys(found) if (tile, watcher) not in builder.awaited]
+    builder.awaited.update((tile, watcher) for watcher in new if watcher.loop is None)
     return tuple(new)
 
 
-def _waits_for(draft: ProgramBuilder, name: str, job: Job, tile: int) -> Iterator[Watcher]:
-    made = draft.made[name].get(tile)
+def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> Iterator[Watcher]:
+    made = builder.completions[name].get(tile)
     if made is not None and made.flag is not Flag.AVDATA:
-        yield draft.counted(made.flag, made.count)
-    rounds = len(job.part(draft.placement.maps[job.makes], tile).block_rows)
-    late = _row_by_row(job) and rounds > 1 and _late_last(draft, name, job, tile)
-    wanted = {IN[side] for side in sides_read(draft, name, job, tile)}
-    for flag, arrival in draft.arrived.get(name, {}).get(tile, {}).items():
+        yield builder.counted(made.flag, made.count)
+    rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
+    late = _row_by_row(call) and rounds > 1 and _late_last(builder, name, call, tile)
+    wanted = {IN[side] for side in sides_read(builder, name, call, tile)}
+    for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue
         if not (late and arrival.late):
-            yield draft.counted(flag, arrival.full)
+            yield builder.counted(flag, arrival.full)
             continue
         if arrival.early:
-            yield draft.counted(flag, arrival.early)
-        yield draft.counted(flag, arrival.full - rounds + 1, "y", 1)
+            yield builder.counted(flag, arrival.early)
+        yield builder.counted(flag, arrival.full - rounds + 1, "y", 1)
 
 
-def _late_last(draft: ProgramBuilder, name: str, job: Job, tile: int) -> bool:
+def _late_last(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> bool:
     """Whether only the last row that the tile makes needs what comes late."""
-    step = draft.steps[job.makes]
-    if step == draft.steps.get(name, 1):
+    step = builder.steps[call.makes]
+    if step == builder.steps.get(name, 1):
         return False
-    map_, made = draft.placement.maps[name], draft.placement.maps[job.makes]
+    map_, made = builder.placement.maps[name], builder.placement.maps[call.makes]
     own, rows = map_.part(tile).rows, made.part(tile).block_rows[::step][:-1]
-    down, _ = windows(draft.plan.network, job.node)
+    down, _ = receptive_fields(builder.plan.network, call.node)
     read = down.reads(range(min(rows), max(rows) + 1))
     return read.start >= own.start if step < 0 else read.stop <= own.stop

@@ -11,7 +11,7 @@ from tilesim.tiled.compiler.axis import Axis
 
 
 @dataclass(frozen=True)
-class Shape:
+class MapShape:
     """Rows, columns and channels of a map; a vector is one pixel."""
 
     height: int
@@ -19,9 +19,9 @@ class Shape:
     channels: int
 
     @staticmethod
-    def of(shape: tuple[int, ...]) -> Shape:
+    def of(shape: tuple[int, ...]) -> MapShape:
         """Of a canonical tensor shape (1, H, W, C), or (..., n), which is one pixel of n channels."""
-        return Shape(*shape[1:]) if len(shape) == 4 else Shape(1, 1, shape[-1])
+        return MapShape(*shape[1:]) if len(shape) == 4 else MapShape(1, 1, shape[-1])
 
     @property
     def pixels(self) -> int:
@@ -32,14 +32,14 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Part:
+class MapPart:
     """A tile's part of a map of ``shape``: what it owns, and where the bytes lie.
 
     ``address`` is that of the pixel (rows.start, columns.start). Rows and columns count from the map's first pixel;
     ``block_rows`` and ``block_columns``, what the tile computes, may run past its last ones.
     """
 
-    shape: Shape
+    shape: MapShape
     rows: range
     columns: range
     block_rows: range
@@ -66,11 +66,11 @@ class Part:
         return len(self.rows) * self.line_bytes
 
     @cached_property
-    def block(self) -> Part:
+    def block(self) -> MapPart:
         """The part with everything that the tile computes."""
         return replace(self, rows=self.block_rows, columns=self.block_columns)
 
-    def band(self, rows: range) -> Part:
+    def band(self, rows: range) -> MapPart:
         """The part cut down to some of its rows."""
         at = self.at(rows.start, self.columns.start)
         return replace(self, rows=rows, block_rows=rows, block_columns=self.columns, address=at)
@@ -90,7 +90,7 @@ class FeatureMap:
     same strides, so that one instruction can serve many tiles. ``slack_bytes`` is what whole wide rows may spill into.
     """
 
-    shape: Shape
+    shape: MapShape
     rows: Axis
     columns: Axis
     tiles: int
@@ -111,24 +111,24 @@ class FeatureMap:
         """Row and column of a tile in the grid."""
         return divmod(tile, len(self.columns.own))
 
-    def part(self, tile: int) -> Part:
+    def part(self, tile: int) -> MapPart:
         """What a tile owns."""
         if tile not in self._parts:
             self._parts[tile] = self._part(tile)
         return self._parts[tile]
 
     @cached_property
-    def _parts(self) -> dict[int, Part]:
+    def _parts(self) -> dict[int, MapPart]:
         """Those that have been asked for."""
         return {}
 
-    def _part(self, tile: int) -> Part:
+    def _part(self, tile: int) -> MapPart:
         i, j = self.place(tile)
         first = tile * self.block
         channels = (
             range(first, min(first + self.block, self.shape.channels)) if self.block else range(self.shape.channels)
         )
-        return Part(
+        return MapPart(
             shape=self.shape,
             rows=self.rows.own[i],
             columns=self.columns.own[j],
@@ -140,7 +140,7 @@ class FeatureMap:
             pixel_bytes=self.pixel_bytes,
         )
 
-    def parts(self) -> Iterator[tuple[int, Part]]:
+    def parts(self) -> Iterator[tuple[int, MapPart]]:
         """Every tile that owns something, with what it owns."""
         return ((tile, self.part(tile)) for tile in bits(self.tiles))
 

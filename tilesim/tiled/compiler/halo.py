@@ -16,8 +16,8 @@ from tilesim.tiled.compiler.rows import block
 from tilesim.tiled.compiler.sides import COLUMNS_FROM, IN, ROWS_FROM, sides_read
 from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.model.loops import addresses
 from tilesim.tiled.isa.model.neighbours import OPPOSITE
-from tilesim.tiled.units.tensor import ttu
 
 Counts = Mapping[tuple[int, Flag], int]
 
@@ -31,7 +31,7 @@ class Halo:
     the words are for.
     """
 
-    draft: ProgramBuilder
+    builder: ProgramBuilder
     name: str
     zero_point: int
     layer: int
@@ -50,11 +50,11 @@ class Halo:
         self._rows(self.late)
         if self._crosses:
             self._columns(self.late)
-        self.draft.arrived[self.name] = _arrivals(before, early, self._counts())
+        self.builder.arrived[self.name] = _arrivals(before, early, self._counts())
 
     @property
     def map(self) -> FeatureMap:
-        return self.draft.placement.maps[self.name]
+        return self.builder.placement.maps[self.name]
 
     @property
     def _crosses(self) -> bool:
@@ -62,7 +62,7 @@ class Halo:
         return self.map.rows.exchanges and self.map.columns.exchanges
 
     def _counts(self) -> Counts:
-        return {(tile, flag): self.draft.raised[tile, flag] for tile in self.map.held for flag in IN.values()}
+        return {(tile, flag): self.builder.raised[tile, flag] for tile in self.map.held for flag in IN.values()}
 
     @cached_property
     def _places(self) -> list[tuple[int, int, int]]:
@@ -130,27 +130,27 @@ class Halo:
     def _rows_made(self, tile: int, i: int, rows: range) -> Iterator[Watcher]:
         """Waits for those of some rows that the tile makes itself."""
         mine = clip(rows, self.map.rows.own[i].start, self.map.rows.own[i].stop)
-        made = self.draft.made[self.name].get(tile)
+        made = self.builder.completions[self.name].get(tile)
         if mine and made is not None:
-            yield self.draft.counted(made.flag, made.rows(mine))
+            yield self.builder.counted(made.flag, made.rows(mine))
 
     def _band_made(self, tile: int, rows: range, above: bool | None) -> Iterator[Watcher]:
         """Waits for rows of a band: own ones one by one, others until all have come."""
-        made = self.draft.made[self.name].get(tile)
+        made = self.builder.completions[self.name].get(tile)
         if above is not None:
-            yield self.draft.count(tile, IN[ROWS_FROM[above]])
+            yield self.builder.count(tile, IN[ROWS_FROM[above]])
         elif made is not None:
             one_by_one = len(rows) > 1 and len(made.order) > 0
             loop = ("y", 1) if one_by_one else (None, 0)
-            yield self.draft.counted(made.flag, made.row(rows[0]), *loop)
+            yield self.builder.counted(made.flag, made.row(rows[0]), *loop)
 
     def _passed_on(self, tile: int, side: Side, axis: Axis, place: int, leaving: range) -> Iterator[Watcher]:
         """Waits for what has come from the other neighbour, if some of it is to go on."""
         if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
-            yield self.draft.count(tile, IN[side])
+            yield self.builder.count(tile, IN[side])
 
     def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
-        if self.draft.placement.banded(self.name) and side not in self._read.get(tile, ()):
+        if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
             return None  # nobody there would wait for it, nor therefore the next band, which comes to the same place
         return self._mesh_in(tile, side, rows, columns, self.zero_point)
 
@@ -160,10 +160,10 @@ class Halo:
         for a row of the grid and another for a column are not what either needs where these cross.
         """
         found: dict[int, set[Side]] = {}
-        for job in self.draft.spread.jobs:
-            if self.name in job.reads.values():
-                for tile, _ in job.parts(self.draft.placement.maps[job.makes]):
-                    found.setdefault(tile, set()).update(sides_read(self.draft, self.name, job, tile))
+        for call in self.builder.spread.calls:
+            if self.name in call.reads.values():
+                for tile, _ in call.parts(self.builder.placement.maps[call.makes]):
+                    found.setdefault(tile, set()).update(sides_read(self.builder, self.name, call, tile))
         return found
 
     def _receive(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
@@ -178,19 +178,19 @@ class Halo:
             side=side,
             write=target,
             fill=fill,
-            wait=(*self.draft.free(self.name, tile), *self._not_overwritten(tile, target)),
+            wait=(*self.builder.free(self.name, tile), *self._not_overwritten(tile, target)),
             produce=target.nest.loops[0].name,
             layer=self.layer,
         )
 
     def _not_overwritten(self, tile: int, target: Traversal) -> Iterator[Watcher]:
         """Waits for the tile's own part, if its whole wide rows or blocks run on into what is to be written."""
-        made, part = self.draft.made[self.name].get(tile), self.map.part(tile).block
+        made, part = self.builder.completions[self.name].get(tile), self.map.part(tile).block
         if made is None:
             return
         written = made.words or self._words(tile, part.rows, part.columns)
         if self._meet(target, written):
-            yield self.draft.counted(made.flag, made.count)
+            yield self.builder.counted(made.flag, made.count)
 
     def _meet(self, a: Traversal, b: Traversal) -> bool:
         if (a, b) not in self._met:  # tiles differ little in where they write
@@ -205,18 +205,18 @@ class Halo:
         return MeshOut(tiles=0, side=OPPOSITE[side], read=source, wait=tuple(wait), produce=last, layer=self.layer)
 
     def _words(self, tile: int, rows: range, columns: range) -> Traversal:
-        part, word_bytes = self.map.part(tile), self.draft.topology.narrow_memory.word_bytes
+        part, word_bytes = self.map.part(tile), self.builder.topology.narrow_memory.word_bytes
         words = len(columns) * part.pixel_bytes // word_bytes
         return block(part.at(rows[0], columns[0]), len(rows), rows.step * part.row_bytes, words, word_bytes)
 
     def _put(self, what: str, ops: Mapping[int, MeshIn | MeshOut | None]) -> None:
         found = {tile: op for tile, op in ops.items() if op is not None}
-        self.draft.write(f"{self.name}.{what}", found)
-        self.draft.use(self.name, found.values())
+        self.builder.write(f"{self.name}.{what}", found)
+        self.builder.use(self.name, found.values())
 
 
 def _addresses(words: Traversal) -> NDArray[np.int64]:
-    return ttu.addresses(words.nest, words.reference)
+    return addresses(words.nest, words.reference)
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:

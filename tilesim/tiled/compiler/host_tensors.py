@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tilesim.arithmetic.classify import classify_scaling
+from tilesim.lowering.operator_plan import NetworkInput
 from tilesim.network.graph import Tensor
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.feature_map import Shape
-from tilesim.tiled.compiler.operator_plan import Sink, Source
+from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.task import element_type
+from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model.program import Block, HostTensor
 
 
-def host_input(source: Source, map_shape: Shape, blocks: tuple[Block, ...]) -> HostTensor:
+def host_input(source: NetworkInput, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
     step, stored = source.quantise, source.stored.quantisation
     return _host_tensor(
         source.model,
@@ -27,7 +28,7 @@ def host_input(source: Source, map_shape: Shape, blocks: tuple[Block, ...]) -> H
     )
 
 
-def host_output(sink: Sink, map_shape: Shape, blocks: tuple[Block, ...]) -> HostTensor:
+def host_output(sink: TileOutput, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
     step, function = sink.dequantise, sink.at_host
     scale, zero_point = (step.scale, step.zero_point) if step else (0.0, 0)
     return _host_tensor(
@@ -52,13 +53,13 @@ def softmax_scaling(softmax: Softmax) -> tuple[int, ...]:
     return classify_scaling(SOFTMAX_FUNCTIONS[softmax.rule], scales, softmax.output_zero_point, softmax.clamp)
 
 
-def reply(shape: Shape, row_bytes: int) -> tuple[Block, ...]:
+def reply(shape: MapShape, row_bytes: int) -> tuple[Block, ...]:
     """What comes from the classifier: one vector from its first row on."""
     return (Block((0, 0, 0), (1, 1, shape.channels), shape.channels, -(-shape.channels // row_bytes)),)
 
 
 def _host_tensor(
-    model: Tensor, stored: Tensor, map_shape: Shape, blocks: tuple[Block, ...], **conversion: Any
+    model: Tensor, stored: Tensor, map_shape: MapShape, blocks: tuple[Block, ...], **conversion: Any
 ) -> HostTensor:
     return HostTensor(
         name=model.name,

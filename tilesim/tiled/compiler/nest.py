@@ -8,7 +8,7 @@ from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 
 
 @dataclass(frozen=True)
-class Line:
+class Level:
     """A loop and how far it moves each operand, by the operand's name."""
 
     name: str
@@ -20,10 +20,10 @@ class Line:
 class NestWriter:
     """Loops, outermost first, the lanes last; those that run once are left out, but never all, nor all inside ``y``."""
 
-    def __init__(self, lines: list[Line], alternate: Alternate | None = None) -> None:
+    def __init__(self, lines: list[Level], alternate: Alternate | None = None) -> None:
         kept = [line for line in lines[:-1] if line.bound > 1] or lines[:1]
         alone = kept[0].name == "y" and kept[0].bound > 1 and not kept[1:]
-        self.lines: list[Line] = [*kept, *(lines[1:2] if alone else ()), lines[-1]]
+        self.lines: list[Level] = [*kept, *(lines[1:2] if alone else ()), lines[-1]]
         loops = tuple(Loop(line.name, line.bound) for line in self.lines)
         self.nest = Nest(loops, alternate)
         self.reduce = tuple(line.name for line in self.lines if line.reduce)

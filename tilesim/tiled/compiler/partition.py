@@ -9,13 +9,14 @@ from functools import cached_property
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, bits, padded
-from tilesim.tiled.compiler.fusion.bands import Group, nodes_of
-from tilesim.tiled.compiler.fusion.group import Fused, fuse, tiles_of
-from tilesim.tiled.compiler.fusion.schedule import Job, banded_jobs
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, bits, padded
+from tilesim.tiled.compiler.fusion.bands import FusionGroup, nodes_of
+from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse, tiles_of
+from tilesim.tiled.compiler.fusion.schedule import LayerCall, banded_calls
 from tilesim.tiled.compiler.names import band_name, copy_name, map_name, tensor_of
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
-from tilesim.tiled.compiler.windows import Window, gathers, windows
+from tilesim.tiled.compiler.operators import gathers, receptive_fields
+from tilesim.tiled.compiler.receptive_field import ReceptiveField
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
@@ -30,13 +31,13 @@ class Partition:
     cut in bands instead. ``spreads`` says how each tensor that a layer makes came to be spread as it is.
     """
 
-    plan: OperatorPlan
+    plan: TilePlan
     topology: Topology
     wishes: Wishes = DEFAULT
     copy_bytes: int = 0
     maps: dict[str, FeatureMap] = field(default_factory=dict)
     whole: dict[int, FeatureMap] = field(default_factory=dict)
-    fused: list[Fused] = field(default_factory=list)
+    fused: list[FusedGroup] = field(default_factory=list)
     spreads: dict[int, Spread] = field(default_factory=dict)
 
     def read(self, node: Node, tensor: Tensor) -> str:
@@ -58,7 +59,9 @@ class Partition:
     @cached_property
     def turns(self) -> dict[int, int]:
         """Copies, by tensor, that are due to layers which are spread by channel, numbered as they are first read."""
-        read = [(job.node, index) for job in self.jobs for index, name in job.reads.items() if name == copy_name(index)]
+        read = [
+            (call.node, index) for call in self.calls for index, name in call.reads.items() if name == copy_name(index)
+        ]
         needed = dict.fromkeys(index for node, index in read if self._by_channel(node, index))
         return {index: number for number, index in enumerate(needed)}
 
@@ -82,34 +85,34 @@ class Partition:
         return bool(_readers(self.plan, self.tensor(name).index))
 
     @cached_property
-    def jobs(self) -> list[Job]:
+    def calls(self) -> list[LayerCall]:
         """The steps in their order, those of a group again in each of its bands."""
-        found: list[Job] = []
+        found: list[LayerCall] = []
         step = 1
         while step <= len(self.plan.steps):
             fused = self._at.get(step)
-            found += [self._job(step)] if fused is None else banded_jobs(self.plan, fused)
+            found += [self._call(step)] if fused is None else banded_calls(self.plan, fused)
             step += 1 if fused is None else len(fused.group.steps)
         return found
 
     @cached_property
-    def _at(self) -> dict[int, Fused]:
+    def _at(self) -> dict[int, FusedGroup]:
         return {fused.group.steps.start: fused for fused in self.fused}
 
     @cached_property
-    def _inside(self) -> dict[int, Fused]:
+    def _inside(self) -> dict[int, FusedGroup]:
         return {index: fused for fused in self.fused for index in fused.inner}
 
-    def _job(self, step: int) -> Job:
+    def _call(self, step: int) -> LayerCall:
         layer, node = self.plan.steps[step - 1]
         reads = {tensor.index: self.read(node, tensor) for tensor in self.plan.activations(node)}
-        return Job(step, layer, node, reads, map_name(node.output), self.made(node).tiles)
+        return LayerCall(step, layer, node, reads, map_name(node.output), self.made(node).tiles)
 
 
 def partition(
-    plan: OperatorPlan,
+    plan: TilePlan,
     topology: Topology,
-    groups: Sequence[Group] = (),
+    groups: Sequence[FusionGroup] = (),
     wishes: Wishes = DEFAULT,
     copy_bytes: int = 0,
 ) -> Partition:
@@ -140,13 +143,13 @@ def partition(
     return found
 
 
-def _readers(plan: OperatorPlan, index: int) -> list[Node]:
+def _readers(plan: TilePlan, index: int) -> list[Node]:
     return [plan.steps[step - 1][1] for step in plan.reading.get(index, ())]
 
 
 def _bare(found: Partition, tensor: Tensor, block: int) -> FeatureMap:
     """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
-    shape, grid = Shape.of(tensor.shape), found.topology.grid
+    shape, grid = MapShape.of(tensor.shape), found.topology.grid
     if block:
         used = (1 << -(-shape.channels // block)) - 1
         return _map(
@@ -167,13 +170,16 @@ def _following(found: Partition, node: Node, bare: FeatureMap) -> FeatureMap:
     down, across = (
         Axis.thinned(old.own, window.stride, new.size) or new.own
         for old, new, window in zip(
-            (before.rows, before.columns), (bare.rows, bare.columns), windows(found.plan.network, node), strict=True
+            (before.rows, before.columns),
+            (bare.rows, bare.columns),
+            receptive_fields(found.plan.network, node),
+            strict=True,
         )
     )
     return _over_grid(found, bare.shape, down, across)
 
 
-def _over_grid(found: Partition, shape: Shape, rows: tuple[range, ...], columns: tuple[range, ...]) -> FeatureMap:
+def _over_grid(found: Partition, shape: MapShape, rows: tuple[range, ...], columns: tuple[range, ...]) -> FeatureMap:
     return _map(found, shape, rows, columns, tiles_of(rows, columns))
 
 
@@ -183,7 +189,7 @@ def _everywhere(size: int, parts: int) -> tuple[range, ...]:
 
 def _map(
     found: Partition,
-    shape: Shape,
+    shape: MapShape,
     rows: tuple[range, ...],
     columns: tuple[range, ...],
     tiles: int,
@@ -203,20 +209,20 @@ def _settle_source(found: Partition, tensor: Tensor) -> None:
         found.whole[index] = _whole(found, shape, readers)
         return
     near = [reader for reader in readers if not found.gathers(reader, tensor)]
-    spatial = [(found.made(reader), windows(network, reader)) for reader in near]
+    spatial = [(found.made(reader), receptive_fields(network, reader)) for reader in near]
     rows = _aligned(shape.height, grid.rows, [(made.rows, down) for made, (down, _) in spatial])
     columns = _aligned(shape.width, grid.columns, [(made.columns, across) for made, (_, across) in spatial])
     found.whole[index] = _over_grid(found, shape, rows, columns)
 
 
-def _aligned(size: int, parts: int, readers: list[tuple[Axis, Window]]) -> tuple[range, ...]:
+def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> tuple[range, ...]:
     """Blocks that are those of all readers times their stride, if there are such."""
     blocks = {window.stride * len(made.blocks[0]) for made, window in readers}
     each = blocks.pop() if len(blocks) == 1 else 0
     return Axis.cut(size, parts, each if each * parts >= size else 0)
 
 
-def _whole(found: Partition, shape: Shape, readers: list[Node]) -> FeatureMap:
+def _whole(found: Partition, shape: MapShape, readers: list[Node]) -> FeatureMap:
     grid, tiles = found.topology.grid, 0
     for reader in readers:
         tiles |= found.made(reader).tiles
@@ -255,12 +261,12 @@ def _needed(found: Partition, map_: FeatureMap, readers: list[Node]) -> FeatureM
     rows, columns = map_.rows, map_.columns
     grouped = {id(node) for fused in found.fused for node in nodes_of(found.plan, fused.group.steps)}
     for reader in (reader for reader in readers if id(reader) not in grouped):
-        made, (down, across) = found.made(reader), windows(found.plan.network, reader)
+        made, (down, across) = found.made(reader), receptive_fields(found.plan.network, reader)
         rows, columns = _grown(rows, down, made.rows), _grown(columns, across, made.columns)
     return replace(map_, rows=rows, columns=columns)
 
 
-def _grown(axis: Axis, window: Window, made: Axis) -> Axis:
+def _grown(axis: Axis, window: ReceptiveField, made: Axis) -> Axis:
     """The axis with what one more reader needs."""
     grown = axis.with_need(tuple(window.need(own, axis.size) for own in made.own))
     reach = (window.reads(block) if window.border else NOTHING for block in made.blocks)

@@ -17,8 +17,8 @@ from tilesim.units import format_bytes
 
 
 @dataclass(frozen=True)
-class Placement:
-    """Maps by name, and each map's lifetime in jobs: job 0 is the infeed, job k the k-th, the last the outfeed."""
+class MapPlacement:
+    """Maps by name, and each map's lifetime in calls: call 0 is the infeed, call k the k-th, the last the outfeed."""
 
     maps: dict[str, FeatureMap]
     lifetimes: dict[str, Lifetime]
@@ -43,15 +43,15 @@ class Placement:
         return self._before[name]
 
 
-def place(spread: Partition, topology: Topology) -> Placement:
+def place(spread: Partition, topology: Topology) -> MapPlacement:
     """Give every map an address, the same one to all bands of a tensor. No byte serves two tensors if all fit side by
     side: then nothing ever has to wait for a place.
 
     Raises:
         CapacityError: the tensor that finds no place, its bytes, and what is free.
     """
-    maps, jobs = with_slack(spread, topology), in_jobs(spread)
-    items = in_steps(spread, maps, jobs)
+    maps, calls = with_slack(spread, topology), in_calls(spread)
+    items = in_steps(spread, maps, calls)
     memory = topology.narrow_memory
     last = len(spread.plan.steps) + 1
     always = [replace(item, first=0, last=last) for item in items.values()]
@@ -61,8 +61,8 @@ def place(spread: Partition, topology: Topology) -> Placement:
         addresses = _by_lifetime(spread, list(items.values()), topology)
     at = dict(zip(items, addresses, strict=True))
     placed = {name: replace(map_, address=at[place_name(name)]) for name, map_ in maps.items()}
-    lives = {name: Lifetime(name, placed[name].size_bytes, min(when), max(when)) for name, when in jobs.items()}
-    return Placement(placed, lives)
+    lives = {name: Lifetime(name, placed[name].size_bytes, min(when), max(when)) for name, when in calls.items()}
+    return MapPlacement(placed, lives)
 
 
 def _by_lifetime(spread: Partition, lives: list[Lifetime], topology: Topology) -> list[int]:
@@ -77,12 +77,12 @@ def _by_lifetime(spread: Partition, lives: list[Lifetime], topology: Topology) -
         ) from None
 
 
-def in_jobs(spread: Partition) -> dict[str, list[int]]:
-    """The jobs in which each map is there: 0 is the infeed, the last one the outfeed."""
+def in_calls(spread: Partition) -> dict[str, list[int]]:
+    """The calls in which each map is there: 0 is the infeed, the last one the outfeed."""
     found: dict[str, list[int]] = {name: [] for name in spread.maps}
-    for number, job in enumerate(spread.jobs, 1):
-        found[job.makes].append(number)
-        for index, name in job.reads.items():
+    for number, call in enumerate(spread.calls, 1):
+        found[call.makes].append(number)
+        for index, name in call.reads.items():
             if name == copy_name(index) and not found[name]:
                 found[map_name(index)].append(number)  # is copied
             found[name].append(number)
@@ -95,18 +95,18 @@ def in_jobs(spread: Partition) -> dict[str, list[int]]:
     for name, when in found.items():
         # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
         if name in sinks or not spread.read_at_all(name):
-            when.append(len(spread.jobs) + 1)
+            when.append(len(spread.calls) + 1)
     return found
 
 
 def in_steps(
-    spread: Partition, maps: Mapping[str, FeatureMap], jobs: Mapping[str, Sequence[int]]
+    spread: Partition, maps: Mapping[str, FeatureMap], calls: Mapping[str, Sequence[int]]
 ) -> dict[str, Lifetime]:
     """From which step to which each place is taken, and how much of it. What a group reads and what it leaves is there
     in all its steps, and so are the network's inputs; what it makes on the way only from its maker to its readers.
     """
     found: dict[str, Lifetime] = {}
-    for name, when in jobs.items():
+    for name, when in calls.items():
         tensor, banded = spread.tensor(name), name != place_name(name)
         passing = banded and all(source.stored is not tensor for source in spread.plan.sources)
         steps = [step for number in when for step in _steps(spread, number, passing)]
@@ -121,13 +121,13 @@ def in_steps(
 
 
 def _steps(spread: Partition, number: int, passing: bool) -> tuple[int, ...]:
-    """The first and the last step in which a map is there for a job."""
+    """The first and the last step in which a map is there for a call."""
     if not number:
         return (0,)
-    if number > len(spread.jobs):
+    if number > len(spread.calls):
         return (len(spread.plan.steps) + 1,)
-    job = spread.jobs[number - 1]
-    return (job.step,) if passing else (job.steps[0], job.steps[-1])
+    call = spread.calls[number - 1]
+    return (call.step,) if passing else (call.steps[0], call.steps[-1])
 
 
 def with_slack(spread: Partition, topology: Topology) -> dict[str, FeatureMap]:

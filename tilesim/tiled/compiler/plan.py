@@ -16,10 +16,10 @@ from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.compute import Pieces, lowered
 from tilesim.tiled.compiler.fusion.choice import fitted
-from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.compiler.transfers import staging_rows
 from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
@@ -36,7 +36,7 @@ is room then for one in use, one on its way and many that stay.
 class Lowered:
     """A network's tensorops, step by step, and what they need of wide memory."""
 
-    draft: ProgramBuilder
+    builder: ProgramBuilder
     steps: list[Pieces]
     needs: Needs
 
@@ -51,11 +51,11 @@ def plan_parameters(
         CapacityError: a network does not fit, or has layers that this machine can't run.
     """
     asked = wishes or [DEFAULT] * len(networks)
-    drafts = [_draft(network, topology, each) for network, each in zip(networks, asked, strict=True)]
-    fronts = [_lowered(draft, None) for draft in drafts]
+    builders = [_builder(network, topology, each) for network, each in zip(networks, asked, strict=True)]
+    fronts = [_lowered(builder, None) for builder in builders]
     layouts = all_stay([front.needs for front in fronts], policy)
     if layouts is None:
-        fronts = [_lowered(draft, topology.wide_memory.size_bytes // CHUNKS) for draft in drafts]
+        fronts = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
         layouts = some_stream([front.needs for front in fronts], policy)
     return fronts, layouts
 
@@ -80,19 +80,21 @@ def _chip_faults(topology: Topology) -> Iterator[str]:
         )
 
 
-def _draft(network: Network, topology: Topology, wishes: Wishes) -> ProgramBuilder:
+def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBuilder:
     word_bytes = topology.narrow_memory.word_bytes
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
-    plan = outline(network, word_bytes)
+    plan = plan_operators(network, word_bytes)
     return ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))
 
 
-def _lowered(draft: ProgramBuilder, most_bytes: int | None) -> Lowered:
-    sets = ParameterSets(draft.topology.wide_memory.row_bytes)
-    steps = [lowered(draft, sets, job, most_bytes) for job in draft.spread.jobs]
-    name, staging = draft.plan.network.name, dict(_staging(draft))
-    return Lowered(draft, steps, Needs(name, draft.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging))
+def _lowered(builder: ProgramBuilder, most_bytes: int | None) -> Lowered:
+    sets = ParameterSets(builder.topology.wide_memory.row_bytes)
+    steps = [lowered(builder, sets, call, most_bytes) for call in builder.spread.calls]
+    name, staging = builder.plan.network.name, dict(_staging(builder))
+    return Lowered(
+        builder, steps, Needs(name, builder.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging)
+    )
 
 
 def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:
@@ -116,14 +118,14 @@ def _issue_cycles(steps: list[Pieces]) -> Counter[SetKey]:
     return found
 
 
-def _staging(draft: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
+def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     """Bytes in wide memory for each tensor that crosses the ring, and in which tiles."""
-    row_bytes, maps = draft.topology.wide_memory.row_bytes, draft.placement.maps
-    ends = [(f"in{source.stored.index}", source.stored) for source in draft.plan.sources]
-    ends += [(f"out{number}", sink.stored) for number, sink in enumerate(draft.plan.sinks)]
+    row_bytes, maps = builder.topology.wide_memory.row_bytes, builder.placement.maps
+    ends = [(f"in{source.stored.index}", source.stored) for source in builder.plan.sources]
+    ends += [(f"out{number}", sink.stored) for number, sink in enumerate(builder.plan.sinks)]
     for name, stored in ends:
-        bands = [maps[each] for each in draft.spread.maps_of(stored.index)]
+        bands = [maps[each] for each in builder.spread.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
         yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
-    for name, (rows, tiles) in staging_rows_of_copies(draft.spread, maps, row_bytes).items():
+    for name, (rows, tiles) in staging_rows_of_copies(builder.spread, maps, row_bytes).items():
         yield name, (rows * row_bytes, tiles)

@@ -7,11 +7,11 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilesim.network.graph import Tensor
-from tilesim.tiled.compiler.feature_map import Part, bitmap_of, bits
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
+from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of, bits
 from tilesim.tiled.compiler.partition import Partition
-from tilesim.tiled.compiler.placement import Placement
+from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, ScalarFence, TileFence, WideToNarrow, Work
 from tilesim.tiled.isa.model.program import TensorPiece
@@ -20,7 +20,7 @@ from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
-class Made:
+class Completion:
     """How a tile's part of a map is known to be made: ``flag`` has counted to ``count``; if ``order`` is not empty,
     each of its rows has raised it by one, in that order. ``words``: where it was written to, if it came over the ring.
     """
@@ -55,7 +55,7 @@ SOURCE = -1
 
 
 @dataclass(frozen=True)
-class Transfer:
+class RingTransfer:
     """Rows on the ring from a master (a tile's number, or ``SOURCE``) to the stops in the bitmap ``to``; ``seen`` are
     the masters whose stops the tail passes.
     """
@@ -70,22 +70,22 @@ class ProgramBuilder:
     """The instructions of one inference, ``first`` those that are issued before the ``rest``, and what has to be
     remembered while they are written.
 
-    ``raised`` is how far each flag of each tile will have counted once everything written so far is done; ``made`` and
-    ``arrived`` say, for each map and tile, when it can be read; ``awaited``, for what the tensorops of each tile have
-    waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k jobs; ``users`` holds the engines that
-    may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards (-1); ``labels`` the
-    last instruction of each tile that made some of a map; ``tails`` the tails that have passed each tile's stop on the
-    ring; ``staged`` what each tile waits for until a place for copies is free.
+    ``raised`` is how far each flag of each tile will have counted once everything written so far is done;
+    ``completions`` and ``arrived`` say, for each map and tile, when it can be read; ``awaited``, for what the tensorops
+    of each tile have waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k calls; ``users`` holds
+    the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards
+    (-1); ``labels`` the last instruction of each tile that made some of a map; ``tails`` the tails that have passed
+    each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is free.
     """
 
     topology: Topology
-    plan: OperatorPlan
+    plan: TilePlan
     spread: Partition
-    placement: Placement
+    placement: MapPlacement
     first: list[Instruction] = field(default_factory=list)
     rest: list[Instruction] = field(default_factory=list)
     raised: Counter[tuple[int, Flag]] = field(default_factory=Counter)
-    made: dict[str, dict[int, Made]] = field(default_factory=dict)
+    completions: dict[str, dict[int, Completion]] = field(default_factory=dict)
     arrived: dict[str, dict[int, dict[Flag, Arrival]]] = field(default_factory=dict)
     tensorops: list[Counter[int]] = field(default_factory=lambda: [Counter()])
     awaited: set[tuple[int, Watcher]] = field(default_factory=set)
@@ -95,7 +95,7 @@ class ProgramBuilder:
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
     tails: Counter[int] = field(default_factory=Counter)
     staged: dict[str, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
-    last: Transfer | None = None
+    last: RingTransfer | None = None
 
     @property
     def run(self) -> tuple[Instruction, ...]:
@@ -160,12 +160,12 @@ class ProgramBuilder:
 
     def _readers(self, name: str) -> set[int]:
         """The tiles that make something of what they read in a map."""
-        jobs = [job for job in self.spread.jobs if name in job.reads.values()]
-        return {tile for job in jobs for tile, _ in job.parts(self.placement.maps[job.makes])}
+        calls = [call for call in self.spread.calls if name in call.reads.values()]
+        return {tile for call in calls for tile, _ in call.parts(self.placement.maps[call.makes])}
 
     def complete(self, name: str, tile: int) -> tuple[Watcher, ...]:
         """Waits for a tile's whole part of a map, and for what comes from its neighbours."""
-        made, arrived = self.made[name][tile], self.arrived.get(name, {}).get(tile, {})
+        made, arrived = self.completions[name][tile], self.arrived.get(name, {}).get(tile, {})
         return (self.counted(made.flag, made.count), *(self.counted(flag, a.full) for flag, a in arrived.items()))
 
     def send(self, master: int, to: int) -> None:
@@ -174,7 +174,7 @@ class ProgramBuilder:
         reach = max((stop - master) % nodes for stop in bits(to))
         seen = [stop for stop in range(SOURCE, self.topology.tiles) if (stop - master) % nodes <= reach]
         self.tails.update(seen)
-        self.last = Transfer(master, to, frozenset(seen))
+        self.last = RingTransfer(master, to, frozenset(seen))
 
     def infeed(self, op: Infeed) -> None:
         """Append an infeed, after all other transfers so far."""
@@ -199,7 +199,7 @@ class ProgramBuilder:
         if self.last is not None and master not in self.last.seen:
             self._fence(self.last)
 
-    def _fence(self, last: Transfer) -> None:
+    def _fence(self, last: RingTransfer) -> None:
         """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
         from_tile = last.master != SOURCE
         tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
@@ -211,7 +211,9 @@ class ProgramBuilder:
     def note_unpacked(self, name: str, ops: Mapping[int, WideToNarrow]) -> None:
         """Remember that a map has come over the ring."""
         flag = Flag.WIDE_TO_NARROW
-        self.made[name] = {tile: Made(flag, self.raised[tile, flag], words=op.write) for tile, op in ops.items()}
+        self.completions[name] = {
+            tile: Completion(flag, self.raised[tile, flag], words=op.write) for tile, op in ops.items()
+        }
 
     def note(self, name: str, tensor: Tensor, after: Mapping[int, str]) -> None:
         """Remember that a tensor, and whatever shares its bytes, stands in its map after some instructions."""
@@ -223,7 +225,7 @@ class ProgramBuilder:
                 self.pieces += [_piece(index, tensor, tile, part, after[tile]) for tile, part in parts]
 
 
-def _piece(index: int, tensor: Tensor, tile: int, part: Part, after: str) -> TensorPiece:
+def _piece(index: int, tensor: Tensor, tile: int, part: MapPart, after: str) -> TensorPiece:
     return TensorPiece(
         index=index,
         after=after,

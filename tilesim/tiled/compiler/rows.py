@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, Part, bits
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal
 
 
@@ -25,7 +25,7 @@ def each_row(rows: Traversal) -> Traversal:
     return replace(rows, nest=Nest((*rows.nest.loops, Loop("b", 1))))
 
 
-def rows_for(part: Part, row_bytes: int) -> int:
+def rows_for(part: MapPart, row_bytes: int) -> int:
     """Wide rows that hold all words of a part."""
     return -(-part.bytes // row_bytes)
 
@@ -41,7 +41,7 @@ def _end(words: Traversal, word_bytes: int) -> int:
     return words.reference.base + reach + word_bytes
 
 
-def part_words(part: Part, row_bytes: int, word_bytes: int) -> Traversal:
+def part_words(part: MapPart, row_bytes: int, word_bytes: int) -> Traversal:
     """The words of a part, line by line, as many as its wide rows hold: the last line may be cut, or past the part."""
     line = part.line_bytes // word_bytes
     words = rows_for(part, row_bytes) * row_bytes // word_bytes
@@ -51,7 +51,7 @@ def part_words(part: Part, row_bytes: int, word_bytes: int) -> Traversal:
     return replace(whole, nest=replace(whole.nest, alternate=Alternate("y", words % line))) if words % line else whole
 
 
-def sent(map_: FeatureMap, copy: FeatureMap, tile: int) -> Part:
+def sent(map_: FeatureMap, copy: FeatureMap, tile: int) -> MapPart:
     """What a tile sends of a map that is copied: its block, as it is computed.
 
     Of several rows of some channels, lines as long as a copy's, whatever lies behind the own pixels: then the pixels

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tilesim.tiled.compiler.allocate import Lifetime, allocate
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
-from tilesim.tiled.compiler.wide_layout import Slot
+from tilesim.tiled.compiler.wide_layout import StreamSlot
 
 Uses = Mapping[SetKey, range]
 """From which round of tensorops to which a set is used."""
@@ -35,9 +35,9 @@ def area_bytes(sets: ParameterSets, uses: Uses, free_bytes: int) -> int:
     return two if least <= two <= free_bytes // 2 else least
 
 
-def slots(
+def stream_slots(
     sets: ParameterSets, uses: Uses, keys: Iterable[SetKey], area: range, row_bytes: int, ahead: int
-) -> dict[SetKey, Slot]:
+) -> dict[SetKey, StreamSlot]:
     """A place in ``area`` for each of ``keys``, in the order of their use. At most ``ahead`` of them are on their way
     at once: more would fill the ring consumers' buffers and hold the instruction bus.
 
@@ -47,14 +47,14 @@ def slots(
     streaming = _by_use(uses, keys)
     sizes = {key: sets.size_bytes(key) for key in streaming}
     addresses = _round(sizes, uses, streaming, len(area)) or _fitted(sizes, uses, streaming, len(area), row_bytes)
-    found: dict[SetKey, Slot] = {}
+    found: dict[SetKey, StreamSlot] = {}
     ready = 0
     for place, key in enumerate(streaming):
         before = tuple(other for other in found if _overlap(sizes, addresses, key, other))
         ready = max([ready, *(uses[other].stop for other in before)])
         if place >= ahead:
             ready = max(ready, min(uses[streaming[place - ahead]].start + 1, uses[key].start))
-        found[key] = Slot(area.start + addresses[key], ready, before)
+        found[key] = StreamSlot(area.start + addresses[key], ready, before)
     return found
 
 

@@ -12,13 +12,13 @@ from tilesim.tiled.compiler.feature_map import bits
 from tilesim.tiled.compiler.parameter_sets import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
-from tilesim.tiled.compiler.wide_layout import Slot, Source, WideLayout
+from tilesim.tiled.compiler.wide_layout import DataRange, StreamSlot, WideLayout
 from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
 
 
 @dataclass
-class Stream:
+class ParameterStream:
     """Sends each set as soon as the instructions are written after which its place is free. Time goes in rounds: in
     each, every tile has one tensorop at most.
 
@@ -26,12 +26,12 @@ class Stream:
     it.
     """
 
-    draft: ProgramBuilder
+    builder: ProgramBuilder
     layout: WideLayout
     arrived: dict[tuple[SetKey, int], int] = field(default_factory=dict)
     used: dict[SetKey, NDArray[np.int64]] = field(default_factory=dict)
     round: int = 0
-    _left: list[tuple[SetKey, Slot]] = field(init=False)
+    _left: list[tuple[SetKey, StreamSlot]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._left = list(self.layout.slots.items())
@@ -44,7 +44,7 @@ class Stream:
     def waits(self, key: SetKey, tile: int) -> tuple[Watcher, ...]:
         """What a tensorop waits for that computes from a set."""
         count = self.arrived.get((key, tile))
-        return () if count is None else (self.draft.counted(Flag.RING_READ_A, count),)
+        return () if count is None else (self.builder.counted(Flag.RING_READ_A, count),)
 
     def use(self, keys: Mapping[int, SetKey]) -> None:
         """The tensorops of a round, now written, use a set in each tile."""
@@ -52,52 +52,52 @@ class Stream:
         for tile, key in keys.items():
             if key not in self.used:
                 self.used[key] = self._nothing
-            self.used[key][tile] = self.draft.raised[tile, Flag.AVDATA]
+            self.used[key][tile] = self.builder.raised[tile, Flag.AVDATA]
 
-    def _send(self, key: SetKey, slot: Slot) -> None:
-        draft, tiles = self.draft, self.layout.streams_to(key)
+    def _send(self, key: SetKey, slot: StreamSlot) -> None:
+        builder, tiles = self.builder, self.layout.streams_to(key)
         home = self.layout.decisions[key].tile
-        turn = draft.infeed_turn() if home is None else 0
-        wait = () if home is None else draft.turn(home)
+        turn = builder.infeed_turn() if home is None else 0
+        wait = () if home is None else builder.turn(home)
         rows = self._rows(slot.address, self.layout.sets.size_bytes(key))
         label = f"stream{key.layer}.{key.chunk}"
         self._receive(label, key, slot, rows, tiles)
         if home is None:
             for infeed in self._infeeds(label, key, turn):
-                draft.infeed(infeed)
+                builder.infeed(infeed)
         else:
             kept = self._rows(self.layout.stay[key], self.layout.sets.size_bytes(key))
             op = RingProduce(tiles=0, read=kept, to=tiles, wait=wait, layer=key.layer)
-            draft.write(f"{label}.send", {home: op})
-            draft.send(home, tiles)
+            builder.write(f"{label}.send", {home: op})
+            builder.send(home, tiles)
 
-    def _receive(self, label: str, key: SetKey, slot: Slot, rows: Traversal, tiles: int) -> None:
+    def _receive(self, label: str, key: SetKey, slot: StreamSlot, rows: Traversal, tiles: int) -> None:
         counts = self._counts(slot)
         each = {
             count: RingConsume(tiles=0, write=rows, wait=self._free(count), produce="r", layer=key.layer)
             for count in set(counts)
         }
         consumes = {tile: each[counts[tile]] for tile in bits(tiles)}
-        self.draft.write(f"{label}.receive", consumes)
+        self.builder.write(f"{label}.receive", consumes)
         for tile in consumes:
-            self.arrived[key, tile] = self.draft.raised[tile, Flag.RING_READ_A]
+            self.arrived[key, tile] = self.builder.raised[tile, Flag.RING_READ_A]
 
-    def _counts(self, slot: Slot) -> list[int]:
+    def _counts(self, slot: StreamSlot) -> list[int]:
         """How many tensorops of each tile have been done when the last is that used what lies in the slot's bytes."""
         used = [self.used[other] for other in slot.replaces if other in self.used]
         return [int(count) for count in np.maximum.reduce([self._nothing, *used])]
 
     @property
     def _nothing(self) -> NDArray[np.int64]:
-        return np.zeros(self.draft.topology.tiles, np.int64)
+        return np.zeros(self.builder.topology.tiles, np.int64)
 
     def _free(self, count: int) -> tuple[Watcher, ...]:
-        return (self.draft.counted(Flag.AVDATA, count),) if count else ()
+        return (self.builder.counted(Flag.AVDATA, count),) if count else ()
 
     def _infeeds(self, label: str, key: SetKey, turn: int) -> Iterator[Infeed]:
         """Once for all tiles, or a part for each of them; those of neighbours that follow each other in one."""
         row_bytes = self.layout.topology.wide_memory.row_bytes
-        runs: list[list[Source]] = []
+        runs: list[list[DataRange]] = []
         for source in self.layout.sources[key]:
             if runs and runs[-1][-1].tiles << 1 == source.tiles:
                 runs[-1].append(source)

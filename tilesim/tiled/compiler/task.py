@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.compiler.feature_map import Part
+from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.compiler.nest import NestWriter
 from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
-class Task:
+class TileTask:
     """One node for one tile: its parts of maps in narrow memory, the node's constants, and ``keep(name, make)``, which
     sees to it that the array that ``make`` makes is in wide memory, and returns how far behind the first of them.
 
@@ -26,8 +26,8 @@ class Task:
 
     topology: Topology
     layer: int
-    inputs: tuple[Part, ...]
-    output: Part
+    inputs: tuple[MapPart, ...]
+    output: MapPart
     constants: tuple[NDArray[Any], ...]
     input_type: ElementType
     output_type: ElementType
@@ -55,7 +55,7 @@ class Task:
         """The loop whose completion raises the flag."""
         return nest.each_row if self.by_row else nest.outermost
 
-    def with_constants(self, constants: tuple[NDArray[Any], ...]) -> Task:
+    def with_constants(self, constants: tuple[NDArray[Any], ...]) -> TileTask:
         return replace(self, constants=constants)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tilesim.lowering.operator_plan import NetworkInput
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import FeatureMap, bits
 from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
 from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.operator_plan import Sink, Source
-from tilesim.tiled.compiler.program_builder import Made, ProgramBuilder
+from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.rows import each_row, part_words, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
+from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model.fields import Flag, Traversal
 from tilesim.tiled.isa.model.instructions import (
     Classify,
@@ -31,42 +32,44 @@ def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
     return max(rows_for(part, row_bytes) for map_ in maps for _, part in map_.parts())
 
 
-def feed(draft: ProgramBuilder, source: Source, band: int, staging: int, layer: int) -> None:
+def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int, layer: int) -> None:
     """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
-    names, row_bytes = draft.spread.maps_of(source.stored.index), draft.topology.wide_memory.row_bytes
-    name, maps = names[band], [draft.placement.maps[each] for each in names]
+    names, row_bytes = builder.spread.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
+    name, maps = names[band], [builder.placement.maps[each] for each in names]
     label = f"input{source.stored.index}" + (f".band{band}" if len(names) > 1 else "")
-    turn = draft.infeed_turn()  # may take a fence, which must not wait for the consumers that are posted here
-    draft.release(name)
+    turn = builder.infeed_turn()  # may take a fence, which must not wait for the consumers that are posted here
+    builder.release(name)
     address = staging + band % 2 * staging_rows(maps, row_bytes) * row_bytes
     rows = {tile: wide_rows(address, rows_for(part, row_bytes), row_bytes) for tile, part in maps[band].parts()}
-    unpacks = {tile: _unpack(draft, name, tile, each, layer) for tile, each in rows.items()}
-    left = draft.made[names[band - 2]] if band > 1 else {}  # what came through these rows before
-    draft.write(f"{label}.receive", {tile: _receive(draft, each, left.get(tile), layer) for tile, each in rows.items()})
+    unpacks = {tile: _unpack(builder, name, tile, each, layer) for tile, each in rows.items()}
+    left = builder.completions[names[band - 2]] if band > 1 else {}  # what came through these rows before
+    builder.write(
+        f"{label}.receive", {tile: _receive(builder, each, left.get(tile), layer) for tile, each in rows.items()}
+    )
     for number, infeed in enumerate(_infeeds(maps[band], row_bytes)):
-        draft.infeed(replace(infeed, turn=turn, layer=layer, label=f"{label}.send{number}"))
-    labels = draft.write(label, unpacks)
-    draft.use(name, unpacks.values())
-    draft.note_unpacked(name, unpacks)
-    draft.note(name, source.stored, labels)
+        builder.infeed(replace(infeed, turn=turn, layer=layer, label=f"{label}.send{number}"))
+    labels = builder.write(label, unpacks)
+    builder.use(name, unpacks.values())
+    builder.note_unpacked(name, unpacks)
+    builder.note(name, source.stored, labels)
 
 
-def _receive(draft: ProgramBuilder, rows: Traversal, left: Made | None, layer: int) -> RingConsume:
+def _receive(builder: ProgramBuilder, rows: Traversal, left: Completion | None, layer: int) -> RingConsume:
     arriving = each_row(rows) if rows_of(rows) > 1 else rows
-    wait = (draft.counted(left.flag, left.count),) if left else ()
+    wait = (builder.counted(left.flag, left.count),) if left else ()
     return RingConsume(tiles=0, write=arriving, wait=wait, produce=arriving.nest.loops[-1].name, layer=layer)
 
 
-def _unpack(draft: ProgramBuilder, name: str, tile: int, rows: Traversal, layer: int) -> WideToNarrow:
+def _unpack(builder: ProgramBuilder, name: str, tile: int, rows: Traversal, layer: int) -> WideToNarrow:
     """The next rows to come, on to narrow memory."""
-    topology, part = draft.topology, draft.placement.maps[name].part(tile)
-    first = draft.raised[tile, Flag.RING_READ_A] + 1
-    arrival = draft.counted(Flag.RING_READ_A, first, *(("r", 1) if rows_of(rows) > 1 else ()))
+    topology, part = builder.topology, builder.placement.maps[name].part(tile)
+    first = builder.raised[tile, Flag.RING_READ_A] + 1
+    arrival = builder.counted(Flag.RING_READ_A, first, *(("r", 1) if rows_of(rows) > 1 else ()))
     return WideToNarrow(
         tiles=0,
         read=rows,
         write=part_words(part, topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes),
-        wait=(arrival, *draft.free(name, tile)),
+        wait=(arrival, *builder.free(name, tile)),
         produce="r",
         layer=layer,
     )
@@ -100,21 +103,21 @@ def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
     )
 
 
-def drain(draft: ProgramBuilder, number: int, sink: Sink, staging: int) -> None:
+def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) -> None:
     """Let network output ``number`` go out, the part of one tile after the other."""
-    label, name, tiles = f"output{number}", map_name(sink.stored.index), draft.topology.tiles
-    map_, row_bytes = draft.placement.maps[name], draft.topology.wide_memory.row_bytes
+    label, name, tiles = f"output{number}", map_name(sink.stored.index), builder.topology.tiles
+    map_, row_bytes = builder.placement.maps[name], builder.topology.wide_memory.row_bytes
     parts = dict(map_.parts())
     owners = bits(map_.tiles)[:1] if parts[bits(map_.tiles)[0]].whole else bits(map_.tiles)
     rows = {tile: wide_rows(staging, rows_for(parts[tile], row_bytes), row_bytes) for tile in owners}
-    draft.write(
+    builder.write(
         label,
         {
             tile: NarrowToWide(
                 tiles=0,
-                read=part_words(parts[tile], row_bytes, draft.topology.narrow_memory.word_bytes),
+                read=part_words(parts[tile], row_bytes, builder.topology.narrow_memory.word_bytes),
                 write=rows[tile],
-                wait=draft.complete(name, tile),
+                wait=builder.complete(name, tile),
                 produce="r",
             )
             for tile in owners
@@ -123,17 +126,17 @@ def drain(draft: ProgramBuilder, number: int, sink: Sink, staging: int) -> None:
     sent = sum(rows_for(parts[tile], row_bytes) for tile in owners)
     softmax = None if sink.softmax is None else _classify(sink, sink.softmax, sent, map_.block, f"{label}.softmax")
     leaving = sent if softmax is None else -(-softmax.elements // row_bytes)
-    draft.rest.append(Outfeed(output=number, rows=leaving, label=f"{label}.receive"))
+    builder.rest.append(Outfeed(output=number, rows=leaving, label=f"{label}.receive"))
     if softmax is not None:
-        draft.rest.append(softmax)
+        builder.rest.append(softmax)
     to = 1 << (tiles if softmax is not None else tiles + 1)
     for tile in owners:
-        wait = (draft.count(tile, Flag.NARROW_TO_WIDE), *draft.turn(tile))
-        draft.write(f"{label}.send{tile}", {tile: RingProduce(tiles=0, read=rows[tile], to=to, wait=wait)})
-        draft.send(tile, to)
+        wait = (builder.count(tile, Flag.NARROW_TO_WIDE), *builder.turn(tile))
+        builder.write(f"{label}.send{tile}", {tile: RingProduce(tiles=0, read=rows[tile], to=to, wait=wait)})
+        builder.send(tile, to)
 
 
-def _classify(sink: Sink, softmax: Softmax, rows: int, block: int, label: str) -> Classify:
+def _classify(sink: TileOutput, softmax: Softmax, rows: int, block: int, label: str) -> Classify:
     kind = element_type(sink.stored.dtype)
     return Classify(
         rows=rows,

@@ -11,8 +11,8 @@ from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, plan
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.allocate import DoesNotFit
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
-from tilesim.tiled.compiler.stream_buffer import area_bytes, least_bytes, slots
-from tilesim.tiled.compiler.wide_layout import Slot, Source, Staging, WideLayout
+from tilesim.tiled.compiler.stream_buffer import area_bytes, least_bytes, stream_slots
+from tilesim.tiled.compiler.wide_layout import DataRange, Staging, StreamSlot, WideLayout
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
@@ -112,19 +112,19 @@ def _area(needs: Needs) -> int:
     return area_bytes(needs.sets, needs.uses, needs.free_bytes)
 
 
-def _slots(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> dict[SetKey, Slot]:
+def _slots(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> dict[SetKey, StreamSlot]:
     """Places for what streams in all that reserve, what stays and staging rows leave."""
     wide = needs.topology.wide_memory
     area = range(wide.size_bytes - needs.free_bytes + end, wide.size_bytes)
     streaming = [key for key, decision in decisions.items() if decision.home not in STAYS]
     try:
         ahead = -(-needs.topology.instruction_bus.buffer_depth // 2)
-        return slots(needs.sets, needs.uses, streaming, area, wide.row_bytes, ahead)
+        return stream_slots(needs.sets, needs.uses, streaming, area, wide.row_bytes, ahead)
     except DoesNotFit as error:
         raise _too_large(needs, error.item.size) from None
 
 
-def _layouts(needs: Sequence[Needs], joint: _Joint, streaming: list[dict[SetKey, Slot]]) -> list[WideLayout]:
+def _layouts(needs: Sequence[Needs], joint: _Joint, streaming: list[dict[SetKey, StreamSlot]]) -> list[WideLayout]:
     each = zip(needs, joint.decisions, joint.stay, streaming, strict=True)
     found = [_layout(own, decisions, stay, joint.end, slots) for own, decisions, stay, slots in each]
     _check_data_memory(needs, sum(layout.data_bytes for layout in found))
@@ -162,7 +162,7 @@ def _layout(
     decisions: Mapping[SetKey, Decision],
     stay: Mapping[SetKey, int],
     end: int,
-    streaming: Mapping[SetKey, Slot],
+    streaming: Mapping[SetKey, StreamSlot],
 ) -> WideLayout:
     """From the bottom: the reserve, what stays, staging rows, and all the rest for what streams."""
     wide = needs.topology.wide_memory
@@ -183,16 +183,16 @@ def _layout(
     )
 
 
-def _sources(needs: Needs, keys: Iterable[SetKey]) -> dict[SetKey, tuple[Source, ...]]:
+def _sources(needs: Needs, keys: Iterable[SetKey]) -> dict[SetKey, tuple[DataRange, ...]]:
     """Everything in data memory: what stays, then what doesn't, in the order in which it is loaded or used. Source: US
     2025/0265455 [0051]-[0053].
     """
-    found: dict[SetKey, tuple[Source, ...]] = {}
+    found: dict[SetKey, tuple[DataRange, ...]] = {}
     address = 0
     for key in dict.fromkeys(keys):
         each = []
         for variant in needs.sets.variants(key):
-            each.append(Source(variant.tiles, address, variant.data))
+            each.append(DataRange(variant.tiles, address, variant.data))
             address += variant.data.size
         found[key] = tuple(each)
     return found

@@ -27,7 +27,7 @@ class Staging:
 
 
 @dataclass(frozen=True)
-class Slot:
+class StreamSlot:
     """Where a set that doesn't stay has its place for a while. ``replaces`` are the sets that had the bytes before,
     all of them used for the last time before the round ``ready``.
     """
@@ -38,7 +38,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Source:
+class DataRange:
     """Where bytes of a set for ``tiles`` stand in data memory."""
 
     tiles: int
@@ -59,9 +59,9 @@ class WideLayout:
     decisions: Mapping[SetKey, Decision]
     staging: Mapping[str, Staging]
     stay: Mapping[SetKey, int]
-    slots: Mapping[SetKey, Slot]
+    slots: Mapping[SetKey, StreamSlot]
     stream: range
-    sources: Mapping[SetKey, tuple[Source, ...]]
+    sources: Mapping[SetKey, tuple[DataRange, ...]]
 
     @property
     def transient_bytes(self) -> int:

@@ -1,1 +1,1 @@
-"""Programs of several inferences and networks, strung together into one."""
+"""Programs of several inferences and networks, linked into one."""

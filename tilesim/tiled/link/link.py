@@ -1,4 +1,4 @@
-"""Several inferences, of one or several networks, one after the other: their programs strung together into one.
+"""Several inferences, of one or several networks, one after the other: their programs linked into one.
 
 From the second request on, all tiles are fenced and the controller waits until all are through, before it goes on. So
 requests never meet in the tiles, while the host's links, with queues of their own, work ahead and behind.
@@ -17,12 +17,12 @@ from tilesim.tiled.isa.model.fields import Engine, Flag
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, Outfeed, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program, Request
 from tilesim.tiled.link import segments
-from tilesim.tiled.link.start_fence import started
-from tilesim.tiled.link.turns import TURN, Tails, near_sink
+from tilesim.tiled.link.start_fence import with_start_fence
+from tilesim.tiled.link.turns import TURN, TurnRewriter, near_sink
 
 
 @dataclass(frozen=True)
-class _Part:
+class _LinkedSection:
     """The ``load`` or ``run`` program of the network ``number``, for request ``request``."""
 
     number: int
@@ -36,7 +36,7 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Shift:
+class _Relocation:
     """How far the data, the layers and the outputs of a part are moved in the whole program."""
 
     address: int
@@ -44,7 +44,7 @@ class _Shift:
     output: int
 
 
-def series(programs: Sequence[Program], order: Sequence[int]) -> Program:
+def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """The program that runs ``programs`` in ``order``, by their numbers.
 
     A load program runs before a request whose parameters are not in the tiles: in front of everything, if nothing
@@ -64,8 +64,8 @@ def series(programs: Sequence[Program], order: Sequence[int]) -> Program:
     return Program(
         name=" + ".join(program.name for program in programs),
         topology=programs[0].topology,
-        load=tuple(_strung(load, programs, order)),
-        run=started(tuple(_strung(run, programs, order)), programs[0].topology),
+        load=tuple(_linked(load, programs, order)),
+        run=with_start_fence(tuple(_linked(run, programs, order)), programs[0].topology),
         data=tuple(segments.segments(programs)),
         inputs=tuple(segments.tensors(order, [program.inputs for program in programs])),
         outputs=tuple(segments.tensors(order, [program.outputs for program in programs])),
@@ -80,28 +80,32 @@ def series(programs: Sequence[Program], order: Sequence[int]) -> Program:
     )
 
 
-def _parts(programs: Sequence[Program], order: Sequence[int]) -> tuple[list[_Part], list[_Part]]:
+def _parts(programs: Sequence[Program], order: Sequence[int]) -> tuple[list[_LinkedSection], list[_LinkedSection]]:
     """What is issued in front of everything, and then."""
-    packages = [tokens.Request(str(number), programs[number].token, bool(programs[number].load)) for number in order]
+    packages = [
+        tokens.CacheRequest(str(number), programs[number].token, bool(programs[number].load)) for number in order
+    ]
     loaded, first = tokens.loads(packages), packages[0].token
     ahead = len(list(takewhile(lambda package: package.token == first, packages))) if first else 1
-    load = [_Part(number, k, "load") for k, number in enumerate(order) if loaded[k] and k < ahead]
-    run: list[_Part] = []
+    load = [_LinkedSection(number, k, "load") for k, number in enumerate(order) if loaded[k] and k < ahead]
+    run: list[_LinkedSection] = []
     for k, number in enumerate(order):
-        run += [_Part(number, k, "load")] * (loaded[k] and k >= ahead)
-        run.append(_Part(number, k, "run"))
+        run += [_LinkedSection(number, k, "load")] * (loaded[k] and k >= ahead)
+        run.append(_LinkedSection(number, k, "run"))
     return load, run
 
 
-def _strung(parts: Sequence[_Part], programs: Sequence[Program], order: Sequence[int]) -> Iterator[Instruction]:
+def _linked(
+    parts: Sequence[_LinkedSection], programs: Sequence[Program], order: Sequence[int]
+) -> Iterator[Instruction]:
     chip = programs[0].topology
-    tails, replies = Tails(chip), False
+    tails, replies = TurnRewriter(chip), False
     starts, layers = segments.data_starts(programs), segments.steps([len(program.layers) for program in programs])
     outputs = segments.steps([len(programs[number].outputs) for number in order])
     for place, part in enumerate(parts):
         ops: tuple[Instruction, ...] = getattr(programs[part.number], part.section)
-        shift = _Shift(starts[part.number], layers[part.number], outputs[part.request])
-        shifted = [_shifted(op, k, part, shift) for k, op in enumerate(ops)]
+        shift = _Relocation(starts[part.number], layers[part.number], outputs[part.request])
+        shifted = [_relocated(op, k, part, shift) for k, op in enumerate(ops)]
         if place:
             shifted = [*_fenced(shifted, part, chip.tiles)]
         if replies and (near := near_sink(shifted, chip)) is not None:
@@ -113,7 +117,7 @@ def _strung(parts: Sequence[_Part], programs: Sequence[Program], order: Sequence
             yield from tails.rewrite(op)
 
 
-def _shifted(op: Instruction, place: int, part: _Part, shift: _Shift) -> Instruction:
+def _relocated(op: Instruction, place: int, part: _LinkedSection, shift: _Relocation) -> Instruction:
     op = replace(op, label=f"{part.title}.{op.label or f'{part.section}[{place}]'}")
     if op.layer >= 0:
         op = replace(op, layer=op.layer + shift.layer)
@@ -124,7 +128,7 @@ def _shifted(op: Instruction, place: int, part: _Part, shift: _Shift) -> Instruc
     return op
 
 
-def _fenced(ops: Sequence[Instruction], part: _Part, tiles: int) -> Iterator[Instruction]:
+def _fenced(ops: Sequence[Instruction], part: _LinkedSection, tiles: int) -> Iterator[Instruction]:
     """``ops``, when all tiles are through with everything before, and count anew: a fence of all tiles that they begin
     with will do for that.
     """
@@ -143,5 +147,5 @@ def _fenced(ops: Sequence[Instruction], part: _Part, tiles: int) -> Iterator[Ins
     yield from ops
 
 
-def _scalar(part: _Part) -> str:
+def _scalar(part: _LinkedSection) -> str:
     return f"begin.{part.title}"

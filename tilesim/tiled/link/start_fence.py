@@ -12,7 +12,7 @@ from tilesim.tiled.topology import Topology
 TURN = Flag.RING_PRODUCER_A
 
 
-def started(ops: Sequence[Instruction], chip: Topology) -> tuple[Instruction, ...]:
+def with_start_fence(ops: Sequence[Instruction], chip: Topology) -> tuple[Instruction, ...]:
     """``ops``, with a wait for tiles to have begun in front of the first transfer whose tail they may otherwise miss.
 
     A tile has begun that sends or takes rows, whose instructions wait behind its fence, and stays so for all that

@@ -14,7 +14,7 @@ from tilesim.tiled.topology import Topology
 TURN = Flag.RING_PRODUCER_A
 
 
-class Tails:
+class TurnRewriter:
     """Rewrites the turns of programs that are issued one after the other.
 
     Rows may still be on their way when a program is over, the tiles idle and their flags reset: a tail that passes a

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.ring.arrivals import arrival_faults
 from tilesim.tiled.rules.ring.collisions import Collision
@@ -25,7 +26,6 @@ from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.fences import early_resets, fence_faults, late_resets
 from tilesim.tiled.rules.untimed.history import History
 from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 RULES = {
     "instructions": "what the chip can't run",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tilesim import compiled
 from tilesim.errors import ArrayError, HangError, InputError, ProgramError
 from tilesim.findings import Finding
+from tilesim.printable import unknown
 from tilesim.run import Look, Progress, Run, unwatched
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.trace.recorder import Recorder, Recording
@@ -19,8 +20,7 @@ from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.hang import report
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.isa.scanner import unknown
-from tilesim.tiled.link.link import series
+from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.rules.tile.hazards import hazards
@@ -106,7 +106,7 @@ def simulate_requests(
     """
     reading = reading_of(masters)
     _must_be_sound(programs, rules, unsound)
-    program = series(programs, order)
+    program = link_programs(programs, order)
     _must_match(programs, order, inputs)
     arrays = [array for each in inputs for array in each]
     return _run(program, arrays, False, trace, rules, not_before or {}, on_start, reading)

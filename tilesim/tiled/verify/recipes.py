@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from tilesim.findings import Finding
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.proof import Proof, Refutation
 from tilesim.tiled.rules.ring.collisions import Collision
 from tilesim.tiled.rules.ring.counterexample import StartTimes, start_times
@@ -20,7 +21,7 @@ from tilesim.tiled.rules.soundness import unrunnable
 from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
 from tilesim.tiled.run.holds import LATEST
 from tilesim.tiled.run.simulate import observed
-from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING, node_name
+from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 
 BUDGET = 1_000_000
 """Work for which one proof may have its program run: instructions and their rounds, tile by tile."""

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 import tilesim
-from tilesim.tiled.compiler.fusion.bands import Group
+from tilesim.tiled.compiler.fusion.bands import FusionGroup
 from tilesim.tiled.compiler.fusion.choice import choose, fitted
-from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.partition import Partition, partition
+from tilesim.tiled.compiler.tile_plan import plan_operators
 
 HEAD = "seed: 1\ninput: {shape: [1, 16, 8, 4]}\nlayers:\n"
 NARROW = " - {name: a, kind: convolution, filters: 4, kernel: [1, 1]}\n"
@@ -22,7 +22,7 @@ def whole(tmp_path: Path, layers: str, **changes: Any) -> Partition:
     path = tmp_path / "net.yaml"
     path.write_text(HEAD + layers)
     chip = {key.replace("__", "."): value for key, value in changes.items()}
-    return partition(outline(tilesim.load_network(path), 4), tilesim.load_topology("edge-1x1", chip))
+    return partition(plan_operators(tilesim.load_network(path), 4), tilesim.load_topology("edge-1x1", chip))
 
 
 def test_maps_that_fit_are_left_whole(tmp_path: Path) -> None:
@@ -33,16 +33,16 @@ def test_the_largest_map_is_cut_in_as_few_bands_as_fit(tmp_path: Path) -> None:
     """16 rows of 8 x 64 bytes do not fit beside two maps of 16 x 8 x 4: 8 of them do, or 5, or one."""
     found = whole(tmp_path, NARROW + WIDE + FEW)
     beside, row = 2 * 16 * 8 * 4, 8 * 64
-    assert choose(found, beside + 8 * row) == [Group(range(2, 4), 2)]
-    assert choose(found, beside + 5 * row) == [Group(range(2, 4), 4)]
-    assert choose(found, beside + row) == [Group(range(2, 4), 16)]
+    assert choose(found, beside + 8 * row) == [FusionGroup(range(2, 4), 2)]
+    assert choose(found, beside + 5 * row) == [FusionGroup(range(2, 4), 4)]
+    assert choose(found, beside + row) == [FusionGroup(range(2, 4), 16)]
 
 
 def test_an_input_comes_in_bands_if_it_must(tmp_path: Path) -> None:
     """A row of both maps inside, and of the input as much as a wide row brings."""
     found = whole(tmp_path, NARROW + WIDE + FEW)
     least = 16 * 8 * 4 + 8 * (4 + 64) + found.topology.wide_memory.row_bytes
-    assert choose(found, least) == [Group(range(1, 4), 16)]
+    assert choose(found, least) == [FusionGroup(range(1, 4), 16)]
     assert choose(found, least - 4) is None
 
 

@@ -3,58 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
 
+from tilesim.lowering.copy_runs import copy_runs
 from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
+from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.nests import Strided, nests, strides_of
 from tilesim.systolic.isa.model.instructions import Copy, Fill, Instruction
 
 
-def lower_concatenation(job: Job, op: Concatenation) -> Iterator[Instruction]:
+def lower_concatenation(call: TaskCall, op: Concatenation) -> Iterator[Instruction]:
     """A copy for each input."""
-    axis = op.axis % len(job.output.shape)
+    axis = op.axis % len(call.output.shape)
     place = 0
-    for number, tensor in enumerate(job.task.inputs):
+    for number, tensor in enumerate(call.task.inputs):
         at = tuple(place if k == axis else 0 for k in range(len(tensor.shape)))
-        yield from _boxes(job, number, tensor.shape, (0,) * len(at), at)
+        yield from _boxes(call, number, tensor.shape, (0,) * len(at), at)
         place += tensor.shape[axis]
 
 
-def lower_slice(job: Job, op: Slice) -> Iterator[Instruction]:
-    yield from _boxes(job, 0, job.output.shape, (0, *op.begin[1:]), (0,) * len(op.begin))
+def lower_slice(call: TaskCall, op: Slice) -> Iterator[Instruction]:
+    yield from _boxes(call, 0, call.output.shape, (0, *op.begin[1:]), (0,) * len(op.begin))
 
 
-def lower_pad(job: Job, op: Pad) -> Iterator[Instruction]:
+def lower_pad(call: TaskCall, op: Pad) -> Iterator[Instruction]:
     """The border, then what it is around."""
-    shape = job.output.shape
+    shape = call.output.shape
     for axis in range(len(shape)):
         inner = shape[axis + 1 :]
         for first, count in ((0, op.before[axis]), (shape[axis] - op.after[axis], op.after[axis])):
             if count:
                 at = (*op.before[:axis], first, *(0 for _ in inner))
-                yield from _fills(job, (*job.input.shape[:axis], count, *inner), at, op.value & 0xFF)
-    yield from _boxes(job, 0, job.input.shape, (0,) * len(shape), tuple(op.before))
+                yield from _fills(call, (*call.input.shape[:axis], count, *inner), at, op.value & 0xFF)
+    yield from _boxes(call, 0, call.input.shape, (0,) * len(shape), tuple(op.before))
 
 
-def _fills(job: Job, size: Sequence[int], at: Sequence[int], value: int) -> Iterator[Instruction]:
-    for images in together(job.targets):
-        box = _box(job.targets[images.first], images.pitches[0], job.output.shape, at, job.output.dtype.itemsize)
+def _fills(call: TaskCall, size: Sequence[int], at: Sequence[int], value: int) -> Iterator[Instruction]:
+    for images in together(call.targets):
+        box = _box(call.targets[images.first], images.pitches[0], call.output.shape, at, call.output.dtype.itemsize)
         [destination] = nests((images.count, *size), box)
         yield Fill(destination=destination, value=value)
 
 
-def _boxes(job: Job, number: int, size: Sequence[int], start: Sequence[int], at: Sequence[int]) -> Iterator[Copy]:
+def _boxes(call: TaskCall, number: int, size: Sequence[int], start: Sequence[int], at: Sequence[int]) -> Iterator[Copy]:
     """Copies of a box of input ``number`` from ``start`` on to ``at`` in the output."""
-    tensor, bytes_ = job.task.inputs[number], job.output.dtype.itemsize
-    for images in together(job.sources[number], job.targets):
-        source = _box(job.sources[number][images.first], images.pitches[0], tensor.shape, start, bytes_)
-        target = _box(job.targets[images.first], images.pitches[1], job.output.shape, at, bytes_)
+    tensor, bytes_ = call.task.inputs[number], call.output.dtype.itemsize
+    for images in together(call.sources[number], call.targets):
+        source = _box(call.sources[number][images.first], images.pitches[0], tensor.shape, start, bytes_)
+        target = _box(call.targets[images.first], images.pitches[1], call.output.shape, at, bytes_)
         a, b = nests((images.count, *size), source, target)
         yield Copy(source=a, destination=b)
 
@@ -66,54 +66,33 @@ def _box(address: int, pitch: int, shape: Sequence[int], start: Sequence[int], e
     return Strided(address + first, (pitch, *strides), element_bytes)
 
 
-@dataclass(frozen=True)
-class Run:
-    """``count`` times ``times`` places: each of the ``count`` is ``step`` further on in the input than the one before,
-    and comes ``times`` times in a row.
-    """
-
-    place: int
-    first: int
-    count: int
-    times: int
-    step: int
-
-
-def runs(sources: Sequence[int]) -> list[Run]:
-    """Where output places ``0 ...`` come from, in few runs."""
-    repeated = [(source, len(list(same))) for source, same in groupby(sources)]
-    found: list[Run] = []
-    place = start = 0
-    while start < len(repeated):
-        first, times = repeated[start]
-        step = repeated[start + 1][0] - first if start + 1 < len(repeated) else 0
-        count = 1
-        while start + count < len(repeated) and repeated[start + count] == (first + count * step, times):
-            count += 1
-        found.append(Run(place, first, count, times, step))
-        place, start = place + count * times, start + count
-    return found
-
-
-def lower_resize_nearest(job: Job, op: ResizeNearest) -> Iterator[Instruction]:
+def lower_resize_nearest(call: TaskCall, op: ResizeNearest) -> Iterator[Instruction]:
     """A copy for each run of rows and each of columns that repeat alike."""
-    channels, size = job.input.shape[3], job.input.dtype.itemsize
-    _, *into = strides_of(job.output.shape, size)
-    _, *from_ = strides_of(job.input.shape, size)
-    columns = runs(op.columns)
-    for images in together(job.sources[0], job.targets):
-        for down in runs(op.rows):
+    channels, size = call.input.shape[3], call.input.dtype.itemsize
+    _, *into = strides_of(call.output.shape, size)
+    _, *from_ = strides_of(call.input.shape, size)
+    columns = copy_runs(0, op.columns)
+    for images in together(call.sources[0], call.targets):
+        for down in copy_runs(0, op.rows):
             for across in columns:
                 counts = (images.count, down.count, down.times, across.count, across.times, channels)
                 source = Strided(
-                    job.sources[0][images.first] + down.first * from_[0] + across.first * from_[1],
+                    call.sources[0][images.first] + down.first * from_[0] + across.first * from_[1],
                     (images.pitches[0], down.step * from_[0], 0, across.step * from_[1], 0, size),
                     size,
                 )
                 target = Strided(
-                    job.targets[images.first] + down.place * into[0] + across.place * into[1],
+                    call.targets[images.first] + down.start * into[0] + across.start * into[1],
                     (images.pitches[1], down.times * into[0], into[0], across.times * into[1], into[1], size),
                     size,
                 )
                 a, b = nests(counts, source, target)
                 yield Copy(source=a, destination=b)
+
+
+OPERATORS = {
+    Concatenation: Traits(lower_concatenation),
+    Pad: Traits(lower_pad, bytes_only=True),
+    ResizeNearest: Traits(lower_resize_nearest, on_map=True),
+    Slice: Traits(lower_slice),
+}

@@ -11,8 +11,9 @@ from tilesim.network.operators.multiply import Multiply
 from tilesim.network.operators.rescale import Rescale as RescaleOperator
 from tilesim.network.operators.softmax import Softmax as SoftmaxOperator
 from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.nests import Strided, broadcast, nests
 from tilesim.systolic.compiler.support import element_of
 from tilesim.systolic.isa.model.instructions import Combine, Instruction, Lookup, Nest, Rescale, Softmax
@@ -23,17 +24,17 @@ LEAST_CYCLES = 64
 """A part of fewer cycles is not worth an instruction."""
 
 
-def pieces(job: Job, rows: bool = False) -> Iterator[list[Nest]]:
+def pieces(call: TaskCall, rows: bool = False) -> Iterator[list[Nest]]:
     """Nests of what is read and of what is made, part by part; with ``rows``, innermost are last axes."""
-    shape = job.output.shape
-    tensors = [*job.task.inputs, job.output]
-    addresses = (*job.sources, job.targets)
+    shape = call.output.shape
+    tensors = [*call.task.inputs, call.output]
+    addresses = (*call.sources, call.targets)
     for images in together(*addresses):
         whole = [
             _joined(broadcast(own[images.first], tensor.shape, shape, tensor.dtype.itemsize), pitch)
             for own, tensor, pitch in zip(addresses, tensors, images.pitches, strict=True)
         ]
-        for part, size in _parts(job, whole, (images.count, *shape)):
+        for part, size in _parts(call, whole, (images.count, *shape)):
             yield nests(size, *part, rows=rows)
 
 
@@ -43,7 +44,7 @@ def _joined(operand: Strided, pitch: int) -> Strided:
 
 
 def _parts(
-    job: Job, operands: Sequence[Strided], size: tuple[int, ...]
+    call: TaskCall, operands: Sequence[Strided], size: tuple[int, ...]
 ) -> Iterator[tuple[list[Strided], tuple[int, ...]]]:
     """Cut along the first axis that has more than one place, but not the last one."""
     axis = next((k for k, count in enumerate(size[:-1]) if count > 1), -1)
@@ -53,21 +54,21 @@ def _parts(
     inner = 1
     for count in size[axis + 1 :]:
         inner *= count
-    least = -(-LEAST_CYCLES * job.topology.vector_unit.lanes // inner)
+    least = -(-LEAST_CYCLES * call.topology.vector_unit.lanes // inner)
     step = max(least, -(-size[axis] // MOST_PIECES))
     for first in range(0, size[axis], step):
         moved = [replace(each, address=each.address + first * each.strides[axis]) for each in operands]
         yield moved, (*size[:axis], min(step, size[axis] - first), *size[axis + 1 :])
 
 
-def lower_table(job: Job, op: Table) -> Iterator[Instruction]:
-    address = job.storage.keep(op.entries)
-    for source, destination in pieces(job):
+def lower_table(call: TaskCall, op: Table) -> Iterator[Instruction]:
+    address = call.storage.keep(op.entries)
+    for source, destination in pieces(call):
         yield Lookup(source=source, destination=destination, table=address)
 
 
-def lower_rescale(job: Job, op: RescaleOperator) -> Iterator[Instruction]:
-    for source, destination in pieces(job):
+def lower_rescale(call: TaskCall, op: RescaleOperator) -> Iterator[Instruction]:
+    for source, destination in pieces(call):
         yield Rescale(
             source=source,
             destination=destination,
@@ -77,13 +78,13 @@ def lower_rescale(job: Job, op: RescaleOperator) -> Iterator[Instruction]:
             input_zero_point=op.input_zero_point,
             zero_point=op.output_zero_point,
             clamp=op.clamp,
-            element=job.element,
-            result=element_of(job.output.dtype),
+            element=call.element,
+            result=element_of(call.output.dtype),
         )
 
 
-def lower_pair(job: Job, op: Add | Multiply) -> Iterator[Instruction]:
-    for a, b, destination in pieces(job):
+def lower_pair(call: TaskCall, op: Add | Multiply) -> Iterator[Instruction]:
+    for a, b, destination in pieces(call):
         yield Combine(
             function="add" if isinstance(op, Add) else "multiply",
             a=a,
@@ -92,17 +93,26 @@ def lower_pair(job: Job, op: Add | Multiply) -> Iterator[Instruction]:
             rule=op.rule,
             scaling=tuple(int(value) for value in op.scaling),
             clamp=op.clamp,
-            element=job.element,
+            element=call.element,
         )
 
 
-def lower_softmax(job: Job, op: SoftmaxOperator) -> Iterator[Instruction]:
-    for source, destination in pieces(job, rows=True):
+def lower_softmax(call: TaskCall, op: SoftmaxOperator) -> Iterator[Instruction]:
+    for source, destination in pieces(call, rows=True):
         yield Softmax(
             source=source,
             destination=destination,
             rule=op.rule,
             scaling=softmax_scaling(op.input_scale, op.output_scale, op.output_zero_point),
             clamp=op.clamp,
-            element=job.element,
+            element=call.element,
         )
+
+
+OPERATORS = {
+    Add: Traits(lower_pair),
+    Multiply: Traits(lower_pair),
+    RescaleOperator: Traits(lower_rescale),
+    SoftmaxOperator: Traits(lower_softmax, bytes_only=True),
+    Table: Traits(lower_table, bytes_only=True),
+}

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from tilesim.network.operators.normalise import Normalise as NormaliseOperator
 from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.lower.normalise import normalise_of
 from tilesim.systolic.compiler.lower.pool import pooling_of, window_of
-from tilesim.systolic.compiler.tasks import POOLS
+from tilesim.systolic.compiler.task import POOLS
 from tilesim.systolic.isa.model.instructions import Normalise, Pooling, Window
 
 
@@ -27,18 +27,18 @@ class Finishing:
     pool_first: bool = False
 
 
-def finishing_of(job: Job) -> Finishing:
+def finishing_of(call: TaskCall) -> Finishing:
     """The followers of a task, as an instruction has them."""
-    assert job.product is not None
-    found = Finishing(job.product.shape.positions)
-    for node in job.task.followers:
+    assert call.product is not None
+    found = Finishing(call.product.shape.positions)
+    for node in call.task.followers:
         op = node.operator
         if isinstance(op, Table):
             found = replace(found, table=op)
         elif isinstance(op, NormaliseOperator):
             found = replace(found, normalise=normalise_of(op), pool_first=found.pool is not None)
         elif isinstance(op, POOLS):
-            made = job.task.made.shape
+            made = call.task.made.shape
             window = window_of(op, made)
             positions = window.output_height * window.output_width
             found = replace(found, pool=pooling_of(op, made), window=window, positions=positions)

@@ -9,31 +9,25 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.systolic.compiler.accumulators import chunk
+from tilesim.systolic.compiler.call import Item, PendingMultiply, TaskCall
 from tilesim.systolic.compiler.images import Together, together
-from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.finishing import Finishing, finishing_of
-from tilesim.systolic.compiler.product import Block, Product
-from tilesim.systolic.compiler.support import element_of
+from tilesim.systolic.compiler.lower.traits import Traits
+from tilesim.systolic.compiler.product import OutputBlock, Product
+from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
 from tilesim.systolic.compiler.weight_tiles import Portion, cuts
-from tilesim.systolic.isa.model.instructions import Activate, Instruction, MatrixMultiply, Scale, Window
+from tilesim.systolic.isa.model.instructions import Activate, MatrixMultiply, Scale, Window
 
 
-@dataclass(frozen=True)
-class Multiply:
-    """A multiply in the making, and the address of the tile that it switches to, -1 if none."""
-
-    op: MatrixMultiply
-    tile: int
-
-
-def lower_product(job: Job) -> Iterator[Instruction | Multiply]:
+def lower_product(call: TaskCall, _op: Weighted) -> Iterator[Item]:
     """With a single portion a tile stays for all chunks; with several, all are fetched again for each."""
-    product = job.product
+    product = call.product
     assert product is not None
-    finishing = finishing_of(job)
+    finishing = finishing_of(call)
     for block in product.blocks:
-        yield from _Lowered(job, product, block, finishing).all()
+        yield from _Lowered(call, product, block, finishing).all()
 
 
 PIECES, LEAST = 4, 64
@@ -50,20 +44,20 @@ def _pieces(count: int, cut: bool) -> list[tuple[int, int]]:
 class _Lowered:
     """The instructions of one block."""
 
-    job: Job
+    call: TaskCall
     product: Product
-    block: Block
+    block: OutputBlock
     finishing: Finishing
 
-    def all(self) -> Iterator[Instruction | Multiply]:
+    def all(self) -> Iterator[Item]:
         shape, portions = self.product.shape, self.block.portions
-        vectors = shape.positions * len(self.job.targets)
+        vectors = shape.positions * len(self.call.targets)
         multiple = shape.positions if self.finishing.pool else 1
-        size = chunk(vectors, len(portions), multiple, self.job.topology)
-        images = list(together(self.job.sources[0]))
+        size = chunk(vectors, len(portions), multiple, self.call.topology)
+        images = list(together(self.call.sources[0]))
         windows = [[self._window(image, portion) for image in images] for portion in portions]
         for first, count in cuts(vectors, size):
-            entry = self.job.accumulators.take(count)
+            entry = self.call.accumulators.take(count)
             for number, portion in enumerate(portions):
                 switch = first == 0 or len(portions) > 1
                 address = self.product.address + (self.block.tile + number) * self.product.tile_bytes
@@ -73,7 +67,7 @@ class _Lowered:
                         op = self._multiply(image, window, portion, first + start, some, entry + start)
                         if op is not None:
                             op = replace(op, switch=switch, accumulate=number > 0)
-                            yield Multiply(op, address if switch else -1)
+                            yield PendingMultiply(op, address if switch else -1)
                             switch = False
             ending = self.block is self.product.blocks[-1] and not self.finishing.pool
             for start, some in _pieces(count, ending):
@@ -85,7 +79,7 @@ class _Lowered:
         size = np.dtype(self.product.activations).itemsize
         row = shape.width * shape.channels * size
         window = Window(
-            address=self.job.sources[0][images.first] + block.channel * size,
+            address=self.call.sources[0][images.first] + block.channel * size,
             images=images.count,
             image_bytes=images.pitches[0] or shape.height * row,
             height=shape.height,
@@ -128,16 +122,16 @@ class _Lowered:
             weights=self.product.weights,
             activation_zero_point=op.input_zero_point,
             weight_zero_point=op.weight_zero_point,
-            layer=self.job.task.layer,
+            layer=self.call.task.layer,
         )
 
     def _activates(self, first: int, count: int, entry: int) -> Iterator[Activate]:
         """One for all images of a chunk whose results lie in one row."""
         made, taken = self.finishing.positions, self.product.shape.positions
-        size = self.job.output.dtype.itemsize
+        size = self.call.output.dtype.itemsize
         stride = self.product.outputs * size
         pitches = {0: made * stride} if made > 1 else {}
-        for images in together(self.job.targets, pitches=pitches):
+        for images in together(self.call.targets, pitches=pitches):
             low, high = max(first, images.first * taken), min(first + count, images.end * taken)
             if high <= low:
                 continue
@@ -147,13 +141,13 @@ class _Lowered:
             yield self._activate(
                 entry + low - first,
                 high - low,
-                self.job.targets[images.first] + self.block.output * size + image * pitch + within * step,
+                self.call.targets[images.first] + self.block.output * size + image * pitch + within * step,
                 step,
             )
 
     def _activate(self, entry: int, vectors: int, address: int, stride: int) -> Activate:
         op, finishing = self.product.op, self.finishing
-        table = -1 if finishing.table is None else self.job.storage.keep(finishing.table.entries)
+        table = -1 if finishing.table is None else self.call.storage.keep(finishing.table.entries)
         window = finishing.window
         if window is not None:
             window = replace(window, images=vectors // self.product.shape.positions, channels=self.block.columns)
@@ -167,8 +161,11 @@ class _Lowered:
             pool=finishing.pool,
             window=window,
             pool_first=finishing.pool_first,
-            element=element_of(self.job.task.made.dtype),
+            element=element_of(self.call.task.made.dtype),
             address=address,
             stride_bytes=stride,
-            layer=self.job.task.layer,
+            layer=self.call.task.layer,
         )
+
+
+OPERATORS = {kind: Traits(lower_product, on_map=kind is not FullyConnected) for kind in WEIGHTED}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.network.operators.normalise import Normalise as NormaliseOperator
-from tilesim.systolic.compiler.job import Job
+from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.lower.elementwise import pieces
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.isa.model.instructions import Instruction, Normalisation, Normalise
 
 
@@ -14,7 +15,10 @@ def normalise_of(op: NormaliseOperator) -> Normalise:
     return Normalise(op.size, tuple(op.scaling), op.clamp)
 
 
-def lower_normalise(job: Job, op: NormaliseOperator) -> Iterator[Instruction]:
+def lower_normalise(call: TaskCall, op: NormaliseOperator) -> Iterator[Instruction]:
     """Pixel by pixel."""
-    for source, destination in pieces(job, rows=True):
-        yield Normalisation(source=source, destination=destination, normalise=normalise_of(op), element=job.element)
+    for source, destination in pieces(call, rows=True):
+        yield Normalisation(source=source, destination=destination, normalise=normalise_of(op), element=call.element)
+
+
+OPERATORS = {NormaliseOperator: Traits(lower_normalise)}

@@ -13,43 +13,44 @@ from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size
+from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.job import Job
 from tilesim.systolic.compiler.lower.elementwise import LEAST_CYCLES, MOST_PIECES
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.weight_tiles import cuts
 from tilesim.systolic.isa.model.instructions import Instruction, Pool, Pooling, Window
 
 PoolOperator: TypeAlias = MaxPool | AveragePool | Mean
 
 
-def lower_pool(job: Job, op: PoolOperator) -> Iterator[Instruction]:
+def lower_pool(call: TaskCall, op: PoolOperator) -> Iterator[Instruction]:
     """Some rows at a time of each image; maps of one pixel go together where they lie equally far apart."""
-    shape, size = job.input.shape, job.input.dtype.itemsize
+    shape, size = call.input.shape, call.input.dtype.itemsize
     window, stride = window_of(op, shape, size), shape[-1] * size
     made = window.output_height * window.output_width
-    for images in together(job.sources[0], job.targets, pitches={1: 0} if made > 1 else {}):
-        for row, rows in cuts(window.output_height, _rows(job, window)):
+    for images in together(call.sources[0], call.targets, pitches={1: 0} if made > 1 else {}):
+        for row, rows in cuts(window.output_height, _rows(call, window)):
             top = window.padding[0] - row * window.strides[0]
             yield Pool(
                 window=replace(
                     window,
-                    address=job.sources[0][images.first],
+                    address=call.sources[0][images.first],
                     images=images.count,
                     image_bytes=images.pitches[0] or window.image_bytes,
                     output_height=rows,
                     padding=(top, window.padding[1]),
                 ),
                 pool=pooling_of(op, shape),
-                element=job.element,
-                address=job.targets[images.first] + row * window.output_width * stride,
+                element=call.element,
+                address=call.targets[images.first] + row * window.output_width * stride,
                 stride_bytes=images.pitches[1] or stride,
             )
 
 
-def _rows(job: Job, window: Window) -> int:
+def _rows(call: TaskCall, window: Window) -> int:
     """Output rows of a part that is worth an instruction."""
     taps = window.kernel[0] * window.kernel[1]
-    cycles = window.output_width * taps * -(-window.channels // job.topology.vector_unit.lanes)
+    cycles = window.output_width * taps * -(-window.channels // call.topology.vector_unit.lanes)
     return max(-(-LEAST_CYCLES // cycles), -(-window.output_height // MOST_PIECES))
 
 
@@ -99,3 +100,6 @@ def pooling_of(op: PoolOperator, shape: Sequence[int]) -> Pooling:
         scalings = tuple((int(count), *op.scaling(int(count))) for count in counts)
         inside_only = not op.count_includes_padding
     return Pooling("average", op.clamp, op.rule, scalings, inside_only, op.input_zero_point, op.output_zero_point)
+
+
+OPERATORS = dict.fromkeys((AveragePool, MaxPool, Mean), Traits(lower_pool, on_map=True))

@@ -12,13 +12,13 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.channels import Spread
-from tilesim.tiled.compiler.feature_map import FeatureMap, Shape, padded
-from tilesim.tiled.compiler.fusion.bands import Group, fusible
-from tilesim.tiled.compiler.fusion.group import Fused, fuse
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
+from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible
+from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse
 from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
 from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition
-from tilesim.tiled.compiler.placement import Placement, in_jobs, in_steps, place, with_room, with_slack
+from tilesim.tiled.compiler.placement import MapPlacement, in_calls, in_steps, place, with_room, with_slack
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
@@ -36,7 +36,7 @@ STAGING_SHARE = 4
 """Rows for such copies take at most this part of wide memory: parameters live there too."""
 
 
-def fitted(plan: OperatorPlan, topology: Topology, wishes: Wishes = DEFAULT) -> tuple[Partition, Placement]:
+def fitted(plan: TilePlan, topology: Topology, wishes: Wishes = DEFAULT) -> tuple[Partition, MapPlacement]:
     """Spread and place all maps as is wished; if there is no room for that, with smaller copies for layers that are
     spread by channel, in the end with none.
 
@@ -64,7 +64,7 @@ def _staged_bytes(whole: Partition) -> int:
     return sum(rows for rows, _ in staging_rows_of_copies(whole, whole.maps, row_bytes).values()) * row_bytes
 
 
-def _fitted(whole: Partition) -> tuple[Partition, Placement]:
+def _fitted(whole: Partition) -> tuple[Partition, MapPlacement]:
     """Place all maps whole; if there is no room for that, the cheapest groups of layers band by band."""
     topology = whole.topology
     try:
@@ -83,13 +83,13 @@ def _fitted(whole: Partition) -> tuple[Partition, Placement]:
     raise too_large
 
 
-def choose(whole: Partition, capacity: int) -> list[Group] | None:
+def choose(whole: Partition, capacity: int) -> list[FusionGroup] | None:
     """The groups with which no step needs more than ``capacity`` bytes, of all such the ones with the fewest cycles;
     None if none do.
     """
     budget = Budget(whole, capacity)
     count = len(whole.plan.steps)
-    best: list[tuple[float, tuple[Group, ...]]] = [(0, ())]
+    best: list[tuple[float, tuple[FusionGroup, ...]]] = [(0, ())]
     for end in range(1, count + 1):
         ways = [best[end - 1]] if budget.holds(end) else []
         for first in range(max(1, end - MOST_STEPS + 1), end + 1):
@@ -112,7 +112,7 @@ class Budget:
         """Whether a step has room for whole maps."""
         return sum(life.size for life in self._lives.values() if life.first <= step <= life.last) <= self.capacity
 
-    def group(self, steps: range) -> Group | None:
+    def group(self, steps: range) -> FusionGroup | None:
         """The fewest bands in which some steps find room; None if they don't, or if they needn't."""
         if all(self.holds(step) for step in steps) or not fusible(self.whole.plan, steps):
             return None
@@ -124,14 +124,14 @@ class Budget:
         low, high = 1, most - 1
         while low <= high:
             each = (low + high) // 2
-            group = Group(steps, -(-most // each))
+            group = FusionGroup(steps, -(-most // each))
             if self._has_room(group):
                 found, low = group, each + 1
             else:
                 high = each - 1
         return found
 
-    def cycles(self, group: Group) -> float:
+    def cycles(self, group: FusionGroup) -> float:
         """About how much longer the busiest tile takes for a group than for its steps one by one."""
         fused = fuse(self.whole.plan, self.whole.whole, group, _some(group.bands))
         more = 0.0
@@ -147,7 +147,7 @@ class Budget:
 
     @cached_property
     def _lives(self) -> dict[str, Lifetime]:
-        return in_steps(self.whole, self._maps, in_jobs(self.whole))
+        return in_steps(self.whole, self._maps, in_calls(self.whole))
 
     @cached_property
     def _maps(self) -> dict[str, FeatureMap]:
@@ -170,7 +170,7 @@ class Budget:
         """The most output rows that a tile makes."""
         return max(len(own) for own in self.whole.made(self._node(steps[-1])).rows.own)
 
-    def _has_room(self, group: Group) -> bool:
+    def _has_room(self, group: FusionGroup) -> bool:
         """Whether all maps inside a group find places beside those that are there all the time."""
         fused = fuse(self.whole.plan, self.whole.whole, group, _some(group.bands))
         if self._reads_nothing(fused):
@@ -186,7 +186,7 @@ class Budget:
             return False
         return True
 
-    def _reads_nothing(self, fused: Fused) -> bool:
+    def _reads_nothing(self, fused: FusedGroup) -> bool:
         """Whether a layer makes nothing but a border in some band, on all tiles: there is no map that it could read."""
         plan = self.whole.plan
         moves = [
@@ -197,13 +197,13 @@ class Budget:
         ]
         return any(any(rows.own[makes]) and not any(rows.own[reads]) for rows in fused.rows for makes, reads in moves)
 
-    def _size(self, fused: Fused, name: str, life: Lifetime) -> int:
+    def _size(self, fused: FusedGroup, name: str, life: Lifetime) -> int:
         """Bytes of a map that also serves a group."""
         map_ = self._maps[name]
         grown = fused.feeding(self.whole.tensor(name).index, map_)
         return life.size + grown.size_bytes - map_.size_bytes
 
-    def _item(self, fused: Fused, index: int) -> Lifetime:
+    def _item(self, fused: FusedGroup, index: int) -> Lifetime:
         life = self._lives[map_name(index)]
         maps = list(fused.cut(index, self.whole.whole[index]).values())
         comes = any(source.stored.index == index for source in self.whole.plan.sources)
@@ -214,7 +214,7 @@ class Budget:
 
     def _cycles_per_pixel(self, node: Node) -> float:
         plan, topology = self.whole.plan, self.whole.topology
-        shape = Shape.of(plan.network.tensors[node.output].shape)
+        shape = MapShape.of(plan.network.tensors[node.output].shape)
         work = max(macs(plan.network, node) / shape.pixels, padded(shape.channels, topology.tile.vector_bytes))
         dense = isinstance(node.operator, Convolution)
         return work / (topology.macs_per_cycle if dense else topology.tile.vector_bytes)

@@ -9,18 +9,26 @@ from operator import or_
 
 from tilesim.tiled.compiler.axis import NOTHING, Axis
 from tilesim.tiled.compiler.feature_map import FeatureMap, bitmap_of
-from tilesim.tiled.compiler.fusion.bands import Group, Spans, Trace, inner_tensors, nodes_of, slices, trace
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
+from tilesim.tiled.compiler.fusion.bands import (
+    AxisBounds,
+    FusionGroup,
+    Spans,
+    infer_bounds,
+    inner_tensors,
+    nodes_of,
+    slices,
+)
+from tilesim.tiled.compiler.tile_plan import TilePlan
 
 
 @dataclass(frozen=True)
-class Fused:
+class FusedGroup:
     """A group with what each row of the grid makes and needs in each band, and each column in all of them."""
 
-    group: Group
+    group: FusionGroup
     inner: list[int]
-    rows: list[Trace]
-    columns: Trace
+    rows: list[AxisBounds]
+    columns: AxisBounds
 
     def feeding(self, index: int, map_: FeatureMap) -> FeatureMap:
         """The map of a tensor with what the group needs of it in all bands."""
@@ -45,17 +53,19 @@ class Fused:
         return reduce(or_, (tiles_of(rows.own[index], self.columns.own[index]) for rows in self.rows))
 
 
-def fuse(plan: OperatorPlan, whole: Mapping[int, FeatureMap], group: Group, only: Sequence[int] = ()) -> Fused:
+def fuse(plan: TilePlan, whole: Mapping[int, FeatureMap], group: FusionGroup, only: Sequence[int] = ()) -> FusedGroup:
     """Follow a group's outputs, of ``whole`` maps by tensor, back in all its bands or ``only`` in some."""
     inner, nodes = inner_tensors(plan, group.steps), nodes_of(plan, group.steps)
     outputs = [node.output for node in nodes if node.output not in inner]
     rows = {index: slices(whole[index].rows.own, group.bands) for index in outputs}
     columns = {index: whole[index].columns.own for index in outputs}
     by_band = [{index: rows[index][band] for index in outputs} for band in only or range(group.bands)]
-    return Fused(group, inner, [trace(plan, nodes, each, 0) for each in by_band], trace(plan, nodes, columns, 1))
+    return FusedGroup(
+        group, inner, [infer_bounds(plan, nodes, each, 0) for each in by_band], infer_bounds(plan, nodes, columns, 1)
+    )
 
 
-def _apart(whole: Axis, traced: Trace, index: int) -> Axis:
+def _apart(whole: Axis, traced: AxisBounds, index: int) -> Axis:
     return Axis(whole.size, traced.own[index], traced.need[index], (NOTHING,) * len(whole.own), apart=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, TypeVar
@@ -12,15 +13,17 @@ from numpy.typing import NDArray
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.tiled.compiler.nest import Line, NestWriter
+from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requantisation_rows
-from tilesim.tiled.compiler.task import Task, element_type
+from tilesim.tiled.compiler.receptive_field import Fields, everything, under_kernel
+from tilesim.tiled.compiler.task import TileTask, element_type
+from tilesim.tiled.compiler.traits import Traits, constant_weights
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
 
 
-def lower_convolution(task: Task, op: Convolution) -> list[TensorOp]:
+def lower_convolution(task: TileTask, op: Convolution) -> list[TensorOp]:
     """Loops: output row, block of lanes, output column; kernel row and column and channels inside."""
     if op.groups > 1:
         dense = _dense(task.constants[0], op.groups, op.weight_zero_point)
@@ -31,7 +34,7 @@ def lower_convolution(task: Task, op: Convolution) -> list[TensorOp]:
     return [_windows(task, op, kernel)]
 
 
-def lower_fully_connected(task: Task, op: FullyConnected) -> list[TensorOp]:
+def lower_fully_connected(task: TileTask, op: FullyConnected) -> list[TensorOp]:
     """A convolution whose kernel is the whole map, for the tile's outputs."""
     shape = task.inputs[0].shape
     task, op = _some(task, op)
@@ -44,7 +47,7 @@ def lower_fully_connected(task: Task, op: FullyConnected) -> list[TensorOp]:
 Weighted = TypeVar("Weighted", Convolution, FullyConnected)
 
 
-def _some(task: Task, op: Weighted) -> tuple[Task, Weighted]:
+def _some(task: TileTask, op: Weighted) -> tuple[TileTask, Weighted]:
     """The task with the weights and scales of the outputs that are to be made."""
     some = slice(task.outputs.start, task.outputs.stop)
     bias = task.constants[1]
@@ -53,14 +56,13 @@ def _some(task: Task, op: Weighted) -> tuple[Task, Weighted]:
     return task.with_constants(tuple(constant[some] for constant in task.constants)), mine
 
 
-def block_weight_bytes(shape: tuple[int, ...], op: Convolution | FullyConnected, tile: Tile) -> int:
+def block_weight_bytes(shape: tuple[int, ...], groups: int, tile: Tile) -> int:
     """Bytes of the weights, of this shape, of one block of lanes."""
-    channels = shape[-1] * (op.groups if isinstance(op, Convolution) else 1)
-    steps = prod(shape[1:-1]) * -(-channels // tile.inputs_per_cycle)
+    steps = prod(shape[1:-1]) * -(-shape[-1] * groups // tile.inputs_per_cycle)
     return steps * operand_stride(min(tile.lanes, shape[0]), tile.inputs_per_cycle)
 
 
-def extent_of(task: Task, op: Convolution) -> tuple[int, ...]:
+def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
     """What a tile's convolution depends on, beside the layer: where it begins to read and to write, and how much."""
     return _first_input(task, op), task.target, len(task.output.block_rows), len(task.output.block_columns)
 
@@ -88,7 +90,7 @@ def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     return dense.reshape(outputs, height, width, groups * channels)
 
 
-def _windows(task: Task, op: Convolution | FullyConnected, kernel: Kernel) -> TensorOp:
+def _windows(task: TileTask, op: Convolution | FullyConnected, kernel: Kernel) -> TensorOp:
     tile, source, target = task.topology.tile, task.inputs[0], task.output
     weights, bias = task.constants
     lanes = min(tile.lanes, kernel.outputs)
@@ -99,19 +101,19 @@ def _windows(task: Task, op: Convolution | FullyConnected, kernel: Kernel) -> Te
     down, across = kernel.strides
     nest = NestWriter(
         [
-            Line(
+            Level(
                 "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
             ),
-            Line(
+            Level(
                 "zb",
                 blocks,
                 {"weights": kernel.height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes},
             ),
-            Line("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
-            Line("ky", kernel.height, {"input": kernel.dilations[0] * row, "weights": kernel_row}, reduce=True),
-            Line("kx", kernel.width, {"input": kernel.dilations[1] * pixel, "weights": steps * step}, reduce=True),
-            Line("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
-            Line("lane", lanes, {}),
+            Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
+            Level("ky", kernel.height, {"input": kernel.dilations[0] * row, "weights": kernel_row}, reduce=True),
+            Level("kx", kernel.width, {"input": kernel.dilations[1] * pixel, "weights": steps * step}, reduce=True),
+            Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
+            Level("lane", lanes, {}),
         ],
         Alternate("zb", kernel.outputs % lanes) if kernel.outputs % lanes else None,
     )
@@ -129,7 +131,7 @@ def _windows(task: Task, op: Convolution | FullyConnected, kernel: Kernel) -> Te
 
 
 def weighted(
-    task: Task,
+    task: TileTask,
     op: Convolution | DepthwiseConvolution | FullyConnected,
     nest: NestWriter,
     operation: Operation,
@@ -159,9 +161,19 @@ def weighted(
     )
 
 
-def _first_input(task: Task, op: Convolution | DepthwiseConvolution | FullyConnected) -> int:
+def _first_input(task: TileTask, op: Convolution | DepthwiseConvolution | FullyConnected) -> int:
     """Where the first window begins."""
     if isinstance(op, FullyConnected):
         return task.inputs[0].at(0, 0)
     row = task.first_row * op.strides[0] - op.padding.top
     return task.inputs[0].at(row, task.output.columns.start * op.strides[1] - op.padding.left)
+
+
+def _fields(op: Convolution, weights: tuple[int, ...]) -> Fields:
+    return under_kernel(op, weights[1:3])
+
+
+OPERATORS: Mapping[type[Any], Traits] = {
+    Convolution: Traits(lower_convolution, _fields, constant_weights, row_by_row=True, in_chunks=True),
+    FullyConnected: Traits(lower_fully_connected, everything, constant_weights, in_chunks=True),
+}

@@ -10,13 +10,15 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import padded
 from tilesim.tiled.compiler.lower.convolution import lower_convolution, weighted
-from tilesim.tiled.compiler.nest import Line, NestWriter
+from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import byte_weights, requantisation_rows
-from tilesim.tiled.compiler.task import Task
+from tilesim.tiled.compiler.receptive_field import under_kernel
+from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits, constant_weights
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
-def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
+def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     """Loops: output row, block of channels, output column, word of channels; kernel row and column inside.
 
     With several outputs a channel the layer becomes a grouped convolution: a word's bytes can only go to one lane each.
@@ -32,25 +34,25 @@ def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
     row, pixel = source.row_bytes, source.pixel_bytes
     nest = NestWriter(
         [
-            Line(
+            Level(
                 "y",
                 len(target.block_rows),
                 {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes},
             ),
-            Line(
+            Level(
                 "cb",
                 padded(channels, vector) // block,
                 {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
             ),
-            Line("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
-            Line(
+            Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+            Level(
                 "cg",
                 block // vector,
                 {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector},
             ),
-            Line("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
-            Line("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
-            Line("lane", vector, {}),
+            Level("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
+            Level("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
+            Level("lane", vector, {}),
         ]
     )
     return [
@@ -65,7 +67,7 @@ def lower_depthwise(task: Task, op: DepthwiseConvolution) -> list[TensorOp]:
     ]
 
 
-def _some(task: Task, op: DepthwiseConvolution) -> tuple[Task, DepthwiseConvolution]:
+def _some(task: TileTask, op: DepthwiseConvolution) -> tuple[TileTask, DepthwiseConvolution]:
     """The task with the weights and scales of the channels that the tile has."""
     weights, bias = task.constants
     some = slice(task.outputs.start, task.outputs.stop)
@@ -78,7 +80,7 @@ def channel_block(words: int, most: int) -> int:
     return max(size for size in range(1, min(words, most) + 1) if words % size == 0)
 
 
-def _as_grouped(task: Task, op: DepthwiseConvolution, channels: int) -> list[TensorOp]:
+def _as_grouped(task: TileTask, op: DepthwiseConvolution, channels: int) -> list[TensorOp]:
     weights, bias = task.constants
     grouped = Convolution(
         strides=op.strides,
@@ -95,3 +97,8 @@ def _as_grouped(task: Task, op: DepthwiseConvolution, channels: int) -> list[Ten
     )
     by_output = weights.transpose(2, 0, 1)[..., None]
     return lower_convolution(task.with_constants((by_output, bias)), grouped)
+
+
+OPERATORS = {
+    DepthwiseConvolution: Traits(lower_depthwise, under_kernel, constant_weights, channel_wise=True, row_by_row=True)
+}

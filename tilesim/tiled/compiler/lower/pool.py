@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.rescale import Rescale
-from tilesim.tiled.compiler.nest import Line, NestWriter
-from tilesim.tiled.compiler.task import Task
+from tilesim.tiled.compiler.nest import Level, NestWriter
+from tilesim.tiled.compiler.receptive_field import Fields, ReceptiveField, everything
+from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
 @dataclass(frozen=True)
-class Span:
+class PoolSpan:
     """Output positions ``start`` … ``start + count`` - 1 whose windows all hold ``taps`` positions of the map, the
     first at ``first``.
     """
@@ -27,7 +30,7 @@ class Span:
     taps: int
 
 
-def spans(outputs: range, size: int, window: int, stride: int, before: int) -> list[Span]:
+def spans(outputs: range, size: int, window: int, stride: int, before: int) -> list[PoolSpan]:
     """Cut output positions along one axis where the window positions inside the map change: no padding then."""
 
     def inside(position: int) -> tuple[int, int]:
@@ -37,11 +40,11 @@ def spans(outputs: range, size: int, window: int, stride: int, before: int) -> l
     found = []
     for (low, high), positions in groupby(outputs, inside):
         places = list(positions)
-        found.append(Span(places[0], len(places), places[0] * stride - before + low, high - low))
+        found.append(PoolSpan(places[0], len(places), places[0] * stride - before + low, high - low))
     return found
 
 
-def lower_average_pool(task: Task, op: AveragePool) -> list[TensorOp]:
+def lower_average_pool(task: TileTask, op: AveragePool) -> list[TensorOp]:
     """A tensorop for each part of the output whose windows hold the same number of elements."""
     ops = []
     in_reals = op.rule == "real"
@@ -62,7 +65,7 @@ def lower_average_pool(task: Task, op: AveragePool) -> list[TensorOp]:
     return ops
 
 
-def lower_max_pool(task: Task, op: MaxPool) -> list[TensorOp]:
+def lower_max_pool(task: TileTask, op: MaxPool) -> list[TensorOp]:
     """A tensorop for each part of the output whose windows lie in the map alike."""
     return [
         _tensorop(task, _nest(task, op.strides, rows, columns), Operation.MAXIMUM, (rows, columns), clamp=op.clamp)
@@ -70,10 +73,10 @@ def lower_max_pool(task: Task, op: MaxPool) -> list[TensorOp]:
     ]
 
 
-def lower_mean(task: Task, op: Mean) -> list[TensorOp]:
+def lower_mean(task: TileTask, op: Mean) -> list[TensorOp]:
     """A sum over the whole map, whose scaling holds the division."""
     source = task.inputs[0].shape
-    whole = Span(0, 1, 0, source.height), Span(0, 1, 0, source.width)
+    whole = PoolSpan(0, 1, 0, source.height), PoolSpan(0, 1, 0, source.width)
     return [
         _tensorop(
             task,
@@ -88,10 +91,10 @@ def lower_mean(task: Task, op: Mean) -> list[TensorOp]:
     ]
 
 
-def lower_rescale(task: Task, op: Rescale) -> list[TensorOp]:
+def lower_rescale(task: TileTask, op: Rescale) -> list[TensorOp]:
     """An average over one element."""
     rows, columns = task.output.rows, task.output.columns
-    whole = (Span(rows.start, len(rows), rows.start, 1), Span(columns.start, len(columns), columns.start, 1))
+    whole = (PoolSpan(rows.start, len(rows), rows.start, 1), PoolSpan(columns.start, len(columns), columns.start, 1))
     return [
         _tensorop(
             task,
@@ -106,32 +109,32 @@ def lower_rescale(task: Task, op: Rescale) -> list[TensorOp]:
     ]
 
 
-def _parts(task: Task, op: AveragePool | MaxPool) -> Iterator[tuple[Span, Span]]:
+def _parts(task: TileTask, op: AveragePool | MaxPool) -> Iterator[tuple[PoolSpan, PoolSpan]]:
     source, target = task.inputs[0].shape, task.output
     for rows in spans(target.rows, source.height, op.window[0], op.strides[0], op.padding.top):
         for columns in spans(target.columns, source.width, op.window[1], op.strides[1], op.padding.left):
             yield rows, columns
 
 
-def _nest(task: Task, strides: tuple[int, int], rows: Span, columns: Span) -> NestWriter:
+def _nest(task: TileTask, strides: tuple[int, int], rows: PoolSpan, columns: PoolSpan) -> NestWriter:
     source, target, vector = task.inputs[0], task.output, task.topology.tile.vector_bytes
     return NestWriter(
         [
-            Line("y", rows.count, {"input": strides[0] * source.row_bytes, "output": target.row_bytes}),
-            Line("x", columns.count, {"input": strides[1] * source.pixel_bytes, "output": target.pixel_bytes}),
-            Line("cg", source.pixel_bytes // vector, {"input": vector, "output": vector}),
-            Line("ky", rows.taps, {"input": source.row_bytes}, reduce=True),
-            Line("kx", columns.taps, {"input": source.pixel_bytes}, reduce=True),
-            Line("lane", vector, {}),
+            Level("y", rows.count, {"input": strides[0] * source.row_bytes, "output": target.row_bytes}),
+            Level("x", columns.count, {"input": strides[1] * source.pixel_bytes, "output": target.pixel_bytes}),
+            Level("cg", source.pixel_bytes // vector, {"input": vector, "output": vector}),
+            Level("ky", rows.taps, {"input": source.row_bytes}, reduce=True),
+            Level("kx", columns.taps, {"input": source.pixel_bytes}, reduce=True),
+            Level("lane", vector, {}),
         ]
     )
 
 
 def _tensorop(
-    task: Task,
+    task: TileTask,
     nest: NestWriter,
     operation: Operation,
-    part: tuple[Span, Span],
+    part: tuple[PoolSpan, PoolSpan],
     *,
     clamp: tuple[int, int],
     rule: str = "",
@@ -156,3 +159,18 @@ def _tensorop(
         produce=nest.outermost,
         layer=task.layer,
     )
+
+
+def _fields(op: AveragePool | MaxPool, _weights: tuple[int, ...]) -> Fields:
+    return (
+        ReceptiveField(op.window[0], op.strides[0], op.padding.top),
+        ReceptiveField(op.window[1], op.strides[1], op.padding.left),
+    )
+
+
+OPERATORS: Mapping[type[Any], Traits] = {
+    AveragePool: Traits(lower_average_pool, _fields, channel_wise=True),
+    MaxPool: Traits(lower_max_pool, _fields, channel_wise=True),
+    Mean: Traits(lower_mean, everything, channel_wise=True),
+    Rescale: Traits(lower_rescale, channel_wise=True),
+}

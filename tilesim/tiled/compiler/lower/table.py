@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from tilesim.network.operators.table import Table
-from tilesim.tiled.compiler.nest import Line, NestWriter
-from tilesim.tiled.compiler.task import Task
+from tilesim.tiled.compiler.nest import Level, NestWriter
+from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
-def lower_table(task: Task, op: Table) -> list[TensorOp]:
+def lower_table(task: TileTask, op: Table) -> list[TensorOp]:
     """Loops: row, word. The table goes where parameters go."""
     source, target, vector = task.inputs[0], task.output, task.topology.tile.vector_bytes
     first, left = target.rows.start, target.columns.start
     words = len(target.columns) * target.pixel_bytes // vector
     nest = NestWriter(
         [
-            Line("y", len(target.rows), {"input": source.row_bytes, "output": target.row_bytes}),
-            Line("w", words, {"input": vector, "output": vector}),
-            Line("lane", vector, {}),
+            Level("y", len(target.rows), {"input": source.row_bytes, "output": target.row_bytes}),
+            Level("w", words, {"input": vector, "output": vector}),
+            Level("lane", vector, {}),
         ]
     )
     return [
@@ -36,3 +37,6 @@ def lower_table(task: Task, op: Table) -> list[TensorOp]:
             layer=task.layer,
         )
     ]
+
+
+OPERATORS = {Table: Traits(lower_table, channel_wise=True, one_table=True)}

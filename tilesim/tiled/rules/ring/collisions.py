@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import Transfer, node_names
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.work_queues import Count, WorkItem
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 NAMED = 3
 """Instructions that a sentence names; of more it gives the number."""

@@ -12,7 +12,7 @@ from itertools import islice
 from math import ceil
 
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.rules.ring.collisions import Collision
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, WorkItem, WorkQueues

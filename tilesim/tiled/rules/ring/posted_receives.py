@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.history import Barrier, History
 from tilesim.tiled.rules.untimed.work_queues import WorkItem, WorkQueues
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 
 def late_consumers(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:

@@ -6,10 +6,10 @@ from functools import partial
 
 from tilesim.sim.deadlock import Awaited, explain
 from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 
 def deadlocks(execution: UntimedExecution) -> list[str]:
