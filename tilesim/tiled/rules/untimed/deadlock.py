@@ -21,9 +21,9 @@ def _awaited(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
     """What an item in hand that can't go on waits for."""
     if not execution.delivery.delivered(item):
         return _delivery(execution, item)
-    hold = execution.unmet(item)
-    if hold is not None and execution.progress[item.queue] >= hold[0]:
-        return _flag(execution, item, hold[1], hold[2])
+    unmet = execution.unmet(item)
+    if unmet is not None and execution.progress[item.queue] >= unmet[0]:
+        return _flag(execution, item, unmet[1], unmet[2])
     if item.node is not None:
         return _rows(execution, item, item.node)
     if item.needs_partner:
@@ -59,7 +59,7 @@ def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: i
     if flag == Flag.RING_PRODUCER_A:
         return _turn(execution, tile, expected, stands)
     if count == FORWARDED:
-        return Awaited("rows to forward", execution.taker(execution.work.tiles + 2))
+        return Awaited("rows to forward", _taker(execution, execution.work.tiles + 2))
     words = f"{flag} to reach {expected}; it stands at {stands}"
     raisers = [each for queue in execution.work.watchers(tile) for each in execution.work.queues[queue] if each.rises]
     left = [each for each in raisers if each.raises == count and execution.done[each.queue] <= each.number]
@@ -105,7 +105,7 @@ def _way(execution: UntimedExecution, transfer: Transfer) -> Awaited[WorkItem]:
     if not nodes:
         return Awaited("its turn")
     place = node_name(nodes[-1], execution.work.tiles)
-    return Awaited(f"its rows to be taken at {place}", execution.taker(nodes[-1]))
+    return Awaited(f"its rows to be taken at {place}", _taker(execution, nodes[-1]))
 
 
 def _blocker(
@@ -123,7 +123,13 @@ def _blocker(
     other = execution.in_the_way(transfer, nodes[0])
     if other is not None and other not in behind:
         return _blocker(execution, other, waiter, (*behind, transfer))
-    return next((taker for node in nodes if (taker := execution.taker(node)) is not waiter), None)
+    return next((taker for node in nodes if (taker := _taker(execution, node)) is not waiter), None)
+
+
+def _taker(execution: UntimedExecution, node: int) -> WorkItem | None:
+    """The item in hand of the queue that takes rows at a node."""
+    takers = execution.work.takers
+    return execution.in_hand(takers[node]) if node in takers else None
 
 
 def _partner(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
