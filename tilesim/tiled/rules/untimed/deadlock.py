@@ -62,11 +62,11 @@ def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: i
         return Awaited("rows to forward", _taker(execution, execution.work.tiles + 2))
     words = f"{flag} to reach {expected}; it stands at {stands}"
     raisers = [each for queue in execution.work.watchers(tile) for each in execution.work.queues[queue] if each.rises]
-    left = [each for each in raisers if each.raises == count and execution.done[each.queue] <= each.number]
-    others = [each for each in left if each is not item]
-    if others:
-        return Awaited(f"{words}, and {others[0].name} is to raise it", execution.in_hand(others[0].queue))
-    earlier = any(each.raises == (tile, flag, reset) for each in raisers for reset in range(resets))
+    now = [raiser for raiser in raisers if raiser.raises == count and raiser is not item]
+    left = [raiser for raiser in now if execution.done[raiser.queue] <= raiser.number]
+    if left:
+        return Awaited(f"{words}, and {left[0].name} is to raise it", execution.in_hand(left[0].queue))
+    earlier = not now and any(raiser.raises == (tile, flag, k) for raiser in raisers for k in range(resets))
     return Awaited(f"{words}, and nothing else raises it{' since a fence set it back' if earlier else ''}")
 
 

@@ -257,8 +257,8 @@ class UntimedExecution:
 
     def _awaits(self, queue: int, count: Count) -> bool:
         """Whether a queue's item in hand is held by a flag."""
-        item, met = self.in_hand(queue), self.met[queue]
-        return item is not None and met < len(item.conditions) and item.conditions[met][1] == count
+        items, done, met = self.work.queues[queue], self.done[queue], self.met[queue]
+        return done < len(items) and met < len(items[done].conditions) and items[done].conditions[met][1] == count
 
     def _exchange(self, item: WorkItem, limit: int) -> int:
         partner = item.partner
