@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import prod
 
 from tilesim.errors import CapacityError
+from tilesim.lowering.allocation import Lifetime, allocate_by_orders, in_use
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.allocation import Lifetime, allocate, in_use
 from tilesim.systolic.compiler.array_plan import ArrayPlan
 from tilesim.systolic.compiler.steps import Turn
 
@@ -43,7 +43,7 @@ def place(plan: ArrayPlan, turns: Sequence[Turn], start: int, capacity: int) -> 
     for ahead in (1, 0):
         lives = needs.alone(ahead)
         for groups in (needs.groups(), [[image] for image in needs.first]):
-            found = allocate([needs.life(group, ahead) for group in groups], capacity - start)
+            found = allocate_by_orders([needs.life(group, ahead) for group in groups], capacity - start)
             if found is not None:
                 used = tuple(int(each) for each in in_use(lives))
                 return BufferPlacement(_addresses(plan, groups, found, start), used, needs.arrivals(), ahead)

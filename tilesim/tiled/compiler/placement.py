@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilesim.errors import CapacityError
-from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
+from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.feature_map import FeatureMap, bits
 from tilesim.tiled.compiler.names import copy_name, map_name, place_name, tensor_of
 from tilesim.tiled.compiler.partition import Partition
@@ -61,7 +61,7 @@ def place(spread: Partition, topology: Topology) -> MapPlacement:
         addresses = _by_lifetime(spread, list(items.values()), topology)
     at = dict(zip(items, addresses, strict=True))
     placed = {name: replace(map_, address=at[place_name(name)]) for name, map_ in maps.items()}
-    lives = {name: Lifetime(name, placed[name].size_bytes, min(when), max(when)) for name, when in calls.items()}
+    lives = {name: Lifetime(placed[name].size_bytes, min(when), max(when), name) for name, when in calls.items()}
     return MapPlacement(placed, lives)
 
 
@@ -110,12 +110,9 @@ def in_steps(
         tensor, banded = spread.tensor(name), name != place_name(name)
         passing = banded and all(source.stored is not tensor for source in spread.plan.sources)
         steps = [step for number in when for step in _steps(spread, number, passing)]
-        before = found.get(place_name(name), Lifetime(tensor.title, 0, steps[0], steps[0]))
+        before = found.get(place_name(name), Lifetime(0, steps[0], steps[0]))
         found[place_name(name)] = Lifetime(
-            tensor.title,
-            max(before.size, maps[name].size_bytes),
-            min(before.first, *steps),
-            max(before.last, *steps),
+            max(before.size, maps[name].size_bytes), min(before.first, *steps), max(before.last, *steps), tensor.title
         )
     return found
 

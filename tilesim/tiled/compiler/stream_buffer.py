@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from tilesim.tiled.compiler.allocate import Lifetime, allocate
+from tilesim.lowering.allocation import Lifetime, allocate
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.wide_layout import StreamSlot
 
@@ -80,7 +80,7 @@ def _round(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], area: int) -> dict[
 
 def _fitted(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], area: int, row_bytes: int) -> dict[SetKey, int]:
     """An address for each set, by lifetime."""
-    lives = [Lifetime(key.title, sizes[key], uses[key].start, uses[key].stop - 1) for key in keys]
+    lives = [Lifetime(sizes[key], uses[key].start, uses[key].stop - 1, key.title) for key in keys]
     return dict(zip(keys, allocate(lives, area, row_bytes), strict=True))
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
 from tilesim.errors import CapacityError
+from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.network.graph import Node, macs
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
-from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.channels import Spread
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible
@@ -176,7 +176,7 @@ class Budget:
         if self._reads_nothing(fused):
             return False
         inside = {map_name(index) for index in fused.inner}
-        here = Lifetime("", 0, group.steps[0], group.steps[-1])
+        here = Lifetime(0, group.steps[0], group.steps[-1])
         beside = [(name, life) for name, life in self._lives.items() if life.meets(here) and name not in inside]
         left = self.capacity - sum(self._size(fused, name, life) for name, life in beside)
         items = [self._item(fused, index) for index in fused.inner]
@@ -210,7 +210,7 @@ class Budget:
         if comes:
             maps = [with_room(map_, self.whole.topology) for map_ in maps]
         size = max(map_.size_bytes for map_ in maps)
-        return Lifetime(life.name, size, life.first, fused.group.steps[-1] if comes else life.last)
+        return replace(life, size=size, last=fused.group.steps[-1] if comes else life.last)
 
     def _cycles_per_pixel(self, node: Node) -> float:
         plan, topology = self.whole.plan, self.whole.topology
