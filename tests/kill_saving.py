@@ -22,8 +22,8 @@ from shutil import rmtree
 import numpy as np
 
 from tilesim import api
-from tilesim.cli.inputs import random_inputs
-from tilesim.cli.run import _save
+from tilesim.cli.commands.run import _save
+from tilesim.cli.options.inputs import random_inputs
 from tilesim.machines import Program
 from tilesim.report.document import load_run
 from tilesim.run import FOLDER_FILES, Run

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilesim
-from tilesim.cli.inputs import random_inputs
+from tilesim.cli.options.inputs import random_inputs
 from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
 

@@ -10,12 +10,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
 from tilesim.config import Section, load
 from tilesim.sim.core.action import Action
+from tilesim.statistics import (
+    ActionEnergy,
+    EnergyByAction,
+    EnergyStatistics,
+    EnergyTableRow,
+    LayerEnergy,
+    UnitEnergy,
+)
 
 NOT_GIVEN = "not given"
 DIGITS = 6
@@ -122,7 +130,7 @@ class Tally:
     bytes: int
 
 
-def document(tallies: Iterable[Tally], layers: int) -> dict[str, Any]:
+def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
     """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim; the
     loading before it is not in it.
 
@@ -130,53 +138,61 @@ def document(tallies: Iterable[Tally], layers: int) -> dict[str, Any]:
     have ``actions``: for each its ``count``, of accesses, rows, words or operations, the ``bytes`` of these, and its
     ``pj``. Either, and ``actions`` as well, sum up to the run: ``total_pj``. ``table`` says what the actions cost.
     """
-    units: dict[str, Any] = {}
-    of_layers: dict[int, Any] = {k: {} for k in range(-1, layers)}
-    total: dict[str, Any] = {}
+    units: dict[str, EnergyByAction] = {}
+    of_layers: dict[int, EnergyByAction] = {k: {} for k in range(-1, layers)}
+    total: EnergyByAction = {}
     for tally in tallies:
         for where in (units.setdefault(tally.track, {}), of_layers[tally.layer], total):
-            found = where.setdefault(tally.action, {"count": 0, "bytes": 0})
-            found["count"] += tally.count
-            found["bytes"] += tally.bytes
-    counted = {
-        "units": [{"track": track, "actions": actions} for track, actions in sorted(units.items())],
-        "layers": [{"actions": of_layers[k]} for k in range(layers)],
-        "outside_layers": {"actions": of_layers[-1]},
+            action = where.setdefault(str(tally.action), {"count": 0, "bytes": 0, "pj": 0.0})
+            action["count"] += tally.count
+            action["bytes"] += tally.bytes
+    counted: EnergyStatistics = {
+        "table": {},
+        "units": [{"track": track, "actions": actions, "pj": 0.0} for track, actions in sorted(units.items())],
+        "layers": [{"actions": of_layers[k], "total_pj": 0.0} for k in range(layers)],
+        "outside_layers": {"actions": of_layers[-1], "total_pj": 0.0},
         "actions": total,
+        "total_pj": 0.0,
     }
     return priced(counted, default_table())
 
 
-def priced(energy: Mapping[str, Any], table: Table) -> dict[str, Any]:
+def priced(energy: EnergyStatistics, table: Table) -> EnergyStatistics:
     """An energy document with what its actions cost by another ``table``."""
     actions = _priced(energy["actions"], table)
     return {
-        "table": {str(action): table[action].model_dump() for action in Action if action in table},
-        "units": [_with_total({"track": unit["track"]}, unit, table, "pj") for unit in energy["units"]],
-        "layers": [_with_total({}, layer, table, "total_pj") for layer in energy["layers"]],
-        "outside_layers": _with_total({}, energy["outside_layers"], table, "total_pj"),
+        "table": {str(action): _row(table[action]) for action in Action if action in table},
+        "units": [_of_unit(unit, table) for unit in energy["units"]],
+        "layers": [_of_layer(layer, table) for layer in energy["layers"]],
+        "outside_layers": _of_layer(energy["outside_layers"], table),
         "actions": actions,
         "total_pj": _sum(actions),
     }
 
 
-def _with_total(first: dict[str, Any], of: Mapping[str, Any], table: Table, name: str) -> dict[str, Any]:
-    actions = _priced(of["actions"], table)
-    return {**first, "actions": actions, name: _sum(actions)}
+def _row(entry: Entry) -> EnergyTableRow:
+    return {"pj": entry.pj, "per": entry.per, "technology": entry.technology, "source": entry.source}
 
 
-def _priced(actions: Mapping[str, Any], table: Table) -> dict[str, Any]:
+def _of_unit(unit: UnitEnergy, table: Table) -> UnitEnergy:
+    actions = _priced(unit["actions"], table)
+    return {"track": unit["track"], "actions": actions, "pj": _sum(actions)}
+
+
+def _of_layer(layer: LayerEnergy, table: Table) -> LayerEnergy:
+    actions = _priced(layer["actions"], table)
+    return {"actions": actions, "total_pj": _sum(actions)}
+
+
+def _priced(actions: EnergyByAction, table: Table) -> EnergyByAction:
     """The actions in the order of :class:`~tilesim.sim.core.action.Action`."""
-    return {
-        str(action): {
-            "count": actions[action]["count"],
-            "bytes": actions[action]["bytes"],
-            "pj": round(table[action].pj * actions[action]["bytes" if unit_of(action) == "byte" else "count"], DIGITS),
-        }
-        for action in Action
-        if action in actions
-    }
+    return {str(action): _cost(actions[action], table[action]) for action in Action if action in actions}
 
 
-def _sum(actions: Mapping[str, Any]) -> float:
+def _cost(action: ActionEnergy, entry: Entry) -> ActionEnergy:
+    amount = action["bytes" if entry.per == "byte" else "count"]
+    return {"count": action["count"], "bytes": action["bytes"], "pj": round(entry.pj * amount, DIGITS)}
+
+
+def _sum(actions: EnergyByAction) -> float:
     return round(float(sum(action["pj"] for action in actions.values())), DIGITS)

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from tilesim.files import write_npz
 from tilesim.saving import all_or_nothing
 from tilesim.sim.trace.trace import Trace
-
-SCHEMA = "tilesim.run/1"
-"""The version of the statistics document; it grows keys, and changes when one changes its meaning."""
+from tilesim.statistics import RunStatistics
 
 FILES = ("outputs.npz", "trace.npz", "run.json")
 """What a saved run may consist of."""
@@ -54,7 +52,7 @@ class Run:
 
     outputs: list[NDArray[Any]] = field(repr=False)
     cycles: int
-    statistics: dict[str, Any] = field(repr=False)
+    statistics: RunStatistics = field(repr=False)
     tensors: dict[int, NDArray[Any]] = field(default_factory=dict, repr=False)
     trace: Trace | None = field(default=None, repr=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import tilesim
-from tilesim.cli.chip import with_tiles
+from tilesim.cli.options.chip import with_tiles
 from tilesim.tiled.isa.model.fields import Loop, Nest, Reference, Side, Traversal
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, MeshOut, NarrowToWide, RingConsume
 from tilesim.tiled.isa.model.program import Program

@@ -18,7 +18,7 @@ from tilesim.tiled.isa.model.instructions import (
     TensorOp,
     WideToNarrow,
 )
-from tilesim.tiled.isa.model.nests import blocks, iterations
+from tilesim.tiled.isa.model.loops import domains, iterations
 from tilesim.tiled.isa.model.program import Program
 
 Cycles = Counter[str]
@@ -72,10 +72,10 @@ def _tensorop_cycles(op: TensorOp, program: Program) -> Cycles:
     outer = [loop.name for loop in op.nest.loops[:-1]]
     kept = [name for name in outer if name not in op.reduce]
     word_bytes, issues, words = program.topology.narrow_memory.word_bytes, 0, 0
-    for block in blocks(op.nest):
-        counts = {name: last - first + 1 for name, (first, last) in block.counters.items()}
+    for domain in domains(op.nest):
+        counts = {name: last - first + 1 for name, (first, last) in domain.counters.items()}
         issues += prod(counts[name] for name in outer)
-        words += prod(counts[name] for name in kept) * -(-block.innermost // word_bytes)
+        words += prod(counts[name] for name in kept) * -(-domain.innermost // word_bytes)
     issues *= (2 if op.input_b is not None else 1) * prod(max(1, width // 8) for width in op.widths)
     each = Counter(macs=issues, narrow_read=issues, narrow_write=words)
     if op.weights is not None:

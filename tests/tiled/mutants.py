@@ -101,7 +101,7 @@ def at_large(mutant: Mutant) -> Iterator[None]:
         vars(tilesim.tiled).pop(name.removeprefix("tilesim.tiled."), None)
     sys.meta_path.insert(0, finder)
     try:
-        module = import_module(f"tilesim.tiled.{part}")
+        module = import_module(f"tilesim.tiled.{'stepped' if mutant.steps else 'run.simulate'}")
         setattr(verify, part, module if mutant.steps else module.simulate)
         yield
     finally:
@@ -304,8 +304,8 @@ MUTANTS = (
         "self._row = row",
         (16, 17, 34),
     ),
-    Mutant("host queue (event)", "units/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),
-    Mutant("row buffers (event)", "units/narrow_to_wide.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
+    Mutant("host queue (event)", "units/host/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),
+    Mutant("row buffers (event)", "units/dma/narrow_to_wide.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
     Mutant(
         "priority of DMAs (event)",
         "units/memories.py",
@@ -315,28 +315,28 @@ MUTANTS = (
     ),
     Mutant(
         "ring credits (event)",
-        "units/ring.py",
+        "units/ring/ring.py",
         "self._places = topology.ring.hop_cycles + 1",
         "self._places = topology.ring.hop_cycles + 2",
         (7, 66, 68),
     ),
     Mutant(
         "ring credit early (event)",
-        "units/ring.py",
+        "units/ring/ring.py",
         "self._freed.append(self._clock.cycle + 1)",
         "self._freed.append(self._clock.cycle)",
         (68, 161, 209),
     ),
     Mutant(
         "bus depth (event)",
-        "units/instruction_bus.py",
+        "units/control/instruction_bus.py",
         "[0] * (hop_cycles + 1)",
         "[0] * hop_cycles",
         (2, 8, 10),
     ),
     Mutant(
         "multiplier latency (event)",
-        "units/ttu.py",
+        "units/tensor/ttu.py",
         "return self.tile.multiplier_cycles if",
         "return self.tile.multiplier_cycles + 1 if",
         (0, 2, 3),

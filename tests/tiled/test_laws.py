@@ -20,7 +20,7 @@ from tilesim.errors import ProgramError, RunError
 from tilesim.run import Run
 from tilesim.tiled.isa.model.accesses import mesh_words
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, Instruction, MeshOut, RingProduce
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology

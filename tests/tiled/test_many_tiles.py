@@ -14,7 +14,7 @@ from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.tiled.compiler.feature_map import bits
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, MeshOut, RingProduce
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_vww_mnv1", "mlperf_ad_ae")

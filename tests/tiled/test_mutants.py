@@ -30,5 +30,5 @@ def test_a_mutant_is_caught(mutant: Mutant) -> None:
 
 
 def test_a_mutant_whose_code_has_changed_is_no_mutant() -> None:
-    with pytest.raises(LookupError, match=r"ghost: units/ring.py must have once, not 0 times: 'gone'"):
-        Mutant("ghost", "units/ring.py", "gone", "here").source()
+    with pytest.raises(LookupError, match=r"ghost: units/ring/ring.py must have once, not 0 times: 'gone'"):
+        Mutant("ghost", "units/ring/ring.py", "gone", "here").source()

@@ -19,7 +19,7 @@ from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.verify import verify
+from tilesim.tiled.verify.verify import verify
 
 EXAMPLES = 25
 LAYERS = {

@@ -21,7 +21,7 @@ from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import Alternate, Loop
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.units.tensor.operands import Operands
 
 KERNEL, SIDE, INPUTS, OUTPUTS = 3, 4, 8, 16

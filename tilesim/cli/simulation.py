@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.inputs import load_inputs, random_inputs
+from tilesim.cli.options.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import simulating
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.machines import HostTensor, Program

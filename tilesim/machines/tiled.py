@@ -9,7 +9,7 @@ from tilesim.errors import CapacityError, InputError
 from tilesim.machines.machine import Machine, Options, Say
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.operators import is_known
-from tilesim.tiled.isa import storage
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program as TiledProgram
 from tilesim.tiled.partition_search import compile_networks
@@ -47,5 +47,5 @@ def _any(_path: Path) -> bool:
 
 
 TILED = Machine(
-    TiledTopology, TiledProgram, _compile, simulate, simulate_requests, storage.save, storage.load, faults, _any
+    TiledTopology, TiledProgram, _compile, simulate, simulate_requests, ASSEMBLY.save, ASSEMBLY.load, faults, _any
 )

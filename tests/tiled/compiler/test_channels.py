@@ -20,9 +20,9 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.partition import Partition, partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
 from tilesim.tiled.compiler.tile_plan import plan_operators
+from tilesim.tiled.isa.model.loops import addresses
 from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.tensor import ttu
 
 CHIP = tilesim.load_topology("edge-4x4")
 
@@ -177,7 +177,7 @@ def test_what_is_packed_tile_by_tile_is_unpacked_pixel_by_pixel(maps: tuple[Feat
     map_, copy = maps
     packed = [address for tile in _tiles(map_) for address in _addresses(map_, copy, tile, row)]
     unpack = copied_words(map_, copy, 0, row, 4)
-    written = ttu.addresses(unpack.nest, unpack.reference).tolist()
+    written = addresses(unpack.nest, unpack.reference).tolist()
     assert len(written) == len(packed) == gather_rows(map_, copy, row) * row // 4
     last = dict(zip(written, packed, strict=True))
     for tile, part in map_.parts():
@@ -195,7 +195,7 @@ def _tiles(map_: FeatureMap) -> list[int]:
 def _addresses(map_: FeatureMap, copy: FeatureMap, tile: int, row: int) -> list[tuple[int, int]]:
     part = sent(map_, copy, tile)
     words = part_words(part, row, 4)
-    found = ttu.addresses(words.nest, words.reference)
+    found = addresses(words.nest, words.reference)
     assert isinstance(found, np.ndarray)
     assert found.size * 4 == rows_for(part, row) * row
     return [(tile, address) for address in found.tolist()]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.rows import part_words, rows_for, spill_bytes
-from tilesim.tiled.units.tensor import ttu
+from tilesim.tiled.isa.model.loops import addresses
 
 
 def axis(size: int, parts: int, border: tuple[int, int]) -> Axis:
@@ -38,7 +38,7 @@ maps = st.builds(
 def test_every_word_of_a_part_is_visited_in_order_and_the_rest_stays_in_the_slack(map_: FeatureMap, row: int) -> None:
     part = map_.part(0)
     traversal = part_words(part, row, 4)
-    found = ttu.addresses(traversal.nest, traversal.reference).tolist()
+    found = addresses(traversal.nest, traversal.reference).tolist()
     inner = [
         part.at(y, part.columns.start) + w for y in part.rows for w in range(0, len(part.columns) * map_.pixel_bytes, 4)
     ]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.tiled.isa.model.fields import Alternate, Flag, Loop, Nest, Reference, Watcher
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.stepped.ttu import Watch, walk
 
 NAMES = "abcd"

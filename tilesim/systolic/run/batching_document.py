@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from tilesim.statistics import BatchingStatistics, BatchStep, RequestStatistics
 from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, Queue, Sync
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.units.chip import Chip
 
 
-def document(program: Program, chip: Chip, start: int, requests: Sequence[Mapping[str, int]]) -> dict[str, Any] | None:
+def document(
+    program: Program, chip: Chip, start: int, requests: Sequence[RequestStatistics]
+) -> BatchingStatistics | None:
     """The batching of a run that began in cycle ``start``; None if there was no plan.
 
     A step is what stands in the program behind the last instruction of the step before, up to its own last one. It
@@ -23,7 +25,7 @@ def document(program: Program, chip: Chip, start: int, requests: Sequence[Mappin
         return None
     return {
         "schedule": batching.schedule,
-        "predicted_cycles": {each.schedule: each.cycles for each in batching.predicted} or None,
+        "predicted_cycles": {plan.schedule: plan.cycles for plan in batching.predicted} or None,
         "weight_reuse": batching.weight_reuse,
         "batches": list(batching.batches),
         "steps": _steps(program, chip, start),
@@ -54,13 +56,13 @@ def _computes(op: Instruction, layer: int) -> bool:
     return op.layer == layer and op.queue in {Queue.MATRIX, Queue.VECTOR} and not isinstance(op, Sync)
 
 
-def _steps(program: Program, chip: Chip, start: int) -> list[dict[str, int]]:
+def _steps(program: Program, chip: Chip, start: int) -> list[BatchStep]:
     assert program.batching is not None
     begun, retired = chip.retirement.begun, chip.retirement.retired
-    found = []
+    steps: list[BatchStep] = []
     for step, ops in zip(program.batching.steps, _by_step(program), strict=True):
         began = min((begun[op.label] for op in ops), default=start)
-        found.append(
+        steps.append(
             {
                 "layer": step.layer,
                 "first": step.first,
@@ -70,4 +72,4 @@ def _steps(program: Program, chip: Chip, start: int) -> list[dict[str, int]]:
                 "buffer_bytes": step.buffer_bytes,
             }
         )
-    return found
+    return steps

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tilesim import energy
-from tilesim.run import SCHEMA
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import (
+    SCHEMA,
+    BytesByBus,
+    LayerStatistics,
+    MatrixShape,
+    RequestStatistics,
+    RunStatistics,
+    UnitStatistics,
+)
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import Layer, Program
 from tilesim.systolic.run import batching_document, bottleneck, traffic
@@ -16,10 +23,8 @@ from tilesim.systolic.run.actions import tallies
 from tilesim.systolic.units.chip import Chip
 from tilesim.units import cycles_to_us
 
-Document = dict[str, Any]
 
-
-def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> Document:
+def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
@@ -70,7 +75,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     }
 
 
-def _requests(program: Program, chip: Chip, run: range) -> Iterator[Document]:
+def _requests(program: Program, chip: Chip, run: range) -> Iterator[RequestStatistics]:
     begun, retired = chip.retirement.begun, chip.retirement.retired
     starts: dict[int, int] = {0: run.start}
     ends: dict[int, int] = {}
@@ -97,7 +102,7 @@ def _utilisation(macs: int, cycles: int, program: Program) -> float:
     return macs / possible if possible else 0.0
 
 
-def _unit(unit: Unit) -> Document:
+def _unit(unit: Unit) -> UnitStatistics:
     stalls = {kind.removeprefix("stall:"): n for kind, n in sorted(unit.cycles.items()) if kind.startswith("stall:")}
     return {
         "track": unit.track,
@@ -107,16 +112,21 @@ def _unit(unit: Unit) -> Document:
     }
 
 
-def _layers(program: Program, chip: Chip, start: int, shares: dict[int, bottleneck.Share]) -> list[Document]:
+def _layers(program: Program, chip: Chip, start: int, shares: dict[int, bottleneck.Share]) -> list[LayerStatistics]:
     moved = traffic.by_layer(program, chip)
-    return [{**_layer(program, layer, shares[k], start), "bytes": moved[k]} for k, layer in enumerate(program.layers)]
+    return [_layer(program, layer, shares[k], start, moved[k]) for k, layer in enumerate(program.layers)]
 
 
-def _layer(program: Program, layer: Layer, share: bottleneck.Share, start: int) -> Document:
+def _layer(program: Program, layer: Layer, share: bottleneck.Share, start: int, moved: BytesByBus) -> LayerStatistics:
     """What a layer is, and its cycles of the matrix unit; ``matrix`` says what the array is given, if it runs there."""
     cycles, macs = share.cycles.total(), layer.macs * program.inferences
     causes = bottleneck.in_order(share.cycles)
-    matrix = {"vectors": layer.vectors, "inputs": layer.inputs, "outputs": layer.outputs, "groups": layer.groups}
+    matrix: MatrixShape = {
+        "vectors": layer.vectors,
+        "inputs": layer.inputs,
+        "outputs": layer.outputs,
+        "groups": layer.groups,
+    }
     return {
         "network": program.name,
         "name": layer.name,
@@ -132,4 +142,5 @@ def _layer(program: Program, layer: Layer, share: bottleneck.Share, start: int) 
         "bound_by": next(iter(causes), None),
         "breakdown": causes,
         "matrix": matrix if layer.place == "array" else None,
+        "bytes": moved,
     }

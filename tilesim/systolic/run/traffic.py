@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tilesim.sim.core.unit import Unit
+from tilesim.statistics import BusBytes, BytesByBus
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.units.chip import Chip
-
-Traffic = dict[str, dict[str, int]]
-"""For each bus, bytes ``entered`` and ``carried``: as many, for each has one link each way."""
 
 
 def buses(chip: Chip) -> Mapping[str, Sequence[Unit]]:
@@ -22,19 +20,19 @@ def buses(chip: Chip) -> Mapping[str, Sequence[Unit]]:
     }
 
 
-def total(chip: Chip) -> Traffic:
+def total(chip: Chip) -> BytesByBus:
     """The bytes of the whole run."""
     return {name: _both(sum(unit.bytes for unit in links)) for name, links in buses(chip).items()}
 
 
-def by_layer(program: Program, chip: Chip) -> list[Traffic]:
+def by_layer(program: Program, chip: Chip) -> list[BytesByBus]:
     """The bytes of each layer of the program: those of the instructions that bear its number."""
     layers = {op.label: op.layer for op in program.run}
     counts = {name: _counted(links, layers) for name, links in buses(chip).items()}
     return [{name: _both(count[k]) for name, count in counts.items()} for k in range(len(program.layers))]
 
 
-def _both(moved: int) -> dict[str, int]:
+def _both(moved: int) -> BusBytes:
     return {"entered": moved, "carried": moved}
 
 

@@ -16,8 +16,8 @@ from tilesim.tiled.compiler.rows import block
 from tilesim.tiled.compiler.sides import COLUMNS_FROM, IN, ROWS_FROM, sides_read
 from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.model.loops import addresses
 from tilesim.tiled.isa.model.neighbours import OPPOSITE
-from tilesim.tiled.units.tensor import ttu
 
 Counts = Mapping[tuple[int, Flag], int]
 
@@ -216,7 +216,7 @@ class Halo:
 
 
 def _addresses(words: Traversal) -> NDArray[np.int64]:
-    return ttu.addresses(words.nest, words.reference)
+    return addresses(words.nest, words.reference)
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from tilesim.tiled.hang.context import Amount, Story, amount, waits
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut, counted_nest
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
-from tilesim.tiled.isa.model.nests import iterations
 
 
 def words(story: Story) -> Iterator[str]:

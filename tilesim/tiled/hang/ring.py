@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.tiled.hang.context import CONTROLLER, Amount, Story, amount, named, waits
 from tilesim.tiled.isa.model.instructions import Classify, Instruction, Outfeed, RingConsume
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL
 from tilesim.tiled.units.ring.ring import RingStop
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 
 def turns(story: Story) -> Iterator[str]:

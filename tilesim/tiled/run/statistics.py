@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import accumulate, pairwise
-from typing import Any
 
 from tilesim import energy
 from tilesim.findings import Finding
-from tilesim.run import SCHEMA
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import (
+    SCHEMA,
+    BytesByBus,
+    LayerStatistics,
+    LinkStatistics,
+    PartitionStatistics,
+    RequestStatistics,
+    RunStatistics,
+    UnitStatistics,
+)
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program, Request
 from tilesim.tiled.run import bottleneck, traffic
@@ -22,7 +29,7 @@ from tilesim.units import cycles_to_us
 
 def document(
     program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None, raced: Sequence[Finding] = ()
-) -> dict[str, Any]:
+) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
@@ -89,16 +96,19 @@ def _streamed_bytes(program: Program) -> int:
     return rows * program.topology.wide_memory.row_bytes
 
 
-def _partition(program: Program) -> dict[str, Any]:
+def _partition(program: Program) -> PartitionStatistics:
     layers = [(k, layer) for k, layer in enumerate(program.layers) if layer.spread]
     return {
         "asked": program.partition,
         "layers": [{"layer": k, "choice": layer.spread, "reason": layer.reason} for k, layer in layers],
-        "candidates": [asdict(candidate) for candidate in program.candidates],
+        "candidates": [
+            {"name": tried.name, "cycles": tried.cycles, "reason": tried.reason, "network": tried.network}
+            for tried in program.candidates
+        ],
     }
 
 
-def _requests(program: Program, chip: Chip, run: range) -> list[dict[str, Any]]:
+def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistics]:
     """The only request ends with the run, any other with its last word."""
     requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
     ends = list(accumulate(request.outputs for request in requests))
@@ -122,7 +132,7 @@ def _interval(ends: list[int]) -> float | None:
     return sum(apart) / len(apart) if apart else None
 
 
-def _unit(unit: Unit) -> dict[str, Any]:
+def _unit(unit: Unit) -> UnitStatistics:
     stalls = {kind.removeprefix("stall:"): n for kind, n in sorted(unit.cycles.items()) if kind.startswith("stall:")}
     return {
         "track": unit.track,
@@ -132,26 +142,22 @@ def _unit(unit: Unit) -> dict[str, Any]:
     }
 
 
-def _link(unit: Unit) -> dict[str, Any]:
+def _link(unit: Unit) -> LinkStatistics:
     return {**_unit(unit), "bytes": unit.bytes}
 
 
 def _layers(
-    program: Program, chip: Chip, start: int, breakdowns: list[dict[str, int]], moved: list[traffic.Traffic]
-) -> list[dict[str, Any]]:
+    program: Program, chip: Chip, start: int, breakdowns: list[dict[str, int]], moved: list[BytesByBus]
+) -> list[LayerStatistics]:
     return [
-        {
-            **_layer(program, chip, k, start),
-            "mac_busy_cycles": breakdown.get("macs", 0),
-            "bytes": bytes_,
-            "bound_by": bottleneck.layer_bound_by(breakdown),
-            "breakdown": breakdown,
-        }
+        _layer(program, chip, k, start, breakdown, bytes_)
         for k, (breakdown, bytes_) in enumerate(zip(breakdowns, moved, strict=True))
     ]
 
 
-def _layer(program: Program, chip: Chip, k: int, start: int) -> dict[str, Any]:
+def _layer(
+    program: Program, chip: Chip, k: int, start: int, breakdown: dict[str, int], moved: BytesByBus
+) -> LayerStatistics:
     """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word.
 
     Tiles go on to the next layer as soon as they can, so that layers overlap: ``start_cycle`` tells.
@@ -173,4 +179,8 @@ def _layer(program: Program, chip: Chip, k: int, start: int) -> dict[str, Any]:
         "start_cycle": spans[0][0] - start if spans else 0,
         "cycles": cycles,
         "mac_utilisation": layer.macs / peak if peak else 0.0,
+        "mac_busy_cycles": breakdown.get("macs", 0),
+        "bytes": moved,
+        "bound_by": bottleneck.layer_bound_by(breakdown),
+        "breakdown": breakdown,
     }

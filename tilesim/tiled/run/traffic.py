@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tilesim.sim.core.unit import Unit
+from tilesim.statistics import BusBytes, BytesByBus
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.chip import Chip
-
-Traffic = dict[str, dict[str, int]]
-"""For each bus, bytes ``entered`` (counted once, where they enter it) and ``carried`` (counted on each link)."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ def buses(chip: Chip) -> dict[str, Bus]:
     }
 
 
-def total(buses: Mapping[str, Bus]) -> Traffic:
+def total(buses: Mapping[str, Bus]) -> BytesByBus:
     """The bytes of the whole run."""
     return {
         name: {"entered": sum(unit.bytes for unit in bus.entries), "carried": sum(unit.bytes for unit in bus.links)}
@@ -49,15 +47,12 @@ def total(buses: Mapping[str, Bus]) -> Traffic:
     }
 
 
-def by_layer(program: Program, buses: Mapping[str, Bus]) -> list[Traffic]:
+def by_layer(program: Program, buses: Mapping[str, Bus]) -> list[BytesByBus]:
     """The bytes of each layer of the program: those of the instructions that bear its number."""
     layers = {op.label: op.layer for op in program.run}
-    counts = {
-        name: {"entered": _counted(bus.entries, layers), "carried": _counted(bus.links, layers)}
-        for name, bus in buses.items()
-    }
+    counts = {name: (_counted(bus.entries, layers), _counted(bus.links, layers)) for name, bus in buses.items()}
     return [
-        {name: {how: count[k] for how, count in each.items()} for name, each in counts.items()}
+        {name: BusBytes(entered=entered[k], carried=carried[k]) for name, (entered, carried) in counts.items()}
         for k in range(len(program.layers))
     ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilesim.tiled.isa.model.instructions import RingConsume
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG
 from tilesim.tiled.stepped.byte_filter import ByteFilterUnit
 from tilesim.tiled.stepped.engine import Engine, Rounds

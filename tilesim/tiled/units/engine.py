@@ -24,8 +24,8 @@ from tilesim.sim.pipe.pipe import Activity, Costs, Pipe
 from tilesim.sim.trace.recorder import Source
 from tilesim.tiled.isa.model.fields import Flag, Nest, Watcher
 from tilesim.tiled.isa.model.instructions import Work as EngineInstruction
+from tilesim.tiled.isa.model.loops import KEPT, Gate, gates
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor import ttu
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.ttu import TraversalForm
 
@@ -35,21 +35,10 @@ Work = Generator[simpy.Event, Any, None]
 
 NAMED = 3
 """Instructions that a hang report names for a flag; of more it gives the number."""
-KEPT = 1024
-"""How many answers to a question about instructions are kept, which come again for each tile."""
 
 
 @dataclass(frozen=True)
-class Gate:
-    """Groups from ``group`` on wait until ``flag`` has counted to ``expected``."""
-
-    group: int
-    flag: Flag
-    expected: int
-
-
-@dataclass(frozen=True)
-class Pace:
+class Throughput:
     """What is sure of a pipe: each of its groups takes at least ``cycles`` (0: not known), and up to ``queued`` of them
     are begun before the last one is written.
     """
@@ -67,7 +56,7 @@ class Pace:
         return pipe.cycle + (group - pipe.written - self.queued - 1) * self.cycles
 
 
-UNKNOWN = Pace(0, 0)
+UNKNOWN = Throughput(0, 0)
 
 
 @dataclass(frozen=True)
@@ -160,7 +149,7 @@ class Engine(ABC, Generic[Op]):
         """The flag that held the engine until now was raised by ``source``."""
         self.unit.released(source)
 
-    def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], pace: Pace = UNKNOWN) -> Work:
+    def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], pace: Throughput = UNKNOWN) -> Work:
         """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
         self.tile.arbiter.add(pipe, pipe.slots)
         yield from self.follow(pipe, pipe.hold, gates, produce, pace)
@@ -171,7 +160,7 @@ class Engine(ABC, Generic[Op]):
         hold: Callable[[int, int], None],
         gates: Sequence[Gate],
         produce: Sequence[int],
-        pace: Pace = UNKNOWN,
+        pace: Throughput = UNKNOWN,
     ) -> Work:
         """See ``pipe``, which has just been added, to its end: ``hold``, one of its own, moves from gate to gate as
         their flags rise; the engine's flag rises each time as many groups are written as ``produce`` lists, in order.
@@ -191,7 +180,7 @@ class Engine(ABC, Generic[Op]):
         pipe: Pipe,
         hold: Callable[[int, int], None],
         gates: Iterator[Gate],
-        pace: Pace,
+        pace: Throughput,
         otherwise: Wait | None,
     ) -> None:
         """Hold ``pipe`` at the next gate whose flag has not risen, if there is any, until it does. Without a gate the
@@ -271,22 +260,6 @@ def alike(groups: int, issues: int = 1, writes: int = 1) -> Costs:
     return Costs(np.zeros(groups, np.int64), np.full(groups, issues, np.int64), np.full(groups, writes, np.int64))
 
 
-def gates(nest: Nest, watchers: tuple[Watcher, ...], groups: int = 1) -> Sequence[Gate]:
-    """Where the iterations of a nest, of so many ``groups`` each, stall, in order."""
-    return _gates(nest, watchers, groups) if watchers else ()
-
-
-@lru_cache(KEPT)
-def _gates(nest: Nest, watchers: tuple[Watcher, ...], groups: int) -> Sequence[Gate]:
-    found = [
-        Gate(int(start) * groups, watcher.flag, watcher.expected + k * watcher.stride)
-        for watcher in watchers
-        if watcher.loop is not None
-        for k, start in enumerate(ttu.starts(nest, watcher.loop))
-    ]
-    return tuple(sorted(found, key=lambda gate: gate.group))
-
-
 def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[Gate]]:
     """The gates before each iteration that has any."""
     found: dict[int, list[Gate]] = {}
@@ -299,13 +272,3 @@ def stretches(rows: int, held: Iterable[int], rises: Iterable[int]) -> Iterator[
     """A nest's iterations in stretches, cut before those that a flag may hold and after those that raise one."""
     cuts = {*held, *rises, 0, rows}
     return starmap(range, pairwise(sorted(cut for cut in cuts if cut <= rows)))
-
-
-def completions(nest: Nest, loop: str | None, groups: int = 1) -> Sequence[int]:
-    """After how many groups the produced loop has completed, each time."""
-    return () if loop is None else _completions(nest, loop, groups)
-
-
-@lru_cache(KEPT)
-def _completions(nest: Nest, loop: str, groups: int) -> Sequence[int]:
-    return tuple((ttu.completions(nest, loop) * groups).tolist())

@@ -11,16 +11,17 @@ from dataclasses import replace
 from itertools import islice
 
 from tilesim.findings import Finding
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.proof import Proof, Refutation
 from tilesim.tiled.rules.ring.collisions import Collision
 from tilesim.tiled.rules.ring.counterexample import StartTimes, start_times
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.soundness import unrunnable
-from tilesim.tiled.rules.untimed.work_queues import WorkQueues, duties
+from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
 from tilesim.tiled.run.holds import LATEST
 from tilesim.tiled.run.simulate import observed
-from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING, node_name
+from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 
 BUDGET = 1_000_000
 """Work for which one proof may have its program run: instructions and their rounds, tile by tile."""
@@ -39,7 +40,7 @@ def seen(proof: Proof, budget: int = BUDGET) -> Proof:
     """
     if proof.masters is None or unrunnable(proof.program):
         return proof
-    runs = _Runs(duties(proof.program), proof.reading, budget)
+    runs = _Runs(work_queues(proof.program), proof.reading, budget)
     refutations = proof.refutations
     for first, end in ((0, GUESSES), (GUESSES, None)):
         refutations = tuple(runs.tried(each, first, end) for each in refutations)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.tiled.isa.model.fields import ByteFilter
-from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit, steps
+from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit
 
 ROW = 8
 FILTERS = st.builds(ByteFilter, st.integers(1, 12), st.integers(0, 40), st.integers(1, 30), st.integers(0, 30))
@@ -29,7 +29,7 @@ def test_what_is_kept_is_packed_as_soon_as_its_last_byte_has_come(kept: ByteFilt
     rows = data.draw(st.integers(1, -(-len(found) // ROW)))
     stream = np.random.default_rng(3).integers(1, 256, (2, kept.rows, ROW), np.uint8)
     packer, taken, packed, cycles = ByteFilterUnit(kept, rows, 2, ROW), 0, [], 0
-    for step in steps(kept, rows, ROW):
+    for step in kept.steps(rows, ROW):
         cycles += 1
         if step.takes:
             packer.take(stream[:, taken])

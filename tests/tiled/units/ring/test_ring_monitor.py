@@ -19,10 +19,11 @@ from tilesim.errors import CollisionError, HangError
 from tilesim.findings import sentence
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Monitor, Passage, Transfer, node_name
+from tilesim.tiled.units.ring.ring_monitor import Monitor, Passage, Transfer
 
 TILES = 5
 NODES = TILES + 3

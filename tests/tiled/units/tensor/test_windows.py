@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.tiled.units.bench import at, nest
 from tilesim.tiled.isa.model.fields import Alternate
-from tilesim.tiled.units.tensor import ttu
+from tilesim.tiled.isa.model.loops import addresses
 from tilesim.tiled.units.tensor.windows import Grid, Moved, Window, apart, boxes, contiguous, extent
 
 BOUNDS = st.lists(st.integers(1, 4), max_size=4)
@@ -55,7 +55,7 @@ def test_a_window_shows_what_a_stream_addresses() -> None:
     memory = np.random.default_rng(0).integers(0, 256, (2, 200)).astype(np.uint8)
     over, reference = nest(y=3, x=4), at(50, y=-20, x=6)
     found = Window(50, (3, 4, 2), (-20, 6, 1), np.dtype(np.uint8)).view(memory)
-    expected = [memory[:, address : address + 2] for address in ttu.addresses(over, reference).tolist()]
+    expected = [memory[:, address : address + 2] for address in addresses(over, reference).tolist()]
     assert np.array_equal(found.reshape(2, 12, 2).swapaxes(0, 1), expected)
     found[:, 0, 0] = 99
     assert (memory[:, 50:52] == 99).all()

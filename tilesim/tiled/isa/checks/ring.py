@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilesim.tiled.isa.checks.values import MOST_WORDS
 from tilesim.tiled.isa.model.fields import ByteFilter
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingConsume, RingProduce
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.topology import Topology
 
 

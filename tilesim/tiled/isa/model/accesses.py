@@ -19,7 +19,7 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
     counted_nest,
 )
-from tilesim.tiled.isa.model.nests import blocks, iterations, span, straddles
+from tilesim.tiled.isa.model.loops import domains, iterations, span, straddles
 from tilesim.tiled.topology import LANE_BYTES, Topology
 
 
@@ -168,7 +168,7 @@ def access_faults(access: Access, topology: Topology) -> Iterator[str]:
     row_bytes = topology.wide_memory.row_bytes
     sized = partial(_row_part_bytes, access, topology)
     if straddles(access.nest, access.reference, access.moving, sized, row_bytes):
-        most = max(sized(block.innermost) for block in blocks(access.nest))
+        most = max(sized(domain.innermost) for domain in domains(access.nest))
         yield f"{access.field} must not cross the end of a row of {row_bytes} bytes within one operand of {most} bytes"
 
 
@@ -186,9 +186,9 @@ def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
 def extent(access: Access, topology: Topology) -> tuple[int, int]:
     """The first byte that is touched, and the end."""
     found = [
-        (low, high + size_bytes(access, topology, block.innermost))
-        for block in blocks(access.nest)
-        for low, high in [span(block, access.reference, access.moving)]
+        (low, high + size_bytes(access, topology, domain.innermost))
+        for domain in domains(access.nest)
+        for low, high in [span(domain, access.reference, access.moving)]
     ]
     return min(low for low, _ in found), max(end for _, end in found)
 

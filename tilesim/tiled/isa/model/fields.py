@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -113,6 +114,14 @@ class Traversal:
 
 
 @dataclass(frozen=True)
+class FilterStep:
+    """A cycle's work: whether a row is taken off the ring, and the row that is complete by then, if there is one."""
+
+    takes: bool
+    completes: int | None
+
+
+@dataclass(frozen=True)
 class ByteFilter:
     """What a ring consumer keeps of ``rows`` rows, which it takes as one stream of bytes.
 
@@ -134,6 +143,22 @@ class ByteFilter:
         """How many of the first ``stream_bytes`` bytes are kept."""
         periods, rest = divmod(max(0, stream_bytes - self.first), self.keep + self.gap)
         return periods * self.keep + min(rest, self.keep)
+
+    def steps(self, rows: int, row_bytes: int) -> Iterator[FilterStep]:
+        """The work of a consumer that packs into ``rows`` rows.
+
+        The last bytes of two full rows are a row apart in the stream or more, so that no row of the stream completes
+        two. It may complete a full one and the last one, which need not be full: the latter has a step of its own.
+        """
+        last = min(self.kept(self.rows * row_bytes), rows * row_bytes)
+        done = 0
+        for taken in range(1, self.rows + 1):
+            packed = min(self.kept(taken * row_bytes), last)
+            complete = rows if packed == last else packed // row_bytes
+            yield FilterStep(True, done if complete > done else None)
+            if complete > done + 1:
+                yield FilterStep(False, done + 1)
+            done = complete
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Who is whose neighbour on the mesh."""
+"""Who is whose neighbour on the mesh, and what a node of the ring is called."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def neighbour(grid: Grid, tile: int, side: Side) -> int | None:
     if 0 <= row + down < grid.rows and 0 <= column + right < grid.columns:
         return tile + down * grid.columns + right
     return None
+
+
+def node_name(node: int, tiles: int) -> str:
+    """A node of the ring in words."""
+    return f"tile {node - 1}" if 0 < node <= tiles else {0: "source", tiles + 1: "classifier"}.get(node, "sink")

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.ring.ring_monitor import node_name
 
 SOURCE = 0
 """The infeed's node; tile k is node k + 1, and bit k of a bitmap is node k + 1."""

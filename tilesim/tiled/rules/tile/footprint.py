@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tilesim.tiled.isa.model.accesses import Access, accesses, extent, size_bytes
 from tilesim.tiled.isa.model.instructions import Instruction
-from tilesim.tiled.isa.model.nests import Block, blocks
+from tilesim.tiled.isa.model.loops import Domain, domains
 from tilesim.tiled.topology import Topology
 
 WRITTEN = frozenset({"write", "output", "sums_out"})
@@ -52,8 +52,8 @@ class Footprint:
     def pattern(self) -> int:
         """The bytes from the first on, as a bitmap."""
         pattern = 0
-        for block in blocks(self.access.nest):
-            pattern |= _pattern(self.access, block, self.topology, self.first)
+        for domain in domains(self.access.nest):
+            pattern |= _pattern(self.access, domain, self.topology, self.first)
         return pattern
 
     @property
@@ -81,12 +81,12 @@ def _moved(bits: int, distance: int) -> int:
     return bits << distance if distance > 0 else bits >> -distance
 
 
-def _pattern(access: Access, block: Block, topology: Topology, origin: int) -> int:
-    pattern = (1 << size_bytes(access, topology, block.innermost)) - 1
+def _pattern(access: Access, domain: Domain, topology: Topology, origin: int) -> int:
+    pattern = (1 << size_bytes(access, topology, domain.innermost)) - 1
     address = access.reference.base
     for loop, stride in access.reference.strides:
         if loop in access.moving:
-            first, last = block.counters[loop]
+            first, last = domain.counters[loop]
             pattern, back = repeated(pattern, stride, last - first + 1)
             address += first * stride - back
     return pattern << address - origin

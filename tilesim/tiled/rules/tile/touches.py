@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tilesim.tiled.isa.model.accesses import size_bytes
 from tilesim.tiled.isa.model.fields import Nest
 from tilesim.tiled.isa.model.instructions import TensorOp, Work
-from tilesim.tiled.isa.model.nests import Block, blocks, iterations
+from tilesim.tiled.isa.model.loops import Domain, domains, iterations
 from tilesim.tiled.rules.tile.footprint import Footprint
 from tilesim.tiled.rules.untimed.firing_conditions import round_nest
 
@@ -116,18 +116,18 @@ class Touches:
 
     @cached_property
     def _boxes(self) -> Sequence[_Box]:
-        return [self._box(block) for block in blocks(self.footprint.access.nest)]
+        return [self._box(domain) for domain in domains(self.footprint.access.nest)]
 
-    def _box(self, block: Block) -> _Box:
+    def _box(self, domain: Domain) -> _Box:
         access = self.footprint.access
         strides = {loop: stride for loop, stride in access.reference.strides if loop in access.moving}
         base, turn, loops = access.reference.base, 0, []
-        for name, (start, last) in block.counters.items():
-            stride, step = strides.get(name, 0), _turns_of(self._turns, name, block)
+        for name, (start, last) in domain.counters.items():
+            stride, step = strides.get(name, 0), _turns_of(self._turns, name, domain)
             base, turn = base + start * stride, turn + start * step
             if last > start:
                 loops.append((last - start + 1, stride, step))
-        return _Box(base, size_bytes(access, self.footprint.topology, block.innermost), turn, tuple(loops))
+        return _Box(base, size_bytes(access, self.footprint.topology, domain.innermost), turn, tuple(loops))
 
 
 def common_unit(one: Touches, other: Touches) -> int:
@@ -135,7 +135,7 @@ def common_unit(one: Touches, other: Touches) -> int:
     return gcd(one.unit, other.unit)
 
 
-def _turns_of(nest: Nest, name: str, block: Block) -> int:
+def _turns_of(nest: Nest, name: str, domain: Domain) -> int:
     """How many iterations of the innermost body go by in one of a loop; none, if the nest hasn't got it."""
     names = [loop.name for loop in nest.loops]
     if name not in names:
@@ -146,7 +146,7 @@ def _turns_of(nest: Nest, name: str, block: Block) -> int:
         return prod(loop.bound for loop in inner)
     if any(loop.name == alternate.loop for loop in inner):
         return iterations(Nest(inner, alternate))
-    return prod(loop.bound for loop in inner[:-1]) * block.innermost if inner else 1
+    return prod(loop.bound for loop in inner[:-1]) * domain.innermost if inner else 1
 
 
 def _repeated(turns: Rounds, stride: int, step: int, count: int) -> Rounds:

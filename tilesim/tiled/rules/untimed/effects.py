@@ -24,7 +24,7 @@ from tilesim.tiled.isa.model.instructions import (
     Work,
     counted_nest,
 )
-from tilesim.tiled.isa.model.nests import iterations
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.footprint import Footprint, footprints
 from tilesim.tiled.rules.tile.touches import Touches

@@ -7,10 +7,7 @@ from functools import lru_cache
 
 from tilesim.tiled.isa.model.fields import Flag, Nest
 from tilesim.tiled.isa.model.instructions import RingConsume, TensorOp, Work, counted_nest
-from tilesim.tiled.isa.model.nests import iterations
-from tilesim.tiled.units.engine import completions, gates
-from tilesim.tiled.units.ring.byte_filter import steps
-from tilesim.tiled.units.tensor import ttu
+from tilesim.tiled.isa.model.loops import completions, gates, iterations, without
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def round_nest(op: Work) -> Nest:
     DMA counts.
     """
     nest = counted_nest(op)
-    return ttu.without(nest, (*op.reduce, nest.loops[-1].name)) if isinstance(op, TensorOp) else nest
+    return without(nest, (*op.reduce, nest.loops[-1].name)) if isinstance(op, TensorOp) else nest
 
 
 def _in_words(rows: Pace, words: int) -> Pace:
@@ -70,7 +67,7 @@ def _filtered(op: RingConsume, written: Pace, row_bytes: int) -> Pace:
     """A pace in rows that a consumer writes as one in rows that it takes off the ring."""
     assert op.filter is not None
     taken, before, after = 0, {}, {}
-    for step in steps(op.filter, written.rounds, row_bytes):
+    for step in op.filter.steps(written.rounds, row_bytes):
         taken += step.takes
         if step.completes is not None:
             before[step.completes], after[step.completes + 1] = taken - step.takes, taken

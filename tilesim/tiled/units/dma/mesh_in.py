@@ -15,8 +15,9 @@ from tilesim.sim.core.unit import Reason, Unit, Wait
 from tilesim.sim.pipe.pipe import Pipe
 from tilesim.tiled.isa.model.fields import Flag, Side
 from tilesim.tiled.isa.model.instructions import MeshIn
+from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.units.dma.mesh_link import MeshLink, Transfer
-from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, alike, completions, gates
+from tilesim.tiled.units.engine import Engine, TileContext, Work, alike
 from tilesim.tiled.units.memories import WordPort
 
 FILL_WORDS = 2

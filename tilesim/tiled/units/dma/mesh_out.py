@@ -6,8 +6,9 @@ from tilesim.sim.core.action import Actions
 from tilesim.sim.core.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.model.fields import Flag, Side
 from tilesim.tiled.isa.model.instructions import MeshOut
+from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.units.dma.mesh_link import MeshLink
-from tilesim.tiled.units.engine import Engine, TileContext, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, TileContext, Work
 
 
 class MeshOutEngine(Engine[MeshOut]):

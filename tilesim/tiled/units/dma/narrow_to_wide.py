@@ -5,7 +5,8 @@ from __future__ import annotations
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.pipe.pipe import Pipe
 from tilesim.tiled.isa.model.instructions import NarrowToWide
-from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
+from tilesim.tiled.isa.model.loops import completions, gates
+from tilesim.tiled.units.engine import Engine, Throughput, Work, alike
 from tilesim.tiled.units.memories import NarrowReadRank, WideRank
 
 ROW_BUFFERS = 2
@@ -42,7 +43,7 @@ class NarrowToWideEngine(Engine[NarrowToWide]):
             every_span=self.unit.recording,
             flat=self.tile.arbiter.flat,
         )
-        pace = Pace(words_per_row, ROW_BUFFERS)
+        pace = Throughput(words_per_row, ROW_BUFFERS)
         yield from self.run_pipe(pipe, gates(op.write.nest, op.wait), completions(op.write.nest, op.produce), pace)
 
     def actions(self, op: NarrowToWide) -> Actions:

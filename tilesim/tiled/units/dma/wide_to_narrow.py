@@ -5,8 +5,9 @@ from __future__ import annotations
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.pipe.pipe import Pipe
 from tilesim.tiled.isa.model.instructions import WideToNarrow
+from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.units.dma.narrow_to_wide import ROW_BUFFERS
-from tilesim.tiled.units.engine import Engine, Pace, Work, alike, completions, gates
+from tilesim.tiled.units.engine import Engine, Throughput, Work, alike
 from tilesim.tiled.units.memories import NarrowWriteRank, WideRank
 
 
@@ -42,7 +43,7 @@ class WideToNarrowEngine(Engine[WideToNarrow]):
             every_span=self.unit.recording,
             flat=self.tile.arbiter.flat,
         )
-        pace = Pace(words_per_row, ROW_BUFFERS)
+        pace = Throughput(words_per_row, ROW_BUFFERS)
         yield from self.run_pipe(pipe, gates(op.read.nest, op.wait), completions(op.read.nest, op.produce), pace)
 
     def actions(self, op: WideToNarrow) -> Actions:

@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.fields import ByteFilter
-
-
-@dataclass(frozen=True)
-class Step:
-    """A cycle's work: whether a row is taken off the ring, and the row that is complete by then, if there is one."""
-
-    takes: bool
-    completes: int | None
-
-
-def steps(kept: ByteFilter, rows: int, row_bytes: int) -> Iterator[Step]:
-    """The work of a consumer that packs into ``rows`` rows.
-
-    The last bytes of two full rows are a row apart in the stream or more, so that no row of the stream completes two.
-    It may complete a full one and the last one, which need not be full: the latter has a step of its own.
-    """
-    last = min(kept.kept(kept.rows * row_bytes), rows * row_bytes)
-    done = 0
-    for taken in range(1, kept.rows + 1):
-        packed = min(kept.kept(taken * row_bytes), last)
-        complete = rows if packed == last else packed // row_bytes
-        yield Step(True, done if complete > done else None)
-        if complete > done + 1:
-            yield Step(False, done + 1)
-        done = complete
 
 
 class ByteFilterUnit:

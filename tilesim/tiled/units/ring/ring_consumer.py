@@ -15,12 +15,12 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import ByteFilter, Flag
 from tilesim.tiled.isa.model.instructions import RingConsume
-from tilesim.tiled.isa.model.nests import iterations
-from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, completions, gates_by_round, stretches
+from tilesim.tiled.isa.model.loops import Gate, completions, iterations
+from tilesim.tiled.units.engine import Engine, TileContext, Work, gates_by_round, stretches
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
-from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit, steps
+from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 
 
@@ -62,7 +62,7 @@ class RingConsumer(Engine[RingConsume]):
             return
         self._byte_filter = ByteFilterUnit(kept, len(addresses), memories.wide.samples, memories.row_bytes)
         received = count()
-        for step in steps(kept, len(addresses), memories.row_bytes):
+        for step in kept.steps(len(addresses), memories.row_bytes):
             row = step.completes
             for gate in () if row is None else held.get(row, ()):
                 yield from self.await_flag(gate)

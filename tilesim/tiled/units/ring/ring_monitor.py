@@ -18,6 +18,7 @@ import simpy
 from tilesim.errors import CollisionError
 from tilesim.findings import Finding, sentence
 from tilesim.sim.core.clock import Clock, Phase
+from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 
 
@@ -250,8 +251,3 @@ class Monitor:
 
     def _share(self, one: Transfer, other: Transfer) -> bool:
         return not set(self._path(one)).isdisjoint(self._path(other))
-
-
-def node_name(node: int, tiles: int) -> str:
-    """A node of the ring in words."""
-    return f"tile {node - 1}" if 0 < node <= tiles else {0: "source", tiles + 1: "classifier"}.get(node, "sink")

@@ -15,8 +15,8 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import RingProduce
-from tilesim.tiled.isa.model.nests import iterations
-from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, completions, gates_by_round, stretches
+from tilesim.tiled.isa.model.loops import Gate, completions, iterations
+from tilesim.tiled.units.engine import Engine, TileContext, Work, gates_by_round, stretches
 from tilesim.tiled.units.memories import WideRank
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop

@@ -18,6 +18,7 @@ from tilesim.sim.core.memory import Places
 from tilesim.sim.pipe.pipe import Costs
 from tilesim.tiled.isa.model.fields import Traversal
 from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.loops import Indices
 from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor import activation_unit, mac_array
@@ -25,7 +26,7 @@ from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
 from tilesim.tiled.units.tensor.elementwise import Bytewise, bytewise
 from tilesim.tiled.units.tensor.interlock import chunks, last_writers
 from tilesim.tiled.units.tensor.mac_array import cycles_per_step
-from tilesim.tiled.units.tensor.operands import Indices, Operands
+from tilesim.tiled.units.tensor.operands import Operands
 from tilesim.tiled.units.tensor.strided_product import Products, products
 from tilesim.tiled.units.tensor.ttu import TraversalForm
 from tilesim.tiled.units.tensor.weight_cache import Kept

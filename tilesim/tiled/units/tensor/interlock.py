@@ -16,8 +16,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from tilesim.tiled.isa.model.loops import Indices
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.operands import Indices, Operands, Stream
+from tilesim.tiled.units.tensor.operands import Operands, Stream
 
 READ_AND_WRITTEN: Mapping[str, tuple[str, ...]] = {"output": ("input", "input_b"), "sums_out": ("sums_in", "weights")}
 """The operands that a tensorop may read where it writes, by the one that it writes."""

@@ -8,13 +8,11 @@ from math import prod
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.fields import Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import TensorOp
-from tilesim.tiled.units.tensor import ttu
+from tilesim.tiled.isa.model.loops import Indices, addresses, without
 
-Indices = NDArray[np.int64]
 Addresses: TypeAlias = Callable[[Nest, Reference], Indices]
 
 
@@ -43,10 +41,10 @@ class Operands:
     nest and a reference.
     """
 
-    def __init__(self, op: TensorOp, addresses: Addresses = ttu.addresses) -> None:
+    def __init__(self, op: TensorOp, addresses: Addresses = addresses) -> None:
         self._op = op
         self._addresses = addresses
-        self.group_nest = ttu.without(op.nest, (*op.reduce, op.nest.loops[-1].name))
+        self.group_nest = without(op.nest, (*op.reduce, op.nest.loops[-1].name))
         self.step_nest = Nest(tuple(loop for loop in op.nest.loops if loop.name in op.reduce))
         self.count = prod(loop.bound for loop in self.group_nest.loops)
         self.steps = prod(loop.bound for loop in self.step_nest.loops)

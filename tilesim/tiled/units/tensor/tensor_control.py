@@ -18,8 +18,9 @@ from tilesim.sim.pipe.pipe import Activity, Pipe, Slot
 from tilesim.sim.trace.recorder import Source
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.topology import Tile
-from tilesim.tiled.units.engine import Engine, Gate, TileContext, Work, completions, gates
+from tilesim.tiled.units.engine import Engine, TileContext, Work
 from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
 from tilesim.tiled.units.tensor.decoder import Decoded

@@ -1,0 +1,98 @@
+"""What ``tilesim support`` promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.network.readers.tflite_models import TfliteNode, TfliteTensor, write
+
+
+def sub(folder: Path, name: str = "y") -> Path:
+    tensors = [TfliteTensor("x", [1, 4], np.int16), TfliteTensor(name, [1, 4], np.int16)]
+    return write(folder / "sub.tflite", tensors, [TfliteNode("SUB", [0, 0], [1])], [0], [1])
+
+
+def test_a_table_with_a_verdict_each_and_then_what_is_in_the_way(tilesim: Any, tmp_path: Path) -> None:
+    result = tilesim("support", "pocket", "batching", sub(tmp_path), "-t", "pocket-2x1")
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 1
+    assert lines[0].split("  ")[-1].strip() == "in the way"
+    table = {words[0]: " ".join(words[1:]) for line in lines[1:4] for words in [line.split()]}
+    assert table["pocket"] == "5 2,368 240 B runs"
+    assert table["batching"] == "6 19,515,456 97.84 KiB does not fit the chip"
+    assert next(words for word, words in table.items() if word.endswith("sub.tflite")) == "- - - is not read SUB, int16"
+    said = " ".join(result.stdout.split())
+    assert "SUB 1 operator: y -> make the model without it" in said
+    assert (
+        "int16 2 places: x, y -> convert it with activations of int8, not of int16 (`tilesim guide quantise`)" in said
+    )
+    assert "batching: tensor input must fit the narrow memory of pocket-2x1: it needs 58.45 KiB" in said
+    assert max(map(len, lines)) <= 80
+    assert result.stderr == ""
+
+
+def test_all_that_run_is_status_0(tilesim: Any) -> None:
+    result = tilesim("support", "pocket", "-t", "systolic-4")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_json_has_a_schema(tilesim: Any, tmp_path: Path) -> None:
+    result = tilesim("support", sub(tmp_path), "pocket", "--json")
+    document = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (document["schema"], document["topology"]) == ("tilesim.support/1", None)
+    first, second = document["models"]
+    assert (first["verdict"], first["layers"], len(first["obstacles"])) == ("is not read", None, 2)
+    assert {key: second[key] for key in ("verdict", "layers", "macs", "obstacles")} == {
+        "verdict": "is read",
+        "layers": 5,
+        "macs": 2368,
+        "obstacles": [],
+    }
+
+
+def test_what_is_no_model_is_said_after_the_others(tilesim: Any, tmp_path: Path) -> None:
+    (tmp_path / "none.tflite").write_bytes(b"nothing")
+    (tmp_path / "none.yaml").write_text("layers: 3\n")
+    words = ("support", tmp_path / "none.tflite", "pocket", tmp_path / "gone.onnx", tmp_path / "none.yaml")
+    result = tilesim(*words)
+    assert result.exit_code == 2
+    assert [line.split()[-2:] for line in result.stdout.splitlines()[1:]] == [
+        ["no", "model"],
+        ["is", "read"],
+        ["no", "model"],
+        ["no", "model"],
+    ]
+    assert f"{tmp_path / 'gone.onnx'}: there is no such file" in result.stderr
+    assert "must be a TensorFlow Lite file" in result.stderr
+    assert [each["verdict"] for each in json.loads(tilesim(*words, "--json").stdout)["models"]] == [
+        "no model", "is read", "no model", "no model",
+    ]  # fmt: skip
+
+
+def test_names_cannot_steer_a_terminal(tilesim: Any, tmp_path: Path) -> None:
+    result = tilesim("support", sub(tmp_path, "a\x1b[2Jb\x9b31mc\u202ed"))
+    assert result.exit_code == 1
+    assert not any((ord(each) < 32 and each != "\n") or each in "\x7f\x9b\u202e" for each in result.stdout)
+    assert "a\\x1b[2Jb\\x9b31mc\\u202ed" in result.stdout
+
+
+def test_words_that_make_no_sense(tilesim: Any) -> None:
+    for words in (("-t", "tpu-v2"), ("--set", "array.rows=4"), ("-t", "edge-1x1", "-t", "edge-1x2")):
+        assert tilesim("support", "pocket", *words).exit_code == 2
+
+
+@pytest.mark.parametrize("chip", ["edge-2x2", "systolic-32"])
+def test_real_models(tilesim: Any, models: Path, chip: str) -> None:
+    """Those that are read fit, those of int16 are not read."""
+    names = ["mlperf_kws_dscnn", "mlperf_ad_ae", "tflm_seanet_add0"]
+    result = tilesim("support", *(models / name / "model.tflite" for name in names), "-t", chip)
+    assert result.exit_code == 1
+    assert [line.split()[0] for line in result.stdout.splitlines()[1:4]] == names
+    assert [" runs" in line for line in result.stdout.splitlines()[1:4]] == [True, True, False]

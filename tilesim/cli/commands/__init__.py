@@ -1,0 +1,1 @@
+"""The commands, one a file: what each is told, and what it says."""

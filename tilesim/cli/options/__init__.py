@@ -1,0 +1,1 @@
+"""What several commands have in common on the command line: options, and what their words stand for."""
