@@ -68,10 +68,10 @@ class Graph:
         """For each node the layers, or INPUT, that its operands come from, as they are or through nodes without
         weights.
         """
-        found: list[frozenset[int]] = []
+        origins: list[frozenset[int]] = []
         for node in self.nodes:
-            found.append(frozenset(origin for source in node.reads for origin in self._origins_of(source, found)))
-        return tuple(found)
+            origins.append(frozenset(origin for source in node.reads for origin in self._origins_of(source, origins)))
+        return tuple(origins)
 
     def _origins_of(self, source: int, known: list[frozenset[int]]) -> frozenset[int]:
         if source < 0:

@@ -78,7 +78,13 @@ def _filled(
 def together(steps: Sequence[Step], at_once: Collection[int]) -> list[list[Step]]:
     """The steps, those that run as one put together: of a layer ``at_once``, those in a row of the same round."""
     numbered = zip(range(len(steps)), rounds(steps), steps, strict=True)
-    runs = groupby(numbered, lambda each: (each[2].layer, each[1] if each[2].layer in at_once else each[0]))
+    runs = groupby(
+        numbered,
+        lambda numbered_step: (
+            numbered_step[2].layer,
+            numbered_step[1] if numbered_step[2].layer in at_once else numbered_step[0],
+        ),
+    )
     return [[step for _, _, step in run] for _, run in runs]
 
 

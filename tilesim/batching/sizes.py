@@ -53,4 +53,4 @@ def batch_size(value: Fraction | int, reuse: int, power_of_two: bool = False) ->
 
 def layer_batches(layers: Sequence[Layer], value: Fraction | int, power_of_two: bool = False) -> tuple[LayerBatch, ...]:
     """The batch of each layer."""
-    return tuple(LayerBatch(each.name, each.reuse, batch_size(value, each.reuse, power_of_two)) for each in layers)
+    return tuple(LayerBatch(layer.name, layer.reuse, batch_size(value, layer.reuse, power_of_two)) for layer in layers)

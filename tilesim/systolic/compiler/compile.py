@@ -63,12 +63,12 @@ def compile_network(
     stream.write()
     used = storage.size_bytes + max(where.bytes_in_use, default=0)
     say(f"{network.name} on {topology.name}: {weights.size} bytes of weights, {used} of the unified buffer")
-    segments = tuple(DataSegment(*each) for each in (("weights", weights), ("parameters", storage.data())))
+    segments = tuple(DataSegment(*named) for named in (("weights", weights), ("parameters", storage.data())))
     return Program(
         name=network.name,
         topology=topology,
         load=_load(segments),
-        run=(*synchronised(fetched(stream.found, topology)), Halt(label="end")),
+        run=(*synchronised(fetched(stream.items, topology)), Halt(label="end")),
         data=segments,
         inputs=tuple(host_input(source, k) for k in range(inferences) for source in operators.sources),
         outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in operators.sinks),
@@ -188,5 +188,5 @@ def _batching(
             last = steps[-1]
             most = max(last.buffer_bytes, used + constant_bytes)
             steps[-1] = Step(last.layer, last.first, last.count, end, most)
-    predicted = tuple(Prediction(*each) for each in plan.predicted)
+    predicted = tuple(Prediction(*prediction) for prediction in plan.predicted)
     return Batching(plan.schedule, float(plan.weight_reuse), tuple(batches), tuple(steps), predicted)

@@ -20,7 +20,7 @@ def synchronised(ops: Iterable[Instruction]) -> tuple[Instruction, ...]:
     emitter = _Emitter()
     for op in ops:
         emitter.emit(op)
-    return tuple(emitter.found)
+    return tuple(emitter.instructions)
 
 
 def _nothing() -> Clock:
@@ -33,7 +33,7 @@ class _Emitter:
     of a queue begins; ``begun``: what was when one began, and its number among all of its queue.
     """
 
-    found: list[Instruction] = field(default_factory=list)
+    instructions: list[Instruction] = field(default_factory=list)
     counts: Clock = field(default_factory=_nothing)
     works: Clock = field(default_factory=_nothing)
     known: dict[Queue, Clock] = field(default_factory=lambda: {queue: _nothing() for queue in Queue})
@@ -49,7 +49,7 @@ class _Emitter:
                 self._wait(op, before)
             self.counts[queue] += 1
             self.begun[user] = self.counts[queue], dict(self.known[queue])
-        self.found.append(op)
+        self.instructions.append(op)
 
     def _conflicts(self, op: Instruction, user: User) -> Clock:
         """The last instruction of each queue that has to be done before this one begins.
@@ -86,7 +86,7 @@ class _Emitter:
         assert queue is not None
         number, before = self.begun[until]
         self.counts[queue] += 1
-        self.found.append(Sync(unit=queue, until=until.queue, count=number, layer=op.layer))
+        self.instructions.append(Sync(unit=queue, until=until.queue, count=number, layer=op.layer))
         known = self.known[queue]
         for other, done in before.items():
             known[other] = max(known[other], done)

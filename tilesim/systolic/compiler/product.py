@@ -114,7 +114,9 @@ def product_of(network: Network, task: OperatorTask, layout: WeightLayout, addre
     assert isinstance(op, WEIGHTED)
     bias = network.tensors[task.node.inputs[2]].data
     assert bias is not None
-    scales = np.stack([np.broadcast_to(each, bias.shape) for each in (bias, op.multiplier, op.shift)]).astype(np.int32)
+    scales = np.stack([np.broadcast_to(values, bias.shape) for values in (bias, op.multiplier, op.shift)]).astype(
+        np.int32
+    )
     blocks, tile = [], 0
     for pack in cut.packs():
         portions = tuple(cut.portions(pack))

@@ -38,17 +38,17 @@ def accounts(
 
 def cached_bytes(decisions: Iterable[Decision], tile: int) -> int:
     """Bytes of cached parameters in one tile."""
-    return sum(each.set.bytes_per_tile for each in decisions if tile in each.holders)
+    return sum(decision.set.bytes_per_tile for decision in decisions if tile in decision.holders)
 
 
 def load_bytes(decisions: Iterable[Decision]) -> int:
     """Bytes that leave data memory before the first inference: copies are multicast, so they count once."""
-    return sum(each.set.data_bytes for each in decisions if each.cached)
+    return sum(decision.set.data_bytes for decision in decisions if decision.cached)
 
 
 def streamed_bytes(decisions: Iterable[Decision]) -> int:
     """Bytes that leave data memory in every inference."""
-    return sum(each.set.data_bytes for each in decisions if not each.cached)
+    return sum(decision.set.data_bytes for decision in decisions if not decision.cached)
 
 
 def delivery_cycles(size_bytes: int, bytes_per_cycle: int) -> int:

@@ -11,11 +11,11 @@ def blocks_per_tile(blocks: int, block_bytes: int, budget_bytes: Sequence[int]) 
 
     **Source**: US 2025/0265455 [0050] (rather one unit) and [0058] (split by blocks of outputs).
     """
-    found: dict[int, int] = {}
+    shares: dict[int, int] = {}
     left = blocks
     for tile in sorted(range(len(budget_bytes)), key=lambda tile: (-budget_bytes[tile], tile)):
         share = min(left, max(0, budget_bytes[tile] - 1) // block_bytes)
         if share:
-            found[tile] = share
+            shares[tile] = share
         left -= share
-    return {} if left else found
+    return {} if left else shares

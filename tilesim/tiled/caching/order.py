@@ -23,10 +23,10 @@ def order_of(
     networks = {network: place for place, network in reversed(list(enumerate(network_priority)))}
 
     def rank(index: int) -> tuple[float, ...]:
-        each = sets[index]
-        layer = layers.get((each.network, each.layer), len(layer_priority))
-        network = networks.get(each.network, len(network_priority))
-        hidden = each.issue_cycles / each.data_bytes if each.data_bytes else 0.0
-        return layer, network, each.network, hidden, each.layer, each.chunk, index
+        parameters = sets[index]
+        layer = layers.get((parameters.network, parameters.layer), len(layer_priority))
+        network = networks.get(parameters.network, len(network_priority))
+        hidden = parameters.issue_cycles / parameters.data_bytes if parameters.data_bytes else 0.0
+        return layer, network, parameters.network, hidden, parameters.layer, parameters.chunk, index
 
     return tuple(sorted(range(len(sets)), key=rank))

@@ -58,18 +58,18 @@ def compile_networks(
     programs = [_program(front, wide) for front, wide in zip(fronts, layouts, strict=True)]
     token = _token(programs)
     programs = [replace(program, token=token) for program in programs]
-    if found := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
-        raise ProgramError(found)
+    if faults := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
+        raise ProgramError(faults)
     return programs
 
 
 def _token(programs: Sequence[Program]) -> int:
     """What programs share whose parameters lie side by side, and no others: a hash of those, and of where they stay."""
-    found = 0
+    token = 0
     for program in programs:
         for part in (repr(program.load).encode(), *(segment.data.tobytes() for segment in program.data)):
-            found = crc32(part, found)
-    return found
+            token = crc32(part, token)
+    return token
 
 
 def _program(front: Lowered, wide: WideLayout) -> Program:
@@ -87,7 +87,7 @@ def _program(front: Lowered, wide: WideLayout) -> Program:
             _exchange(builder, call.makes, network.tensors[call.node.output])
         _feed(builder, wide, number + 1)
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
-    for number, sink in sorted(enumerate(plan.sinks), key=lambda each: each[1].softmax is not None):
+    for number, sink in sorted(enumerate(plan.sinks), key=lambda numbered: numbered[1].softmax is not None):
         drain(builder, number, sink, wide.staging[f"out{number}"].address)
     tensors = tuple(_layouts(builder))
     readable = {tensor.index for tensor in tensors}
@@ -128,8 +128,8 @@ def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -
 def _bands(builder: ProgramBuilder, layer: int) -> int:
     """In how many bands of rows a layer is made."""
     groups = (fused.group for fused in builder.spread.fused)
-    found = (group.bands for group in groups for step in group.steps if builder.plan.steps[step - 1][0] == layer)
-    return next(found, 1)
+    bands = (group.bands for group in groups for step in group.steps if builder.plan.steps[step - 1][0] == layer)
+    return next(bands, 1)
 
 
 def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
@@ -206,10 +206,10 @@ def _layout(builder: ProgramBuilder, index: int) -> TensorLayout:
 
 def _narrow_regions(builder: ProgramBuilder) -> list[Region]:
     """The places of maps: that of a tensor's bands is as large as the largest of them."""
-    found: dict[str, Region] = {}
+    regions: dict[str, Region] = {}
     for name, map_ in builder.placement.maps.items():
         place, tiles = place_name(name), bitmap_of(map_.held)
-        before = found.get(place, Region(place, "narrow", 0, map_.address, 0))
+        before = regions.get(place, Region(place, "narrow", 0, map_.address, 0))
         size = max(before.bytes, map_.size_bytes)
-        found[place] = Region(place, "narrow", before.tiles | tiles, map_.address, size)
-    return list(found.values())
+        regions[place] = Region(place, "narrow", before.tiles | tiles, map_.address, size)
+    return list(regions.values())

@@ -47,15 +47,15 @@ def stream_slots(
     streaming = _by_use(uses, keys)
     sizes = {key: sets.size_bytes(key) for key in streaming}
     addresses = _round(sizes, uses, streaming, len(area)) or _fitted(sizes, uses, streaming, len(area), row_bytes)
-    found: dict[SetKey, StreamSlot] = {}
+    slots: dict[SetKey, StreamSlot] = {}
     ready = 0
     for place, key in enumerate(streaming):
-        before = tuple(other for other in found if _overlap(sizes, addresses, key, other))
+        before = tuple(other for other in slots if _overlap(sizes, addresses, key, other))
         ready = max([ready, *(uses[other].stop for other in before)])
         if place >= ahead:
             ready = max(ready, min(uses[streaming[place - ahead]].start + 1, uses[key].start))
-        found[key] = StreamSlot(area.start + addresses[key], ready, before)
-    return found
+        slots[key] = StreamSlot(area.start + addresses[key], ready, before)
+    return slots
 
 
 def _by_use(uses: Uses, keys: Iterable[SetKey]) -> list[SetKey]:

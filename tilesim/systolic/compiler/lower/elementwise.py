@@ -57,7 +57,7 @@ def _parts(
     least = -(-LEAST_CYCLES * call.topology.vector_unit.lanes // inner)
     step = max(least, -(-size[axis] // MOST_PIECES))
     for first in range(0, size[axis], step):
-        moved = [replace(each, address=each.address + first * each.strides[axis]) for each in operands]
+        moved = [replace(operand, address=operand.address + first * operand.strides[axis]) for operand in operands]
         yield moved, (*size[:axis], min(step, size[axis] - first), *size[axis + 1 :])
 
 

@@ -16,7 +16,7 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible
 from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse
 from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition
+from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition_network
 from tilesim.tiled.compiler.placement import MapPlacement, in_calls, in_steps, place, with_room, with_slack
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.partition_policy import Wishes
@@ -45,7 +45,9 @@ def fitted(plan: TilePlan, topology: Topology, wishes: Wishes = DEFAULT) -> tupl
     """
     tried: list[dict[int, Spread]] = []
     for share in COPY_SHARES:
-        whole = partition(plan, topology, (), wishes, topology.narrow_memory.size_bytes * share // COPY_SHARES[0])
+        whole = partition_network(
+            plan, topology, (), wishes, topology.narrow_memory.size_bytes * share // COPY_SHARES[0]
+        )
         if whole.spreads in tried or (
             share and _staged_bytes(whole) > topology.wide_memory.size_bytes // STAGING_SHARE
         ):
@@ -75,7 +77,7 @@ def _fitted(whole: Partition) -> tuple[Partition, MapPlacement]:
         groups = choose(whole, topology.narrow_memory.size_bytes * share // SHARES[0])
         if groups is None:
             break
-        spread = partition(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
+        spread = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
         try:
             return spread, place(spread, topology)
         except CapacityError:
@@ -120,16 +122,16 @@ class Budget:
             return None
         if self._parameter_bytes(steps) > self.whole.topology.wide_memory.size_bytes // PARAMETER_SHARE:
             return None
-        found, most = None, self._rows(steps)
+        smallest, most = None, self._rows(steps)
         low, high = 1, most - 1
         while low <= high:
-            each = (low + high) // 2
-            group = FusionGroup(steps, -(-most // each))
+            rows = (low + high) // 2
+            group = FusionGroup(steps, -(-most // rows))
             if self._has_room(group):
-                found, low = group, each + 1
+                smallest, low = group, rows + 1
             else:
-                high = each - 1
-        return found
+                high = rows - 1
+        return smallest
 
     def cycles(self, group: FusionGroup) -> float:
         """About how much longer the busiest tile takes for a group than for its steps one by one."""

@@ -51,12 +51,12 @@ def lower_resize_nearest(task: TileTask, op: ResizeNearest) -> list[TensorOp]:
 
 def lower_concatenation(task: TileTask, _: Concatenation) -> list[TensorOp]:
     """A tensorop for each input."""
-    found, channel = [], 0
+    copies, channel = [], 0
     for source in task.inputs:
         rows, columns = _shifted(task.output.rows, 0), _shifted(task.output.columns, 0)
-        found += _copies(task, source, rows, columns, to_channel=channel)
+        copies += _copies(task, source, rows, columns, to_channel=channel)
         channel += source.shape.channels
-    return found
+    return copies
 
 
 def _shifted(outputs: range, by: int) -> list[CopyRun]:

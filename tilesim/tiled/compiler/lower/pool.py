@@ -37,11 +37,11 @@ def spans(outputs: range, size: int, window: int, stride: int, before: int) -> l
         corner = position * stride - before
         return max(0, -corner), min(window, size - corner)
 
-    found = []
+    cut = []
     for (low, high), positions in groupby(outputs, inside):
         places = list(positions)
-        found.append(PoolSpan(places[0], len(places), places[0] * stride - before + low, high - low))
-    return found
+        cut.append(PoolSpan(places[0], len(places), places[0] * stride - before + low, high - low))
+    return cut
 
 
 def lower_average_pool(task: TileTask, op: AveragePool) -> list[TensorOp]:
