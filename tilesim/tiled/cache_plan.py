@@ -8,8 +8,14 @@ from itertools import groupby
 from typing import Any
 
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
-from tilesim.tiled.caching.packing import descriptors
+from tilesim.tiled.caching.account import (
+    CacheAccount,
+    accounts,
+    delivery_cycles,
+    descriptors,
+    load_bytes,
+    streamed_bytes,
+)
 from tilesim.tiled.caching.plan import Decision
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.plan import plan_parameters

@@ -16,7 +16,7 @@ from tilesim import api
 from tilesim.errors import CapacityError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.packing import descriptors
+from tilesim.tiled.caching.account import descriptors
 from tilesim.tiled.caching.plan import Home
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.compile import compile_networks

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.batching import Plan, graph_of
-from tilesim.batching import Step as PlanStep
+from tilesim.batching import BatchStep, Plan, graph_of
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
@@ -136,8 +135,8 @@ def _check_weights(network: Network, layouts: Mapping[int, WeightLayout], topolo
         )
 
 
-def _one_by_one(tasks: Sequence[OperatorTask]) -> list[PlanStep]:
-    return [PlanStep(task.layer, 0, 1) for task in tasks if task.weighted]
+def _one_by_one(tasks: Sequence[OperatorTask]) -> list[BatchStep]:
+    return [BatchStep(task.layer, 0, 1) for task in tasks if task.weighted]
 
 
 def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:

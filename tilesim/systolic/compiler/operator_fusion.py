@@ -11,8 +11,7 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.array_plan import ArrayPlan
-from tilesim.systolic.compiler.support import WEIGHTED, operand_indices
-from tilesim.systolic.compiler.task import POOLS, OperatorTask
+from tilesim.systolic.compiler.task import POOLS, WEIGHTED, OperatorTask, operand_indices
 from tilesim.systolic.topology import Topology
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
 
 from tilesim.tiled.caching.plan import Decision
 
@@ -57,3 +59,14 @@ def delivery_cycles(size_bytes: int, bytes_per_cycle: int) -> int:
     **Timing**: ceil(size_bytes / bytes_per_cycle).
     """
     return -(-size_bytes // bytes_per_cycle)
+
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+def descriptors(order: Iterable[Item], cached: Collection[Item]) -> int:
+    """How many descriptors parameters need that lie in ``order``: one for each run that is cached, or is not.
+
+    **Source**: US 2025/0265455 [0051]-[0053].
+    """
+    return sum(1 for _ in groupby(order, lambda item: item in cached))

@@ -54,8 +54,8 @@ def compile_networks(
         CapacityError: a network does not fit, or has layers that this machine can't run.
         ProgramError: the chip is too small for an instruction that a network needs.
     """
-    fronts, layouts = plan_parameters(networks, topology, policy, wishes)
-    programs = [_program(front, wide) for front, wide in zip(fronts, layouts, strict=True)]
+    lowered, layouts = plan_parameters(networks, topology, policy, wishes)
+    programs = [_program(*both) for both in zip(lowered, layouts, strict=True)]
     token = _token(programs)
     programs = [replace(program, token=token) for program in programs]
     if faults := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
@@ -72,13 +72,13 @@ def _token(programs: Sequence[Program]) -> int:
     return token
 
 
-def _program(front: Lowered, wide: WideLayout) -> Program:
-    builder = front.builder
+def _program(lowered: Lowered, wide: WideLayout) -> Program:
+    builder = lowered.builder
     network, plan = builder.plan.network, builder.plan
     stream = ParameterStream(builder, wide)
     builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
     _feed(builder, wide, 0)
-    for number, (call, pieces) in enumerate(zip(builder.spread.calls, front.steps, strict=True), 1):
+    for number, (call, pieces) in enumerate(zip(builder.spread.calls, lowered.steps, strict=True), 1):
         stream.advance()
         for tensor in plan.activations(call.node):
             _gather(builder, wide, tensor, call)

@@ -52,12 +52,12 @@ def plan_parameters(
     """
     asked = wishes or [DEFAULT] * len(networks)
     builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]
-    fronts = [_lowered(builder, None) for builder in builders]
-    layouts = all_stay([front.needs for front in fronts], policy)
+    lowered_networks = [_lowered(builder, None) for builder in builders]
+    layouts = all_stay([network.needs for network in lowered_networks], policy)
     if layouts is None:
-        fronts = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
-        layouts = some_stream([front.needs for front in fronts], policy)
-    return fronts, layouts
+        lowered_networks = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
+        layouts = some_stream([network.needs for network in lowered_networks], policy)
+    return lowered_networks, layouts
 
 
 def _chip_faults(topology: Topology) -> Iterator[str]:

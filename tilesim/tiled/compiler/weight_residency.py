@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
-from tilesim.tiled.caching.order import order_of
-from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, plan
+from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, order_of, plan
 from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_buffer import area_bytes, least_bytes, stream_slots
