@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from tilesim import api
-from tilesim.batching import SCHEDULES, Graph, Plan, Room, batch_size, graph_of, plan
+from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
 from tilesim.batching.document import layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.options.batching import FitOption, PowerOfTwoOption, WeightReuseOption, advised
@@ -97,7 +97,7 @@ def command(
 
 
 def _plans(
-    graph: Graph, room: Room, value: Fraction, count: int, schedule: str, power_of_two: bool, fit: bool
+    graph: LayerGraph, room: Room, value: Fraction, count: int, schedule: str, power_of_two: bool, fit: bool
 ) -> list[Plan]:
     """Those that are asked for; one alone must fit, several are compared.
 
