@@ -7,8 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tilesim.errors import InputError
+from tilesim.machines.program import TEXT
 from tilesim.run import FOLDER_FILES
-from tilesim.tiled.isa.storage import TEXT
+
+PAGE = "report.html"
+"""What `tilesim report` writes into the folder of a run."""
 
 
 def given_path(word: str) -> Path:
