@@ -93,12 +93,14 @@ def _load() -> None:
 
     import tilesim.report.chrome_file
     import tilesim.report.perfetto_file
-    import tilesim.report.sections
-    import tilesim.tiled.verify.verify  # noqa: F401
+    import tilesim.report.sections  # noqa: F401
     from tilesim.cli import COMMANDS, loaded
+    from tilesim.registry import MACHINES, machine_named
 
     for name in COMMANDS:
         loaded(name)
+    for name in MACHINES:
+        machine_named(name)
 
 
 def _worker(plan: Plan, numbers: range, corpus: Corpus, end: float) -> IO[str]:

@@ -41,8 +41,10 @@ def programs_of(
     say: Callable[[str], None],
     batches: BatchOptions = NO_BATCHES,
     inferences: int = 1,
+    pick: bool = False,
 ) -> Compiled:
     """What models are compiled to, together; or the one program that is given. ``say`` is told what is being tried.
+    ``pick``: where no chip is named, the smallest is taken that holds them.
 
     Raises:
         InputError: faults in the files, or words that make no sense together, all at once.
@@ -53,7 +55,7 @@ def programs_of(
     refuse([*(alone if len(words) > 1 else []), *misused, *options.faults()])
     if ready:
         return Compiled([ready_program(ready[0], chips)])
-    return compiled(words, chips, options, say, batches, inferences)
+    return compiled(words, chips, options, say, batches, inferences, pick)
 
 
 def compiled(
@@ -63,8 +65,9 @@ def compiled(
     say: Callable[[str], None],
     batches: BatchOptions = NO_BATCHES,
     inferences: int = 1,
+    pick: bool = False,
 ) -> Compiled:
-    """What models are compiled to, together: for the chip that is named, or the smallest that holds them.
+    """What models are compiled to, together.
 
     Raises:
         InputError: as :func:`programs_of`.
@@ -73,13 +76,13 @@ def compiled(
     named: list[Named] = []
     with kept(faults):
         named += load_all(models)
-    if chips.names or chips.changes():
-        with kept(faults):
-            chip = chips.load()
+    if pick and not (chips.names or chips.changes()):
         refuse(faults)
-        return _compiled(named, chip, options, say, batches, inferences)
+        return _on_smallest(lambda chip: _compiled(named, chip, options, say, batches, inferences))
+    with kept(faults):
+        chip = chips.load()
     refuse(faults)
-    return _on_smallest(lambda chip: _compiled(named, chip, options, say, batches, inferences))
+    return _compiled(named, chip, options, say, batches, inferences)
 
 
 def _on_smallest(compiled_for: Callable[[Topology], Compiled]) -> Compiled:

@@ -41,10 +41,10 @@ def simulated(
         program, run = programs[0], simulated_once(models[0], programs[0], options, conditions, quiet)
     else:
         program, run = simulated_in_turn(models, programs, options, conditions, keep, quiet)
-    if conditions.energies is None:
+    energy = run.statistics.get("energy")
+    if conditions.energies is None or energy is None:
         return program, run
-    energy = priced(run.statistics["energy"], conditions.energies)
-    return program, replace(run, statistics={**run.statistics, "energy": energy})
+    return program, replace(run, statistics={**run.statistics, "energy": priced(energy, conditions.energies)})
 
 
 def simulated_once(

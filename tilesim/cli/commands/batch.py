@@ -102,9 +102,13 @@ def _plans(graph: Graph, room: Room, value: Fraction, count: int, schedule: str,
     """
     wanted: Sequence[Schedule] = [each for each in SCHEDULES if schedule in {each, ALL}]
     most = room.capacity_bytes if sizes.fit or schedule != ALL else None
-    way = {"capacity_bytes": most, "fit": sizes.fit, "at_once": room.at_once}
     try:
-        return [plan(graph, value, count, each, sizes.power_of_two, **way) for each in wanted]
+        return [
+            plan(
+                graph, value, count, each, sizes.power_of_two, capacity_bytes=most, fit=sizes.fit, at_once=room.at_once
+            )
+            for each in wanted
+        ]
     except CapacityError as error:
         raise advised(error, sizes.fit or schedule == "none") from None
 

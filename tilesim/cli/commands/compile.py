@@ -33,7 +33,7 @@ def command(
     """Compile a model into a program for a chip.
 
     Or turn a program into its other form. A FILE.tasm gets the program's text, FILE.npz beside it the data; a FILE.tbin
-    gets both, in binary. Without a chip, it is the smallest that comes with tilesim and holds the model.
+    gets both, in binary.
     """
     if output.suffix not in SUFFIXES:
         raise InputError(f"{output}: the file of a program must end in {' or '.join(SUFFIXES)}")

@@ -57,19 +57,20 @@ def command(
     the smallest that comes with tilesim and holds them. The exit status is 2 if the input is wrong, and 3 if the run
     can't go on.
     """
+    if out is not None:
+        _must_be_free(out, [*models, *chips.names], [running.inputs, running.energy])
     options = [*given(running, compilation, batches), *(["--out"] if out else [])]
     faults = [*misapplied(options, models, chips.names), *incomparable(models, chips.names)]
     with kept(faults):
-        conditions, changes = running.read(), chips.changes()
-    if out is not None:
-        with kept(faults):
-            _must_be_free(out, [*models, *chips.names], [running.inputs, running.energy])
+        changes = chips.changes()
+    with kept(faults):
+        conditions = running.read()
     refuse(faults)
     if len(chips.names) > 1:
         compare(models[0], chips, compilation, running, json_, quiet)
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
-        made = programs_of(models, chips, compilation, say, batches, running.inferences)
+        made = programs_of(models, chips, compilation, say, batches, running.inferences, pick=True)
     program, result = simulated(models, made.programs, running, conditions, out is not None, quiet)
     if out is not None:
         _save(program, result, out)

@@ -17,7 +17,8 @@ def flattened(command: Callable[..., None]) -> Callable[..., None]:
     groups: dict[str, Callable[..., DataclassInstance]] = {}
     options: dict[str, list[Parameter]] = {}
     for parameter in signature(command, eval_str=True).parameters.values():
-        if is_dataclass(group := parameter.annotation):
+        group: type = parameter.annotation
+        if is_dataclass(group):
             groups[parameter.name] = group
             options[parameter.name] = [*_parameters(group)]
         parameters += options.get(parameter.name) or [parameter.replace(kind=Parameter.KEYWORD_ONLY)]

@@ -15,7 +15,7 @@ from tilesim.registry import MACHINES, machine_named, machine_of
 class Scope(StrEnum):
     """What a command line can be about, in the words of a sentence."""
 
-    MODELS = "models, which are compiled"
+    MODELS = "models that are compiled"
     ONE_MODEL = "one model"
     ONE_CHIP = "one chip"
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.average_pool import AveragePool
@@ -22,7 +23,6 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.operator_plan import OperatorPlan
 from tilesim.tiled.compiler.spread import SEND_CYCLES, DenseLayer, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.windows import gathers, spreads
-from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 

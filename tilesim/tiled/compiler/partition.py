@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
@@ -16,7 +17,6 @@ from tilesim.tiled.compiler.fusion.schedule import LayerCall, banded_calls
 from tilesim.tiled.compiler.names import band_name, copy_name, map_name, tensor_of
 from tilesim.tiled.compiler.operator_plan import OperatorPlan
 from tilesim.tiled.compiler.windows import ReceptiveField, gathers, receptive_fields
-from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
 DEFAULT = Wishes()
