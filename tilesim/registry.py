@@ -12,9 +12,11 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from tilesim.errors import InputError
+from tilesim.assembly.files import machine_of as named_in
+from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import AnyMachine, cannot
 from tilesim.machines.topology import Topology
+from tilesim.printable import unknown
 
 MACHINES: dict[str, str] = {
     "tiled": "tilesim.tiled.machine:Tiled",
@@ -36,13 +38,20 @@ def machine_of(topology: Topology) -> AnyMachine:
         InputError: nobody has registered it.
     """
     if topology.machine not in MACHINES:
-        raise InputError(f"{topology.name}: machine must be one of {', '.join(MACHINES)}, not {topology.machine}")
+        raise InputError(f"{topology.name}: machine {unknown(topology.machine, MACHINES, 'one that there is')}")
     return machine_named(topology.machine)
 
 
 def machine_of_file(path: Path) -> AnyMachine:
-    """The machine that the program in a file is for; the first one's are those that nobody else recognises."""
-    return next(machine for machine in map(machine_named, reversed(MACHINES)) if machine.recognises(path))
+    """The machine that the program in a file is for; the first one, where it does not say, which tells what is wrong.
+
+    Raises:
+        ProgramError: there is no such file, or no such machine.
+    """
+    name = named_in(path) or next(iter(MACHINES))
+    if name not in MACHINES:
+        raise ProgramError(f"{path}: .chip machine {unknown(name, MACHINES, 'a machine that there is')}")
+    return machine_named(name)
 
 
 def can(topology: Topology, capability: type[Any]) -> bool:

@@ -93,14 +93,16 @@ def _load() -> None:
 
     import tilesim.report.chrome_file
     import tilesim.report.perfetto_file
-    import tilesim.report.sections  # noqa: F401
+    import tilesim.report.sections
+    import tilesim.systolic.machine
+    import tilesim.tiled.cache_plan
+    import tilesim.tiled.machine
+    import tilesim.tiled.stepped
+    import tilesim.tiled.verify.recipes  # noqa: F401
     from tilesim.cli import COMMANDS, loaded
-    from tilesim.registry import MACHINES, machine_named
 
     for name in COMMANDS:
         loaded(name)
-    for name in MACHINES:
-        machine_named(name)
 
 
 def _worker(plan: Plan, numbers: range, corpus: Corpus, end: float) -> IO[str]:

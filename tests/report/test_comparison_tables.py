@@ -55,7 +55,7 @@ def test_a_layer_that_a_run_lacks_has_a_dash_and_names_are_no_markup() -> None:
 
 def test_a_page_takes_what_tables_take() -> None:
     """Whatever a run does not say."""
-    plain = {"energy": None, "partition": None, "bound_by": None}
+    plain = {"energy": None, "partition": None}
     found = document(compared([saved("a", **plain), saved("b", layers=[], bytes={})]))
     assert comparison_page(found).count("<section") == 3
 

@@ -24,8 +24,8 @@ from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.network.obstacles import Support, is_no_model, obstacles_of, of_chip
+from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
-from tilesim.sentences import unknown
 
 
 def compile(  # noqa: A001  (always used with its module)

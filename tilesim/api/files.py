@@ -58,7 +58,7 @@ def load_program(path: Path | str) -> Program:
     """
     with undisturbed(Path(path).parent):
         machine = machine_of_file(Path(path))
-        program: Program = machine.load(Path(path))
+        program: Program = machine.assembly.load(Path(path))
     if faults := machine.faults(program):
         raise ProgramError(f"{path}: {fault}" for fault in faults)
     return program
@@ -72,7 +72,7 @@ def save_program(program: Program, path: Path | str) -> None:
     Raises:
         ProgramError: the files cannot be written.
     """
-    machine_of(program.topology).save(program, Path(path).parent, Path(path).name)
+    machine_of(program.topology).assembly.save(program, Path(path).parent, Path(path).name)
 
 
 def _spelt_out(overrides: Mapping[str, object]) -> dict[str, object]:

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from tilesim.assembly.files import TEXT
 from tilesim.errors import InputError
-from tilesim.machines.program import TEXT
 from tilesim.run import FOLDER_FILES
 
 PAGE = "report.html"

@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 from tilesim.errors import InputError
 from tilesim.machines.options import RULES, RunOptions
 from tilesim.machines.program import Instruction, Program
+from tilesim.printable import unknown
 from tilesim.run import Look, Progress
-from tilesim.sentences import unknown
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.trace.recorder import Recorder

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from tilesim.errors import InputError
 from tilesim.machines.program import Instruction, Program
-from tilesim.sentences import shown, unknown
+from tilesim.printable import shown, unknown
 
 Holds: TypeAlias = Mapping[tuple[str, int | None], int]
 """Cycles, counted from the start of a section, before which an instruction must not begin: by label and tile (None:

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
+from tilesim.assembly.files import Assembly
 from tilesim.batching import Plan, Room, graph_of, is_of
 from tilesim.errors import InputError
 from tilesim.machines.first_divergence import Spans
@@ -40,6 +40,9 @@ class Machine(ABC, Generic[T, P]):
     refuses: ClassVar[Mapping[str, str]] = {}
     """Fields of the options that mean nothing to it, each with the reason; ``networks``: it runs one at a time."""
     schema: type[T]
+    """What its topologies are."""
+    assembly: Assembly[P]
+    """How its programs are written, read, saved and loaded."""
 
     @abstractmethod
     def compile(self, networks: Sequence[Network], topology: T, options: CompileOptions) -> Sequence[P]:
@@ -57,18 +60,6 @@ class Machine(ABC, Generic[T, P]):
             InputError: a program that the chip could not run, inputs that do not fit, options that make no sense.
             RunError: the run can't go on.
         """
-
-    @abstractmethod
-    def save(self, program: P, folder: Path, name: str) -> object:
-        """Write a program into a folder, under a name whose ending says in which form."""
-
-    @abstractmethod
-    def load(self, path: Path) -> P:
-        """Read a program. Raises ProgramError with all that is wrong with the files."""
-
-    @abstractmethod
-    def recognises(self, path: Path) -> bool:
-        """Whether the file of a program is for this machine."""
 
     @abstractmethod
     def faults(self, program: P) -> Sequence[str]:

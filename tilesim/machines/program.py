@@ -15,10 +15,6 @@ from tilesim.machines.topology import Topology
 P = TypeVar("P", bound="Program")
 T = TypeVar("T")
 
-TEXT, BINARY = ".tasm", ".tbin"
-SUFFIXES = (TEXT, BINARY)
-"""How the file of a program may end."""
-
 
 class Instruction(Protocol):
     """One step of a unit, a dataclass. Statistics and traces call it by its ``label``, and add it to the ``layer`` of

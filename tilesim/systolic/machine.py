@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from tilesim.batching import Plan, Room
@@ -14,7 +13,7 @@ from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.systolic.compiler.choice import fastest
 from tilesim.systolic.compiler.compile import compile_network, room_for
-from tilesim.systolic.isa import storage
+from tilesim.systolic.isa.assembly import ASSEMBLY
 from tilesim.systolic.isa.checks.hazards import races
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
@@ -35,6 +34,7 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
         "masters": "those are of a ring, and a systolic machine has none",
     }
     schema = Topology
+    assembly = ASSEMBLY
 
     def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
         return [compile_network(network, topology, options.say, options.batches) for network in networks]
@@ -44,15 +44,6 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
         if wrong := program.once(_unsound):
             raise ProgramError(wrong)
         return simulate(program, inputs, options)
-
-    def save(self, program: Program, folder: Path, name: str) -> Path:
-        return storage.save(program, folder, name)
-
-    def load(self, path: Path) -> Program:
-        return storage.load(path)
-
-    def recognises(self, path: Path) -> bool:
-        return storage.machine_of(path) == self.name
 
     def faults(self, program: Program) -> list[str]:
         return program.once(_unsound)

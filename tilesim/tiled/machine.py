@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from tilesim.errors import CapacityError
@@ -22,9 +21,8 @@ from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
-from tilesim.network.operators import Normalise
 from tilesim.run import Run
-from tilesim.tiled.isa import storage
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
@@ -32,8 +30,6 @@ from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
 
-LACKING = (Normalise,)
-"""Operators that tiles have no unit for."""
 WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
 ELSEWHERE = {
     "tiles": "it has nothing to spread",
@@ -57,6 +53,7 @@ class Tiled(
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
     schema = Topology
+    assembly = ASSEMBLY
 
     def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
         from tilesim.tiled.partition_search import compile_networks
@@ -66,16 +63,6 @@ class Tiled(
 
     def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         return simulate(program, inputs, options)
-
-    def save(self, program: Program, folder: Path, name: str) -> Path:
-        return storage.save(program, folder, name)
-
-    def load(self, path: Path) -> Program:
-        return storage.load(path)
-
-    def recognises(self, _path: Path) -> bool:
-        """What is nobody else's."""
-        return True
 
     def faults(self, program: Program) -> list[str]:
         return program.once(faults)
@@ -144,12 +131,14 @@ def _check_operators(networks: Sequence[Network]) -> None:
     Raises:
         CapacityError: all of them at once.
     """
+    from tilesim.tiled.compiler.operators import is_known
+
     lacking = [
         f"{network.name}: node {node.title} ({node.kind}) must be an operator that a tiled machine can run, which this "
         "one is not"
         for network in networks
         for node in network.nodes
-        if isinstance(node.operator, LACKING)
+        if not is_known(node.operator)
     ]
     if lacking:
         raise CapacityError(lacking)

@@ -24,8 +24,8 @@ from tilesim.errors import CapacityError
 from tilesim.machines.machine import PlansBatches, WeightSupply
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
+from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
-from tilesim.sentences import unknown
 
 MOST_INFERENCES = 4096
 ALL = "all"

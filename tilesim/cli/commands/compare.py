@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from tilesim.cli.output import tell, tell_json
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
 from tilesim.report.document import SavedRun, load_run
+
+if TYPE_CHECKING:
+    from tilesim.report.comparison import ComparisonDocument
 
 NAME = "compare.html"
 
@@ -70,7 +73,7 @@ def command(
         tell("", *([f"{len(drawn)} pictures in {png_dir}"] if drawn else []), f"written to {path}")
 
 
-def _drawn(comparison: dict[str, Any], folder: Path | None) -> list[Path]:
+def _drawn(comparison: ComparisonDocument, folder: Path | None) -> list[Path]:
     if folder is None:
         return []
     from tilesim.report.figures.save import save_comparison

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
+from tilesim.assembly.files import BINARY, SUFFIXES
 from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
@@ -17,7 +18,7 @@ from tilesim.cli.paths import files_of_model, given_path, must_be_free
 from tilesim.cli.programs import programs_of
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
-from tilesim.machines.program import BINARY, SUFFIXES, Program
+from tilesim.machines.program import Program
 from tilesim.units import format_bytes
 
 

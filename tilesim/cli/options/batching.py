@@ -18,8 +18,8 @@ from tilesim.errors import CapacityError, InputError
 from tilesim.machines.machine import PlansBatches
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
+from tilesim.printable import unknown
 from tilesim.registry import can
-from tilesim.sentences import unknown
 
 MOST_REUSE = 10**6
 

@@ -11,10 +11,11 @@ from typing import Annotated
 import typer
 
 from tilesim import api
+from tilesim.assembly.files import SUFFIXES
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.errors import InputError
-from tilesim.machines.program import SUFFIXES, Program
+from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.report.keys import differences

@@ -12,10 +12,9 @@ from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import CHOICES, SPATIAL, PartitionPolicy
 from tilesim.machines.program import Program
 from tilesim.network.graph import Network
-from tilesim.printable import printable
+from tilesim.printable import printable, unknown
 from tilesim.registry import machine_of
 from tilesim.report.names import short_name
-from tilesim.sentences import unknown
 
 
 def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> PartitionPolicy:
