@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -72,22 +73,20 @@ def network_keys() -> Iterator[str]:
 WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything", "None": "null"}
 
 
-def run_keys() -> Iterator[str]:
-    """Every key of run.json: what stands below the keys of its types, those of the whole run first."""
+def run_keys(*, energy: bool = False) -> Iterator[str]:
+    """Every key of run.json: what stands below the keys of its types, those of the whole run first. What ``energy``
+    holds has a page of its own.
+    """
     module = ast.parse((PACKAGE / "statistics.py").read_text(encoding="utf-8"))
     types = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
-    known = {**WORDS, **{name: f"[{name}](#{name.lower()})" for name in types}}
+    pages = {name: "energy-json.md" if "Energy" in name and not energy else "" for name in types}
+    known = {**WORDS, **{name: f"[{name}]({page}#{name.lower()})" for name, page in pages.items()}}
     for node in module.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:  # an alias of a type
             known[node.target.id] = _holds(node.value, known)
-    for name in ("RunStatistics", *(name for name in types if name != "RunStatistics")):
-        yield from (
-            "",
-            f"## {name}",
-            "",
-            f"{plain(ast.get_docstring(types[name]) or '')}{_more(types[name], known)}",
-            "",
-        )
+    first = "EnergyStatistics" if energy else "RunStatistics"
+    for name in (first, *(name for name in types if name != first and ("Energy" in name) == energy)):
+        yield from ("", f"## {name}", "", plain(ast.get_docstring(types[name]) or "") + _more(types[name], known), "")
         meanings = {attribute: plain(text) for attribute, text in strings_below(types[name])}
         fields = [node for node in types[name].body if isinstance(node, ast.AnnAssign)]
         rows = [(ast.unparse(node.target), _holds(node.annotation, known)) for node in fields]
@@ -110,6 +109,7 @@ def _holds(node: ast.expr, known: Mapping[str, str]) -> str:
     words = {
         "NotRequired": f"{_holds(inner[0], known)}; may be missing",
         "Annotated": _holds(inner[0], known),
+        "Literal": " or ".join(ast.unparse(choice) for choice in inner),
         "list": f"list of {_holds(inner[0], known)}",
         "dict": f"object of {_holds(inner[-1], known)}",
     }
@@ -245,6 +245,7 @@ MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "chip-keys": chip_keys,
     "network-yaml": network_keys,
     "run-json": run_keys,
+    "energy-json": partial(run_keys, energy=True),
     "assumptions": assumptions,
     "publications": publications,
 }

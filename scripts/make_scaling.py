@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from tilesim.cli.options.chip import with_tiles
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.report.scaling import scaling
+from tilesim.statistics import RunStatistics
 from tilesim.tiled.topology import Topology
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,8 +27,6 @@ PAGE = ROOT / "tilesim" / "guide" / "chips.md"
 MODELS = {"keyword spotting": "mlperf_kws_dscnn", "ResNet-8": "mlperf_resnet8", "visual wake words": "mlperf_vww_mnv1"}
 TOPOLOGIES = ("edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "edge-4x4", "edge-8x8")
 PLACE = re.compile(r"(?<=<!-- scaling -->\n).*?(?=<!-- /scaling -->)", re.DOTALL)
-
-Statistics = Mapping[str, Any]
 
 
 def rewritten(text: str, models: Path) -> str:
@@ -47,14 +45,14 @@ def table(models: Path) -> str:
 
 def _cells(model: Path, chips: list[Topology]) -> Iterator[str]:
     network = tilesim.load_network(model)
-    first: Statistics | None = None
+    first: RunStatistics | None = None
     for chip in chips:
         found = _statistics(network, chip)
         first = first or found
         yield _cell(first, found)
 
 
-def _statistics(network: Network, chip: Topology) -> Statistics | None:
+def _statistics(network: Network, chip: Topology) -> RunStatistics | None:
     """A run's; None if the network does not fit."""
     try:
         program = tilesim.compile(network, chip)
@@ -63,7 +61,7 @@ def _statistics(network: Network, chip: Topology) -> Statistics | None:
     return tilesim.simulate(program, [np.zeros(each.shape, each.dtype) for each in program.inputs]).statistics
 
 
-def _cell(first: Statistics | None, found: Statistics | None) -> str:
+def _cell(first: RunStatistics | None, found: RunStatistics | None) -> str:
     if first is None or found is None:
         return "does not fit"
     compared = scaling(first, found)

@@ -15,7 +15,7 @@ ORDER = (
     {"errors", "units", "budgets", "files", "saving", "printable", "findings", "arithmetic", "shipped", "compiled"},
     {"config", "sim", "statistics", "assembly"},
     {"network", "run", "energy"},
-    {"batching"},
+    {"batching", "lowering"},
     {"tiled", "systolic", "rotating"},
     {"machines"},
     {"api", "public", "tilesim"},  # `tilesim` itself only re-exports

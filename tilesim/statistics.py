@@ -6,7 +6,7 @@ The reference page is made from the strings below the keys, and a saved run is c
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any, NotRequired, TypeAlias
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import Field
 
@@ -266,6 +266,24 @@ class BatchingStatistics(TypedDict):
 
 Finding: TypeAlias = dict[str, Any]
 """One thing that a run noticed, in plain values: its ``kind``, and what belongs to that kind."""
+
+
+class ArrayShape(TypedDict):
+    """The array of a systolic machine."""
+
+    rows: Annotated[int, Field(gt=0)]
+    """Rows of cells."""
+    columns: Annotated[int, Field(gt=0)]
+    """Columns of cells."""
+    weights: Literal["columns", "rows"]
+    """Whether the weights of one output lie in a column or in a row."""
+
+
+class ChipStatistics(TypedDict):
+    """What is read of ``chip``, which has every key of the topology."""
+
+    array: NotRequired[ArrayShape | None]
+    """Systolic machine."""
 
 
 class RunStatistics(TypedDict):

@@ -33,7 +33,7 @@ def saved(folder: str = "a", arrays: int = 1, **changes: Any) -> SavedRun:
         "layers": layers,
         "chip": {"name": f"chip-{arrays}", "grid": {"rows": arrays, "columns": 1}, "deep": {"flag": True}},
         "partition": {"asked": "spatial"},
-        "energy": energy(1000.0),
+        "energy": energy(1000.0, count=len(changes.get("layers", layers))),
     }
     kept = {key: value for key, value in {**statistics, **changes}.items() if value is not None}
     return SavedRun(Path(folder), kept, None)
@@ -55,10 +55,10 @@ def layer(name: str, arrays: int = 1, kind: str = "convolution", **breakdown: in
     }
 
 
-def energy(total: float, per_layer: float = 0.0, **table: Any) -> dict[str, Any]:
-    """The energy of a run that reads wide memory and does nothing else."""
+def energy(total: float, per_layer: float = 0.0, count: int = 2, **table: Any) -> dict[str, Any]:
+    """The energy of a run of so many layers that reads wide memory and does nothing else."""
     actions = {"wide_read": {"count": 1, "bytes": 256, "pj": total}}
-    layers = [{"actions": {}, "total_pj": per_layer}] * 2
+    layers = [{"actions": {}, "total_pj": per_layer}] * count
     outside = {"actions": {}, "total_pj": 0.0}
     return {
         "table": table, "actions": actions, "units": [], "layers": layers, "outside_layers": outside, "total_pj": total,

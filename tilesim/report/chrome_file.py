@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count, islice
 from typing import IO
 
-from tilesim.report.costs import Statistics
 from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
 from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
 from tilesim.report.tree import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics
 
 EVENTS = 8192
 """So many events are written together."""
@@ -24,7 +24,7 @@ DECIMALS = 6
 RELEASE = f'"name": "{RELEASED}", "cat": "{RELEASED}"'
 
 
-def write_chrome(statistics: Statistics, trace: Trace, file: IO[bytes], say: Callable[[int], None]) -> None:
+def write_chrome(statistics: RunStatistics, trace: Trace, file: IO[bytes], say: Callable[[int], None]) -> None:
     """Write the whole ``trace`` of a run into ``file``; ``say`` hears how many spans have been written.
 
     The format has two levels: groups of units are its processes, called by their whole paths, and units its threads.
@@ -76,7 +76,7 @@ def _place(track: Track) -> str:
     return f'"pid": {track.parent or track.number}, "tid": {track.number}'
 
 
-def _overview(statistics: Statistics, trace: Trace, tracks: Mapping[str, Track]) -> Iterator[str]:
+def _overview(statistics: RunStatistics, trace: Trace, tracks: Mapping[str, Track]) -> Iterator[str]:
     """What the tracks are called; sections, layers and counters."""
     root, number = next(iter(tracks.values())), count(len(tracks) + 1)
     yield from _names(tracks)

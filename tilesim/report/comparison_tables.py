@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from tilesim.printable import printable
+from tilesim.report.comparison import ComparedLayer, ComparedRun, ComparisonDocument
 from tilesim.report.costs import cause_words
 from tilesim.report.energy import energy_text
 from tilesim.report.names import Ending, short_name
-from tilesim.units import format_bytes
+from tilesim.units import format_bytes, format_seconds
 
 MOST_LAYERS = 5
 """Layers that are shown; the page has all."""
 NUMBERS = ("tiles", "cycles", "time", "speed-up", "efficiency", "energy")
 
 
-def comparison_tables(document: Mapping[str, Any]) -> Group:
+def comparison_tables(document: ComparisonDocument) -> Group:
     """Runs, what was set otherwise, where the difference comes from, by causes and by layers, and what to know."""
     first = printable(document["runs"][0]["name"])
-    parts: list[Any] = [
+    parts: list[RenderableType] = [
         Text.assemble(
             (printable(document["network"]), "bold"), f", {len(document['runs'])} runs; the first is {first}"
         ),
@@ -45,12 +45,12 @@ def comparison_tables(document: Mapping[str, Any]) -> Group:
     return Group(*parts)
 
 
-def _runs(runs: list[Mapping[str, Any]]) -> Table:
+def _runs(runs: Sequence[ComparedRun]) -> Table:
     table = _table("run", "chip", right=NUMBERS)
     for run in runs:
         energy = "-" if run["energy_pj"] is None else energy_text(run["energy_pj"])
         numbers = (
-            f"{run['tiles']:,}", f"{run['cycles']:,}", f"{run['time_us']:,.1f} us", f"{run['speed_up']:.2f} x",
+            f"{run['tiles']:,}", f"{run['cycles']:,}", format_seconds(run["time_us"] / 1e6), f"{run['speed_up']:.2f} x",
             f"{run['efficiency']:.0%}", energy,
         )  # fmt: skip
         chip = Text(printable(run["topology"]), no_wrap=True, overflow="ellipsis")
@@ -58,7 +58,7 @@ def _runs(runs: list[Mapping[str, Any]]) -> Table:
     return table
 
 
-def _settings(document: Mapping[str, Any]) -> Table:
+def _settings(document: ComparisonDocument) -> Table:
     table = _table(right=("set otherwise",))
     table.columns[0].justify = "left"
     for name in _names(document):
@@ -70,24 +70,24 @@ def _settings(document: Mapping[str, Any]) -> Table:
     return table
 
 
-def _batches(runs: list[Mapping[str, Any]]) -> Table:
+def _batches(runs: Sequence[ComparedRun]) -> Table:
     """What running inferences in batches costs, for those that do so."""
     table = _table("run", "schedule", right=("weight sets", "weights", "buffer", "first", "last"))
     for run in runs:
-        if found := run["batching"]:
+        if batches := run["batching"]:
             table.add_row(
                 Text(printable(run["name"])),
-                Text(printable(found["schedule"])),
-                f"{found['weight_set_loads']:,}",
-                format_bytes(found["weight_bytes"]),
-                format_bytes(found["peak_buffer_bytes"]),
-                f"{found['latency_first_cycles']:,}",
-                f"{found['latency_last_cycles']:,}",
+                Text(printable(batches["schedule"])),
+                f"{batches['weight_set_loads']:,}",
+                format_bytes(batches["weight_bytes"]),
+                format_bytes(batches["peak_buffer_bytes"]),
+                f"{batches['latency_first_cycles']:,}",
+                f"{batches['latency_last_cycles']:,}",
             )
     return table
 
 
-def _causes(document: Mapping[str, Any]) -> Table:
+def _causes(document: ComparisonDocument) -> Table:
     table = _table("", right=_names(document))
     for row in document["causes"]:
         table.add_row(Text(printable(cause_words(row["cause"]))), *_against_first(row["cycles"]))
@@ -95,38 +95,38 @@ def _causes(document: Mapping[str, Any]) -> Table:
     return table
 
 
-def _layers(document: Mapping[str, Any], layers: list[Mapping[str, Any]]) -> Table:
+def _layers(document: ComparisonDocument, layers: Sequence[ComparedLayer]) -> Table:
     table = _table("layer", right=_names(document))
     for layer in layers:
         table.add_row(Ending(short_name(layer["name"])), *_against_first(_cycles(layer)))
     return table
 
 
-def _cycles(layer: Mapping[str, Any]) -> list[float | None]:
+def _cycles(layer: ComparedLayer) -> list[float | None]:
     return [None if part is None else part["cycles"] for part in layer["runs"]]
 
 
-def _most_differing(layers: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _most_differing(layers: Sequence[ComparedLayer]) -> list[ComparedLayer]:
     """The layers that make most of the difference, the largest first; none that makes none."""
     by_size = sorted(layers, key=_difference, reverse=True)
     return [layer for layer in by_size[:MOST_LAYERS] if round(_difference(layer))]
 
 
-def _difference(layer: Mapping[str, Any]) -> float:
+def _difference(layer: ComparedLayer) -> float:
     first, *others = (cycles or 0.0 for cycles in _cycles(layer))
     return max(abs(cycles - first) for cycles in others)
 
 
-def _against_first(cycles: list[Any]) -> Iterator[str]:
+def _against_first(cycles: Sequence[float | None]) -> Iterator[str]:
     """The first number, and by how much each other one differs from it."""
     first, *others = cycles
     yield "-" if first is None else f"{round(first):,}"
-    for each in others:
-        more = round((each or 0) - (first or 0))
-        yield "-" if each is None else f"{more:+,}" if more else "0"
+    for other in others:
+        more = round((other or 0) - (first or 0))
+        yield "-" if other is None else f"{more:+,}" if more else "0"
 
 
-def _names(document: Mapping[str, Any]) -> tuple[str, ...]:
+def _names(document: ComparisonDocument) -> tuple[str, ...]:
     return tuple(printable(run["name"]) for run in document["runs"])
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-Statistics = Mapping[str, Any]
+from tilesim.statistics import LayerStatistics, RunStatistics, UnitStatistics
 
 KINDS = {
     "averagepool": "average pool",
@@ -73,28 +72,28 @@ def cause_words(cause: str | None) -> str:
     return "MACs" if cause in MACS[:2] else cause or "-"
 
 
-def mac_arrays(statistics: Statistics) -> list[Mapping[str, Any]]:
+def mac_arrays(statistics: RunStatistics) -> list[UnitStatistics]:
     """The accounts of all MAC arrays."""
     return [unit for unit in statistics["units"] if unit["track"].endswith(ARRAYS)]
 
 
-def working(statistics: Statistics) -> list[Mapping[str, Any]]:
+def working(statistics: RunStatistics) -> list[UnitStatistics]:
     """The accounts of the MAC arrays that have anything to do."""
     return [unit for unit in mac_arrays(statistics) if unit["busy_cycles"]]
 
 
-def costs(statistics: Statistics) -> list[Cost]:
+def costs(statistics: RunStatistics) -> list[Cost]:
     """Everything that the cycles of the run went into, the largest first; together they are the run."""
     arrays = mac_arrays(statistics)
     waits = {cause: cycles for cause, cycles in statistics["breakdown"].items() if cause not in MACS}
     totals = Counter({WAITS.get(cause, f"waiting for {cause}"): cycles for cause, cycles in waits.items()})
     for what, busy in _computing(statistics["layers"]):
         totals[what] += busy
-    each = ((what, round(total / max(1, len(arrays)))) for what, total in totals.items())
-    return sorted((Cost(n, what) for what, n in each if n), key=lambda cost: (-cost.cycles, cost.what))
+    means = (Cost(round(total / max(1, len(arrays))), what) for what, total in totals.items())
+    return sorted((cost for cost in means if cost.cycles), key=lambda cost: (-cost.cycles, cost.what))
 
 
-def _computing(layers: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+def _computing(layers: list[LayerStatistics]) -> Iterator[tuple[str, int]]:
     """For each kind of layer: words, and the cycles in which MAC arrays were busy with it."""
     for kind in dict.fromkeys(layer["kind"] for layer in layers):
         ours = [layer for layer in layers if layer["kind"] == kind and layer["mac_busy_cycles"]]

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
@@ -16,7 +16,7 @@ from tilesim.errors import InputError
 from tilesim.files import read_text
 from tilesim.saving import undisturbed
 from tilesim.sim.trace.trace import MOST, Trace
-from tilesim.statistics import SCHEMA
+from tilesim.statistics import SCHEMA, ChipStatistics, RunStatistics
 
 TRACE_FILE = "trace.npz"
 RUN_FILE = "run.json"
@@ -27,139 +27,14 @@ class SavedRun:
     """The folder of a run, the document of its ``run.json``, and its trace if one was recorded."""
 
     folder: Path
-    statistics: dict[str, Any]
+    statistics: RunStatistics
     trace: Trace | None
 
 
 BOUNDS: Mapping[type, float] = {int: MOST, float: 1e30}
 """What is beyond every number of a run."""
-Count = Annotated[int, Field(ge=0)]
-Counts = Annotated[dict[str, Count], Field(max_length=1000)]
-"""By causes, buses or memories, of which a chip has few."""
-
-
-class _Part(BaseModel):
-    """A part of run.json, as far as reports read it; it may hold more."""
-
-    model_config = ConfigDict(strict=True)
-
-
-class _Bytes(_Part):
-    entered: Count
-    carried: Count
-
-
-class _Account(_Part):
-    track: str
-    busy_cycles: Count
-    stall_cycles: Counts
-    idle_cycles: Count
-
-
-class _Link(_Account):
-    bytes: Count
-
-
-class _Action(_Part):
-    count: Count
-    bytes: Count
-    pj: float
-
-
-class _LayerEnergy(_Part):
-    actions: dict[str, _Action]
-    total_pj: float
-
-
-class _Energy(_LayerEnergy):
-    table: dict[str, Any]
-    layers: list[_LayerEnergy]
-    outside_layers: _LayerEnergy
-
-
-class _Matrix(_Part):
-    vectors: Count
-    inputs: Count
-    outputs: Count
-    groups: Count
-
-
-class _Layer(_Part):
-    network: str
-    name: str
-    parameters: str = ""
-    kind: str
-    macs: Count
-    start_cycle: int | None
-    cycles: Count
-    tiles: Count
-    mac_utilisation: float
-    mac_busy_cycles: Count
-    bound_by: str | None
-    breakdown: Counts
-    bytes: dict[str, _Bytes]
-    matrix: _Matrix | None = None
-
-
-class _Request(_Part):
-    network: str
-    start_cycle: Count
-    end_cycle: Count
-    latency_cycles: Count
-
-
-class _BatchStep(_Part):
-    layer: Count
-    first: Count
-    count: Count
-    start_cycle: Count
-    end_cycle: Count
-    buffer_bytes: Count
-
-
-class _Batching(_Part):
-    schedule: str
-    steps: list[_BatchStep]
-    weight_set_loads: Count
-    weight_bytes: Count
-    peak_buffer_bytes: Count
-    latency_first_cycles: Count
-    latency_last_cycles: Count
-
-
-class _Array(_Part):
-    rows: Annotated[int, Field(gt=0)]
-    columns: Annotated[int, Field(gt=0)]
-    weights: Literal["columns", "rows"]
-
-
-class _Chip(_Part):
-    array: _Array | None = None
-
-
-class _Statistics(_Part):
-    network: str
-    topology: str
-    machine: str
-    cycles: Count
-    load_cycles: Count
-    clock_hz: Annotated[int, Field(gt=0)]
-    latency_us: float
-    macs: Count
-    mac_utilisation: float
-    inferences: Count
-    requests: list[_Request]
-    bytes: dict[str, _Bytes]
-    bound_by: str | None
-    streamed_bytes: Count = 0
-    partition: dict[str, Any] | None = None
-    energy: _Energy | None = None
-    batching: _Batching | None = None
-    breakdown: Counts
-    chip: _Chip
-    units: list[_Account]
-    links: list[_Link]
-    layers: list[_Layer]
+STATISTICS = TypeAdapter(RunStatistics)
+CHIP = TypeAdapter(ChipStatistics)
 
 
 def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
@@ -178,7 +53,7 @@ def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
         return SavedRun(folder, statistics, _trace(path, statistics) if with_trace else None)
 
 
-def _statistics(path: Path) -> dict[str, Any]:
+def _statistics(path: Path) -> RunStatistics:
     try:
         document = json.loads(read_text(path, LARGEST_RUN_BYTES, InputError))
         _must_be_bearable(path, document)
@@ -191,15 +66,25 @@ def _statistics(path: Path) -> dict[str, Any]:
         raise InputError(f"{path}: schema must be {SCHEMA!r}, not {_shown(document.get('schema'))}")
     if faults:
         raise InputError(faults)
+    return _validated(path, document)
+
+
+def _validated(path: Path, document: Any) -> RunStatistics:
+    if faults := [*_invalid(STATISTICS, document), *_invalid(CHIP, document.get("chip", {}), "chip")]:
+        raise InputError(f"{path}: {fault}" for fault in dict.fromkeys(faults))
+    statistics: RunStatistics = document
+    energy, layers = statistics.get("energy"), statistics["layers"]
+    if energy and len(energy["layers"]) != len(layers):
+        raise InputError(f"{path}: energy.layers must be those of {len(layers)} layers, not of {len(energy['layers'])}")
+    return statistics
+
+
+def _invalid(kind: TypeAdapter[Any], part: object, *place: str) -> Iterator[str]:
+    """What is not as the ``kind`` says in the part of the document at ``place``; it may hold more."""
     try:
-        found = _Statistics.model_validate(document)
+        kind.validate_python(part, strict=True)
     except ValidationError as error:
-        raise InputError(f"{path}: {_sentence(each)}" for each in error.errors(include_url=False)) from None
-    if found.energy is not None and len(found.energy.layers) != len(found.layers):
-        raise InputError(
-            f"{path}: energy.layers must be those of {len(found.layers)} layers, not of {len(found.energy.layers)}"
-        )
-    return document
+        yield from (_sentence(fault, place) for fault in error.errors(include_url=False))
 
 
 def _must_be_bearable(path: Path, document: Any) -> None:
@@ -229,11 +114,11 @@ def _place(steps: Iterable[int | str]) -> str:
     return "".join(words).lstrip(".")
 
 
-def _sentence(error: ErrorDetails) -> str:
-    place = _place(error["loc"])
+def _sentence(error: ErrorDetails, above: tuple[str, ...]) -> str:
+    place = _place((*above, *error["loc"]))
     if error["type"] == "missing":
         return f"{place} is missing"
-    if error["type"] in {"model_type", "dict_type"}:
+    if error["type"] == "dict_type":
         return f"{place} must be an object, not {_shown(error['input'])}"
     if error["type"] == "too_long":
         return f"{place} must have at most {error['ctx']['max_length']} entries, not {len(error['input'])}"
@@ -246,7 +131,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _trace(path: Path, statistics: dict[str, Any]) -> Trace:
+def _trace(path: Path, statistics: RunStatistics) -> Trace:
     trace = Trace.load(path)
     if trace.sha256 != statistics.get("trace_sha256"):
         raise InputError(f"{path}: must be the trace of the run that {RUN_FILE} beside it is of, and is of another one")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tilesim.report.costs import Statistics
+from tilesim.statistics import RunStatistics
 
 FOR = {
     "mac_8x8": "multiplying 8-bit operands and adding",
@@ -35,21 +33,21 @@ FOR = {
 PREFIXES = ((1e9, "mJ"), (1e6, "uJ"), (1e3, "nJ"), (1, "pJ"))
 
 
-def energy_words(statistics: Statistics) -> str:
+def energy_words(statistics: RunStatistics) -> str:
     """All energy of a run, that for a MAC, and what takes most of it; nothing if it has none, or does not say."""
-    energy: Mapping[str, Mapping[str, Mapping[str, float]]] = statistics.get("energy") or {}
-    total = float(statistics["energy"]["total_pj"]) if energy else 0.0
-    if not total:
+    energy = statistics.get("energy")
+    if not energy or not energy["total_pj"]:
         return ""
-    most = max(energy["actions"], key=lambda action: energy["actions"][action]["pj"])
-    share, macs = energy["actions"][most]["pj"] / total, statistics["macs"]
-    each = f", {total / macs:,.3g} pJ a MAC" if macs else ""
-    return f"{energy_text(total)}{each}; most, {share:.1%}, for {action_words(most)}"
+    total, actions = energy["total_pj"], energy["actions"]
+    most = max(actions, key=lambda action: actions[action]["pj"])
+    share, macs = actions[most]["pj"] / total, statistics["macs"]
+    per_mac = f", {total / macs:,.3g} pJ a MAC" if macs else ""
+    return f"{energy_text(total)}{per_mac}; most, {share:.1%}, for {action_words(most)}"
 
 
 def energy_text(pj: float) -> str:
     """An energy with a fitting unit."""
-    scale, unit = next((each for each in PREFIXES if abs(pj) >= each[0]), PREFIXES[-1])
+    scale, unit = next((prefix for prefix in PREFIXES if abs(pj) >= prefix[0]), PREFIXES[-1])
     return f"{pj / scale:,.3g} {unit}" if pj / scale < 1000 else f"{pj / scale:,.0f} {unit}"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tilesim.report.costs import Statistics
 from tilesim.report.slices import layer_name
+from tilesim.statistics import RunStatistics
 
 
 class Episode(NamedTuple):
@@ -28,7 +28,7 @@ class Lane(NamedTuple):
     episodes: list[Episode]
 
 
-def lanes(statistics: Statistics, start: int) -> list[Lane]:
+def lanes(statistics: RunStatistics, start: int) -> list[Lane]:
     """The sections of a run, which begins in cycle ``start`` of its trace; and its layers, or of several inferences
     these, which overlap and so take as many lanes as they need.
     """
@@ -37,30 +37,30 @@ def lanes(statistics: Statistics, start: int) -> list[Lane]:
     inferences = statistics["inferences"] > 1
     parts = _inferences(statistics, start) if inferences else _layers(statistics, start)
     return [
-        Lane("section", [each for each in (loading, run) if each.cycles]),
+        Lane("section", [episode for episode in (loading, run) if episode.cycles]),
         *(Lane("inferences" if inferences else "layers", episodes) for episodes in apart(parts)),
     ]
 
 
 def apart(episodes: Iterator[Episode]) -> list[list[Episode]]:
     """``episodes`` in as few lists as will do for none to overlap another of its list."""
-    found: list[list[Episode]] = []
-    for episode in sorted(episodes, key=lambda each: (each.start_cycle, each.end)):
-        free = next((lane for lane in found if lane[-1].end <= episode.start_cycle), None)
+    lists: list[list[Episode]] = []
+    for episode in sorted(episodes, key=lambda episode: (episode.start_cycle, episode.end)):
+        free = next((lane for lane in lists if lane[-1].end <= episode.start_cycle), None)
         if free is None:
-            found.append([episode])
+            lists.append([episode])
         else:
             free.append(episode)
-    return found
+    return lists
 
 
-def _layers(statistics: Statistics, start: int) -> Iterator[Episode]:
+def _layers(statistics: RunStatistics, start: int) -> Iterator[Episode]:
     for layer in statistics["layers"]:
-        if layer["cycles"] and layer["start_cycle"] is not None:
+        if layer["cycles"]:
             yield Episode(layer_name(layer["name"]), start + layer["start_cycle"], layer["cycles"])
 
 
-def _inferences(statistics: Statistics, start: int) -> Iterator[Episode]:
-    for k, each in enumerate(statistics["requests"], 1):
-        first, end = start + each["start_cycle"], start + each["end_cycle"]
-        yield Episode(f"inference {k}: {each['network']}", first, end - first)
+def _inferences(statistics: RunStatistics, start: int) -> Iterator[Episode]:
+    for k, request in enumerate(statistics["requests"], 1):
+        first, end = start + request["start_cycle"], start + request["end_cycle"]
+        yield Episode(f"inference {k}: {request['network']}", first, end - first)

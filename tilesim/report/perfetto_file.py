@@ -14,12 +14,12 @@ import numpy as np
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder, TraceProtoBuilder
 
-from tilesim.report.costs import Statistics
 from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
 from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
 from tilesim.report.tree import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics
 
 PACKETS = 16_384
 """So many packets are compressed together."""
@@ -32,7 +32,7 @@ BYTES, LAYER, REASON = 1, 2, 3
 """The numbers of the arguments' names."""
 
 
-def write_perfetto(statistics: Statistics, trace: Trace, file: IO[bytes], say: Callable[[int], None]) -> None:
+def write_perfetto(statistics: RunStatistics, trace: Trace, file: IO[bytes], say: Callable[[int], None]) -> None:
     """Write the whole ``trace`` of a run into ``file``; ``say`` hears how many spans have been written.
 
     Each span is a slice of its unit's track, called by its instruction, its kind the category; a stall says in brackets
@@ -154,7 +154,7 @@ def _described(track: Track) -> TracePacket:
     return packet
 
 
-def _overview(statistics: Statistics, trace: Trace, tracks: Mapping[str, Track]) -> Iterator[TracePacket]:
+def _overview(statistics: RunStatistics, trace: Trace, tracks: Mapping[str, Track]) -> Iterator[TracePacket]:
     """Sections, layers and counters, above the parts of their group."""
     root, number = next(iter(tracks.values())), count(len(tracks) + 1)
     for place, lane in enumerate(lanes(statistics, trace.start), ABOVE):

@@ -9,8 +9,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.report.costs import Statistics, mac_arrays
+from tilesim.report.costs import mac_arrays
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import LayerStatistics, RunStatistics
 
 STEPS = 1000
 """A trace has at most about so many steps."""
@@ -36,7 +37,7 @@ class Rate:
         return zip(self.edges[new].tolist(), values[new].tolist(), strict=True)
 
 
-def rates(statistics: Statistics, trace: Trace) -> list[Rate]:
+def rates(statistics: RunStatistics, trace: Trace) -> list[Rate]:
     """The bytes a cycle of each bus, all of its links together, and the utilisation of all MAC arrays: the MACs that
     they do for the layers, of those that they could do. Steps begin with the run, and are as long before it.
     """
@@ -73,7 +74,7 @@ def _round(cycles: float) -> int:
     return next(n for n in (digit * int(10**power) for power, digit in product(range(19), (1, 2, 5))) if n >= cycles)
 
 
-def _buses(statistics: Statistics, trace: Trace, edges: Words) -> Iterator[Rate]:
+def _buses(statistics: RunStatistics, trace: Trace, edges: Words) -> Iterator[Rate]:
     for bus in statistics["bytes"]:
         ours = [k for k, path in enumerate(trace.tracks) if path.split(".")[1:2] == [bus]]
         if not ours:
@@ -86,7 +87,7 @@ def _buses(statistics: Statistics, trace: Trace, edges: Words) -> Iterator[Rate]
         yield Rate(path, f"{bus.replace('_', ' ')} bytes a cycle", "bytes/cycle", edges, moved / np.diff(edges))
 
 
-def _utilisation(statistics: Statistics, trace: Trace, edges: Words) -> Iterator[Rate]:
+def _utilisation(statistics: RunStatistics, trace: Trace, edges: Words) -> Iterator[Rate]:
     busy = trace.kinds.index("busy") if "busy" in trace.kinds else -1
     arrays = {unit["track"] for unit in mac_arrays(statistics)}
     ours = [k for k, path in enumerate(trace.tracks) if path in arrays]
@@ -104,12 +105,12 @@ def _utilisation(statistics: Statistics, trace: Trace, edges: Words) -> Iterator
     yield Rate(path, "MAC utilisation", "%", edges, 100 * done / np.diff(edges) / peak)
 
 
-def _macs_of_whats(layers: Sequence[Statistics], trace: Trace) -> Numbers:
+def _macs_of_whats(layers: Sequence[LayerStatistics], trace: Trace) -> Numbers:
     """How many MACs a busy cycle of each instruction does, on average over its layer; where the trace does not have
     these layers, over all.
     """
-    macs, busy = ([layer[what] for layer in layers] for what in ("macs", "mac_busy_cycles"))
+    macs, busy = [layer["macs"] for layer in layers], [layer["mac_busy_cycles"] for layer in layers]
     if trace.layers != tuple(layer["name"] for layer in layers):
         return np.full(len(trace.whats), sum(macs) / max(1, sum(busy)))
-    each = [total / max(1, cycles) for total, cycles in zip(macs, busy, strict=True)]
-    return np.array([*each, 0.0])[trace.layer_of]  # -1, no layer, is the last one
+    of_layers = [total / max(1, cycles) for total, cycles in zip(macs, busy, strict=True)]
+    return np.array([*of_layers, 0.0])[trace.layer_of]  # -1, no layer, is the last one

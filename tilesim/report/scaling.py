@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesim.printable import printable
-from tilesim.report.costs import Statistics, cause_words, mac_arrays
+from tilesim.report.costs import cause_words, mac_arrays
+from tilesim.statistics import RunStatistics
 
 COLUMNS = ("tiles", "cycles", "speed-up", "efficiency", "MACs used")
 
@@ -26,13 +27,13 @@ class Scaling:
     efficiency: float
 
 
-def scaling(first: Statistics, statistics: Statistics) -> Scaling:
+def scaling(first: RunStatistics, statistics: RunStatistics) -> Scaling:
     """How a run compares with the ``first`` one, of the same network."""
     speed_up = first["latency_us"] / statistics["latency_us"]
     return Scaling(speed_up, speed_up * tiles(first) / tiles(statistics))
 
 
-def tiles(statistics: Statistics) -> int:
+def tiles(statistics: RunStatistics) -> int:
     """The tiles of the chip, at work or not."""
     return len(mac_arrays(statistics))
 
@@ -43,7 +44,7 @@ class Row:
 
     topology: str
     tiles: int
-    statistics: Statistics | None
+    statistics: RunStatistics | None
 
 
 def scaling_table(rows: Sequence[Row]) -> Table:
@@ -60,7 +61,7 @@ def scaling_table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _numbers(statistics: Statistics | None, first: Statistics | None) -> Iterator[str]:
+def _numbers(statistics: RunStatistics | None, first: RunStatistics | None) -> Iterator[str]:
     if statistics is None or first is None:
         yield from (*("-" for _ in COLUMNS[1:]), "does not fit")
         return

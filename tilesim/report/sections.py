@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from tilesim.errors import InputError
 from tilesim.report.document import RUN_FILE, SavedRun
-from tilesim.report.page.batching import batching
+from tilesim.report.page.batching import batches
 from tilesim.report.page.build import Section, page
 from tilesim.report.page.contention import contention
 from tilesim.report.page.layers import layer_table
@@ -16,7 +16,7 @@ from tilesim.report.page.stall_free import stall_free
 from tilesim.report.page.timeline import timeline
 
 SECTIONS: tuple[Callable[[SavedRun], Section | None], ...] = (
-    overview, timeline, batching, contention, layer_table, roofline, stall_free,
+    overview, timeline, batches, contention, layer_table, roofline, stall_free,
 )  # fmt: skip
 """Each makes a section out of a run, if it has anything to say of it."""
 

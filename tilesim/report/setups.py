@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
-from tilesim.report.costs import Statistics
+from tilesim.statistics import RunStatistics
 
 NAMES = ("name", "description")
 """Keys of a chip that say nothing of how it works."""
 
 
-def differing(runs: Sequence[Statistics]) -> list[dict[str, Any]]:
-    """The settings in which runs differ: each with its ``key``, and the ``values`` that it has, in words; none where a
-    run does not have it.
-    """
-    found = [dict(_settings(run)) for run in runs]
-    keys = dict.fromkeys(key for settings in found for key in settings)
-    rows = [{"key": key, "values": [settings.get(key) for settings in found]} for key in keys]
+class Setting(TypedDict):
+    """What runs differ in."""
+
+    key: str
+    """A key of the chip, or what the program was asked for."""
+    values: list[str | None]
+    """What each run has there, as YAML spells it; None where it has nothing."""
+
+
+def differing(runs: Sequence[RunStatistics]) -> list[Setting]:
+    """The settings in which runs differ."""
+    of_runs = [dict(_settings(run)) for run in runs]
+    keys = dict.fromkeys(key for settings in of_runs for key in settings)
+    rows: list[Setting] = [{"key": key, "values": [settings.get(key) for settings in of_runs]} for key in keys]
     return [row for row in rows if len(set(row["values"])) > 1]
 
 
-def _settings(run: Statistics) -> Iterator[tuple[str, str]]:
+def _settings(run: RunStatistics) -> Iterator[tuple[str, str]]:
     yield from _flat(run["chip"])
-    asked = run.get("partition") or {}
-    if asked.get("asked"):
-        yield "partition", str(asked["asked"])
+    partition = run.get("partition")
+    if partition and partition["asked"]:
+        yield "partition", partition["asked"]
     homes = Counter(layer.get("parameters") or "" for layer in run["layers"])
     yield "parameters", ", ".join(f"{home}: {count}" for home, count in sorted(homes.items()) if home) or "none"
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.printable import printable
-from tilesim.report.costs import Statistics
 from tilesim.report.names import ending, short_name
 from tilesim.report.rates import spans_of
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics
 
 LONGEST = 200
 """Characters of a name."""
@@ -55,7 +55,7 @@ def layer_name(name: str) -> str:
     return shown(short_name(name))
 
 
-def caption(statistics: Statistics, start: int) -> str:
+def caption(statistics: RunStatistics, start: int) -> str:
     """What the file shows, and its unit of time."""
     megahertz = statistics["clock_hz"] / 1e6
     what = f"{statistics['network']} on {statistics['topology']}"

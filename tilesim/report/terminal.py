@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -11,21 +13,34 @@ from rich.text import Text
 
 from tilesim.findings import sentence
 from tilesim.printable import printable
-from tilesim.report.costs import Statistics, costs, kind_words, mac_arrays, working
+from tilesim.report.costs import costs, kind_words, mac_arrays, working
 from tilesim.report.energy import energy_words
 from tilesim.report.inferences import inference_rows, loads_between
 from tilesim.report.layers import layer_table, share
 from tilesim.report.partition import partition_words
-from tilesim.units import format_bytes
+from tilesim.statistics import BatchingStatistics, RunStatistics
+from tilesim.units import format_bytes, format_seconds
 
 LARGEST = 3
+WIDEST = 100_000
+"""Columns that no line fills."""
 NARROWEST = 80
 """Columns below which nothing gets shorter, so that numbers stay whole: the terminal folds the lines."""
 
 
 def show(*parts: RenderableType) -> None:
-    """Print on standard output, as wide as the terminal is, without spaces at the ends of lines."""
-    print_on(Console(highlight=False, markup=False, emoji=False), *parts)
+    """Print on standard output, as wide as the terminal is or ``COLUMNS`` says, else as wide as need be; without spaces
+    at the ends of lines.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not has_width():
+        console.width = WIDEST
+    print_on(console, *parts)
+
+
+def has_width() -> bool:
+    """Whether lines on standard output have an end that somebody sees."""
+    return sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
 
 
 def print_on(console: Console, *parts: RenderableType) -> None:
@@ -37,7 +52,7 @@ def print_on(console: Console, *parts: RenderableType) -> None:
         console.print(text, soft_wrap=True)
 
 
-def summary(statistics: Statistics, changes: Mapping[str, object] | None = None, samples: int = 1) -> Group:
+def summary(statistics: RunStatistics, changes: Mapping[str, object] | None = None, samples: int = 1) -> Group:
     """A run of ``samples`` samples in words and tables: layers, totals, and the largest costs.
 
     ``changes`` are the keys of the chip that the user has set.
@@ -61,17 +76,17 @@ def heading(network: str, chip: str, changes: Mapping[str, object] | None, sampl
     )
 
 
-def totals(statistics: Statistics) -> Table:
+def totals(statistics: RunStatistics) -> Table:
     """The numbers of the whole run; of work only if there are layers."""
     table = _columns("bold", "")
     rows = [*_times(statistics), *(_work(statistics) if statistics["layers"] else ())]
-    rows += [("finding", sentence(finding)) for finding in statistics["findings"]]
+    rows += [("finding", sentence(finding)) for finding in statistics.get("findings", [])]
     for title, words in rows:
         table.add_row(title, Text(printable(words)))
     return table
 
 
-def _times(statistics: Statistics) -> Iterator[tuple[str, str]]:
+def _times(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     clock_hz, cycles = statistics["clock_hz"], statistics["cycles"]
     several = statistics["inferences"] > 1
     for title, number, words in inference_rows(statistics) if several else [("latency", cycles, "")]:
@@ -85,7 +100,7 @@ def _times(statistics: Statistics) -> Iterator[tuple[str, str]]:
         yield "loading", f"{load:,} cycles = {duration(load, clock_hz)} for the parameters, once, before{more}"
 
 
-def _work(statistics: Statistics) -> Iterator[tuple[str, str]]:
+def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     layers = statistics["layers"]
     homes = Counter(layer["parameters"] for layer in layers if layer.get("parameters"))
     if set(homes) - {"copy", "partition"}:
@@ -109,12 +124,12 @@ def _work(statistics: Statistics) -> Iterator[tuple[str, str]]:
         yield "at host", ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
-def _memory(statistics: Statistics) -> str:
+def _memory(statistics: RunStatistics) -> str:
     """Where parameters come from during a run."""
     return "weight memory" if "weight_memory" in statistics["chip"] else "data memory"
 
 
-def _batches(batching: Statistics) -> str:
+def _batches(batching: BatchingStatistics) -> str:
     """How inferences went together, and what it cost."""
     loads, peak = batching["weight_set_loads"], format_bytes(batching["peak_buffer_bytes"])
     chosen = _chosen(batching.get("predicted_cycles") or {})
@@ -132,7 +147,7 @@ def _layers(count: int) -> str:
     return "1 layer" if count == 1 else f"{count} layers"
 
 
-def largest(statistics: Statistics) -> RenderableType:
+def largest(statistics: RunStatistics) -> RenderableType:
     """The largest costs in words, and the rest of the run."""
     table = _columns("right", "right", "")
     shown = costs(statistics)[:LARGEST]
@@ -146,8 +161,7 @@ def largest(statistics: Statistics) -> RenderableType:
 
 def duration(cycles: int, clock_hz: int) -> str:
     """What ``cycles`` take at ``clock_hz``, for people."""
-    us = cycles * 1e6 / clock_hz
-    return f"{us:,.1f} us" if us < 10_000 else f"{us / 1000:,.1f} ms"
+    return format_seconds(cycles / clock_hz)
 
 
 def frequency(clock_hz: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tilesim.report.costs import Statistics
+from tilesim.statistics import RunStatistics
 
 DEEPEST = 8
 """Levels of the tree; what is deeper than a viewer can show is one name."""
@@ -24,7 +24,7 @@ class Track:
     name: str
 
 
-def in_order(statistics: Statistics, recorded: Iterable[str]) -> list[str]:
+def in_order(statistics: RunStatistics, recorded: Iterable[str]) -> list[str]:
     """The paths of all units and links of a run, in the order in which its statistics list them; then those that only
     its trace knows. Where there is nothing, there is at least a chip.
     """

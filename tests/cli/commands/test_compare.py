@@ -15,7 +15,7 @@ CHIPS = ("edge-1x1", "edge-2x2")
 
 
 NOTHING = {"actions": {}, "total_pj": 0}
-ENERGY = {"table": {}, "layers": [], "outside_layers": NOTHING, **NOTHING}
+ENERGY = {"table": {}, "units": [], "layers": [], "outside_layers": NOTHING, **NOTHING}
 
 
 @pytest.fixture(scope="module")

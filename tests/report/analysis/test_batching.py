@@ -1,8 +1,6 @@
 from itertools import pairwise
-from typing import Any
 
 from tests.report.batched import batched
-from tests.report.saved import made_up
 from tilesim.report.analysis.batching import Lane, footprint, lanes, schedule_words
 
 
@@ -26,9 +24,9 @@ def test_its_largest_is_that_of_the_plan() -> None:
 
 def test_lanes_are_layers_that_take_batches() -> None:
     names = ("stem", "patches", "third", "fourth", "fifth", "last")
-    assert lanes(batched("demand").statistics) == [Lane(k, name, name) for k, name in enumerate(names)]
-    unknown: Any = {"steps": [step(7, 0, 1, 1)]}
-    assert lanes(made_up(None, batching=unknown).statistics) == [Lane(7, "layer 7", "layer 7")]
+    run = batched("demand").statistics
+    assert lanes(run["layers"], run["batching"]["steps"]) == [Lane(k, name, name) for k, name in enumerate(names)]
+    assert lanes([], [step(7, 0, 1, 1)]) == [Lane(7, "layer 7", "layer 7")]
 
 
 def test_schedules_have_a_meaning() -> None:

@@ -22,8 +22,9 @@ def with_words(lines: list[Roofline], words: str) -> Roofline:
 
 def counted(run: SavedRun, **actions: int) -> dict[str, Any]:
     """A run in which each layer counted so many bytes for each action."""
-    each = {"actions": {name: {"count": 1, "bytes": moved, "pj": 1.0} for name, moved in actions.items()}}
-    return {**run.statistics, "energy": {"layers": [each] * len(run.statistics["layers"])}}
+    actions_ = {name: {"count": 1, "bytes": moved, "pj": 1.0} for name, moved in actions.items()}
+    layer = {"actions": actions_, "total_pj": 1.0 * len(actions)}
+    return {**run.statistics, "energy": {"layers": [layer] * len(run.statistics["layers"])}}
 
 
 def test_the_roofs_of_edge_2x2(digits_run: SavedRun) -> None:

@@ -10,13 +10,13 @@ from tests.report.batched import batched
 from tests.report.made import saved
 from tests.report.saved import made_up
 from tilesim.report.comparison import compared, document
-from tilesim.report.page.batching import batching
+from tilesim.report.page.batching import batches
 from tilesim.report.page.compare import sections as compared_sections
 from tilesim.report.sections import sections
 
 
 def test_steps_go_as_columns() -> None:
-    section = batching(batched("demand"))
+    section = batches(batched("demand"))
     assert section.columns["layer"].tolist()[:6] == [0, 0, 1, 0, 0, 1]
     assert section.columns["count"].tolist()[-1] == 32
     assert len(section.columns["cycle"]) == len(section.columns["bytes"]) < 61

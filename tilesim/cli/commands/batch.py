@@ -30,7 +30,7 @@ CHOICES = (*SCHEDULES, ALL)
 Read = TypeVar("Read")
 
 
-def batch(
+def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A .tflite, .onnx or .yaml file, or a workload's name.")
     ],

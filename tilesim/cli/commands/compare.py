@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,10 +14,13 @@ from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
 
+if TYPE_CHECKING:
+    from tilesim.report.comparison import ComparisonDocument
+
 NAME = "compare.html"
 
 
-def compare_runs(
+def command(
     folders: Annotated[
         list[Path],
         typer.Argument(
@@ -40,9 +43,10 @@ def compare_runs(
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else; a page only with -o.")
     ] = False,
 ) -> None:
-    """Compare saved runs of one network: which is how fast, and where the difference to the first comes from.
+    """Compare saved runs of one network.
 
-    It makes a page that needs nothing else, and no network, and prints tables.
+    Which is how fast, and where the difference to the first comes from. It makes a page that needs nothing else, and no
+    network, and prints tables.
     """
     from tilesim.report.comparison import compared, document
 
@@ -68,7 +72,7 @@ def compare_runs(
     tell(f"written to {path}")
 
 
-def _drawn(found: dict[str, Any], folder: Path | None) -> list[Path]:
+def _drawn(found: ComparisonDocument, folder: Path | None) -> list[Path]:
     if folder is None:
         return []
     from tilesim.report.figures.save import save_comparison

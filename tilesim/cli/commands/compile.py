@@ -21,7 +21,7 @@ from tilesim.machines import Program
 from tilesim.units import format_bytes
 
 
-def compile_model(
+def command(
     model: Annotated[
         str,
         typer.Argument(

@@ -20,7 +20,7 @@ PLACE_LINK = re.compile(r"\[([^]]+)\]\(#[\w-]+\)")
 PAGE_LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.md(?:#[\w-]*)?\)")
 
 
-def guide(
+def command(
     page: Annotated[
         str, typer.Argument(metavar="[PAGE]", help="The page to show; without it, the list of all.", show_default=False)
     ] = "",

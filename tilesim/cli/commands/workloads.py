@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def workloads(
+def command(
     keys: Annotated[bool, typer.Option("--keys", help="Show every key of a network in YAML instead.")] = False,
 ) -> None:
     """List the networks that come with tilesim, or every key of a network in YAML."""

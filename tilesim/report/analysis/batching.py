@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from tilesim.printable import printable
-from tilesim.report.costs import Statistics
 from tilesim.report.names import short_name
+from tilesim.statistics import BatchStep, LayerStatistics
 
 SCHEDULES = {
     "none": "one inference after the other",
@@ -38,24 +38,24 @@ class Lane(NamedTuple):
     short: str
 
 
-def footprint(steps: Sequence[Mapping[str, int]]) -> list[Point]:
+def footprint(steps: Sequence[BatchStep]) -> list[Point]:
     """What lies in the buffer over time: a point wherever it changes, the last where nothing is left."""
-    found: list[Point] = []
+    points: list[Point] = []
     for step in sorted(steps, key=lambda step: step["start_cycle"]):
-        if found and found[-1].cycle == step["start_cycle"]:
-            found.pop()
-        if not found or found[-1].bytes != step["buffer_bytes"]:
-            found.append(Point(step["start_cycle"], step["buffer_bytes"]))
-    return [*found, Point(max(step["end_cycle"] for step in steps), 0)] if found else []
+        if points and points[-1].cycle == step["start_cycle"]:
+            points.pop()
+        if not points or points[-1].bytes != step["buffer_bytes"]:
+            points.append(Point(step["start_cycle"], step["buffer_bytes"]))
+    return [*points, Point(max(step["end_cycle"] for step in steps), 0)] if points else []
 
 
-def lanes(statistics: Statistics) -> list[Lane]:
-    """The layers that take batches, in the order of the network."""
-    numbers = sorted({step["layer"] for step in statistics["batching"]["steps"]})
-    return [Lane(number, *_names(statistics["layers"], number)) for number in numbers]
+def lanes(layers: Sequence[LayerStatistics], steps: Sequence[BatchStep]) -> list[Lane]:
+    """Those of the ``layers`` that take batches, in the order of the network."""
+    numbers = sorted({step["layer"] for step in steps})
+    return [Lane(number, *_names(layers, number)) for number in numbers]
 
 
-def _names(layers: Sequence[Mapping[str, Any]], number: int) -> tuple[str, str]:
+def _names(layers: Sequence[LayerStatistics], number: int) -> tuple[str, str]:
     name = printable(layers[number]["name"]) if number < len(layers) else f"layer {number}"
     return name, short_name(name)
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from tilesim.report.analysis.roles import role, tracks_where
 from tilesim.report.analysis.spans import RunSpans, Spans, Words, edges_of, run_spans
-from tilesim.report.costs import Statistics
 from tilesim.report.tracks import words
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics, UnitStatistics
 
 BINS = 200
 SHOWN_MASTERS = 6
@@ -61,9 +61,9 @@ class Occupancy:
         return bool((self.carried.sum(axis=1) == self.expected).all())
 
 
-def occupancy(statistics: Statistics, trace: Trace, bins: int = BINS) -> Occupancy:
+def occupancy(statistics: RunStatistics, trace: Trace, bins: int = BINS) -> Occupancy:
     """What the links of ``statistics`` carried when, in at most ``bins`` bins."""
-    accounts = {each["track"]: each for each in (*statistics["links"], *statistics["units"])}
+    accounts = {unit["track"]: unit for unit in (*statistics["links"], *statistics["units"])}
     links = tracks_where(accounts, lambda role: role.bus)
     senders = tracks_where(accounts, lambda role: role.sends_on)
     spans = run_spans(statistics, trace, (*links, *senders))
@@ -82,14 +82,14 @@ def _stacked(rows: list[Words], edges: Words) -> Words:
 
 def _masters(spans: RunSpans, senders: Mapping[str, str]) -> dict[str, list[str]]:
     """For each bus, for each instruction's number, the unit that sent it there; several: nobody can tell."""
-    found = {bus: [UNKNOWN] * len(spans.whats) for bus in senders.values()}
+    masters = {bus: [UNKNOWN] * len(spans.whats) for bus in senders.values()}
     taken: set[tuple[str, int]] = set()
     for track, bus in senders.items():
         sent = spans.of[track].where(spans.of[track].kind == spans.busy).what
         for what in np.unique(sent).tolist():
-            found[bus][what] = UNKNOWN if (bus, what) in taken else track
+            masters[bus][what] = UNKNOWN if (bus, what) in taken else track
             taken.add((bus, what))
-    return found
+    return masters
 
 
 def _by_master(
@@ -129,15 +129,15 @@ class Account:
         return self.busy + self.idle + sum(self.stalls.values())
 
 
-def accounts(statistics: Statistics) -> list[tuple[Account, list[Account]]]:
+def accounts(statistics: RunStatistics) -> list[tuple[Account, list[Account]]]:
     """For each role its account, and that of every unit and link of it; those that did anything at all."""
     members: defaultdict[str, list[Account]] = defaultdict(list)
-    for each in (*statistics["units"], *statistics["links"]):
-        members[role(each["track"]).words].append(_account(each))
+    for unit in (*statistics["units"], *statistics["links"]):
+        members[role(unit["track"]).words].append(_account(unit))
     return [(_together(name, units), units) for name, units in members.items()]
 
 
-def _account(unit: Statistics) -> Account:
+def _account(unit: UnitStatistics) -> Account:
     return Account(unit["track"], (unit["track"],), unit["busy_cycles"], unit["stall_cycles"], unit["idle_cycles"])
 
 

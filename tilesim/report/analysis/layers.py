@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from tilesim.report.costs import WAITS, Statistics, cause_words, kind_words, mac_arrays
+from tilesim.report.costs import WAITS, cause_words, kind_words, mac_arrays
 from tilesim.report.names import short_name
+from tilesim.statistics import BytesByBus, EnergyStatistics, LayerEnergy, RunStatistics
 
 DEFINITIONS: Mapping[str, str] = {
     "cycles": (
@@ -45,7 +45,7 @@ SYSTOLIC: Mapping[str, str] = {
 }
 
 
-def definitions(statistics: Statistics) -> Mapping[str, str]:
+def definitions(statistics: RunStatistics) -> Mapping[str, str]:
     """What the columns are for the machine of a run."""
     return SYSTOLIC if statistics["machine"] == "systolic" else DEFINITIONS
 
@@ -99,13 +99,13 @@ class Layer:
     action_bytes: Mapping[str, int]
 
 
-def layers(statistics: Statistics) -> list[Layer]:
+def layers(statistics: RunStatistics) -> list[Layer]:
     """Every layer, numbered as run.json lists them."""
     energies = _energies(statistics)
     return [
         Layer(
             index=k,
-            network=layer.get("network", ""),
+            network=layer["network"],
             name=short_name(layer["name"]),
             full_name=layer["name"],
             kind=kind_words(layer["kind"]),
@@ -117,19 +117,20 @@ def layers(statistics: Statistics) -> list[Layer]:
             in_use=layer["mac_utilisation"],
             bound_by=layer["bound_by"],
             breakdown=layer["breakdown"],
-            entered=_bytes(layer, "entered"),
-            carried=_bytes(layer, "carried"),
-            energy_pj=energy.get("total_pj"),
+            entered=_entered(layer["bytes"]),
+            carried=_carried(layer["bytes"]),
+            energy_pj=energy and energy["total_pj"],
             action_bytes=_action_bytes(energy),
         )
         for k, (layer, energy) in enumerate(zip(statistics["layers"], energies, strict=True))
     ]
 
 
-def beside(statistics: Statistics, found: Sequence[Layer]) -> Layer:
+def beside(statistics: RunStatistics, found: Sequence[Layer]) -> Layer:
     """What belongs to the run and to no layer: with it, MAC arrays' cycles, bytes and energy are the run's."""
     whole = total(statistics)
-    outside = (statistics.get("energy") or {}).get("outside_layers") or {}
+    energy = statistics.get("energy")
+    outside = energy and energy["outside_layers"]
     rest = {
         name: _rest(getattr(whole, name), [getattr(layer, name) for layer in found])
         for name in ("breakdown", "entered", "carried")
@@ -147,15 +148,15 @@ def beside(statistics: Statistics, found: Sequence[Layer]) -> Layer:
         of_run=0.0,
         in_use=0.0,
         bound_by=None,
-        energy_pj=outside.get("total_pj"),
+        energy_pj=outside and outside["total_pj"],
         action_bytes=_action_bytes(outside),
         **rest,
     )
 
 
-def total(statistics: Statistics) -> Layer:
+def total(statistics: RunStatistics) -> Layer:
     """The run as a whole, as run.json has it."""
-    energy: Mapping[str, Any] = statistics.get("energy") or {}
+    energy = statistics.get("energy")
     return Layer(
         index=None,
         network=statistics["network"],
@@ -170,14 +171,14 @@ def total(statistics: Statistics) -> Layer:
         in_use=statistics["mac_utilisation"],
         bound_by=statistics["bound_by"],
         breakdown=statistics["breakdown"],
-        entered=_bytes(statistics, "entered"),
-        carried=_bytes(statistics, "carried"),
-        energy_pj=energy.get("total_pj"),
+        entered=_entered(statistics["bytes"]),
+        carried=_carried(statistics["bytes"]),
+        energy_pj=energy and energy["total_pj"],
         action_bytes=_action_bytes(energy),
     )
 
 
-def causes(statistics: Statistics) -> list[str]:
+def causes(statistics: RunStatistics) -> list[str]:
     """The causes that occur, in the order in which they are explained, unexplained ones last."""
     occur = set(statistics["breakdown"])
     return [*(cause for cause in CAUSES if cause in occur), *sorted(occur - CAUSES.keys())]
@@ -188,18 +189,22 @@ def explained(cause: str) -> str:
     return CAUSES.get(cause) or WAITS.get(cause) or cause_words(cause)
 
 
-def _energies(statistics: Statistics) -> list[Mapping[str, Any]]:
+def _energies(statistics: RunStatistics) -> Sequence[LayerEnergy | None]:
     """What run.json says of each layer's energy, which it need not say anything of."""
-    found = (statistics.get("energy") or {}).get("layers", [])
-    return found if len(found) == len(statistics["layers"]) else [{} for _ in statistics["layers"]]
+    energy = statistics.get("energy")
+    return energy["layers"] if energy else [None] * len(statistics["layers"])
 
 
-def _action_bytes(energy: Mapping[str, Any]) -> dict[str, int]:
-    return {name: action["bytes"] for name, action in energy.get("actions", {}).items()}
+def _action_bytes(energy: LayerEnergy | EnergyStatistics | None) -> dict[str, int]:
+    return {name: action["bytes"] for name, action in energy["actions"].items()} if energy else {}
 
 
-def _bytes(of: Statistics, how: str) -> dict[str, int]:
-    return {bus: counted.get(how, 0) for bus, counted in of["bytes"].items()}
+def _entered(buses: BytesByBus) -> dict[str, int]:
+    return {bus: moved["entered"] for bus, moved in buses.items()}
+
+
+def _carried(buses: BytesByBus) -> dict[str, int]:
+    return {bus: moved["carried"] for bus, moved in buses.items()}
 
 
 def _rest(whole: Mapping[str, int], parts: Sequence[Mapping[str, int]]) -> dict[str, int]:

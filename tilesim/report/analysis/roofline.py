@@ -14,7 +14,7 @@ from typing import Any
 from tilesim.errors import InputError
 from tilesim.report.analysis.layers import Layer
 from tilesim.report.analysis.roles import role
-from tilesim.report.costs import Statistics
+from tilesim.statistics import RunStatistics
 
 DEFINITION = (
     "Intensity: a layer's MACs divided by the bytes that it read, wrote or moved there; on a bus each byte counts "
@@ -168,7 +168,7 @@ class Roofline:
         return min(self.highest, self.roof.per_second * intensity)
 
 
-def rooflines(statistics: Statistics, layers: list[Layer]) -> list[Roofline]:
+def rooflines(statistics: RunStatistics, layers: list[Layer]) -> list[Roofline]:
     """A roofline for each intensity that the machine has and any layer has; none of a machine that nobody described.
 
     Raises:
@@ -196,11 +196,11 @@ def _dot(layer: Layer, intensity: Intensity, clock_hz: int) -> Dot:
     return Dot(layer, moved, layer.macs / moved if moved else None, layer.macs * clock_hz / layer.cycles)
 
 
-def _roof(statistics: Statistics, rate: Rate) -> Roof:
+def _roof(statistics: RunStatistics, rate: Rate) -> Roof:
     return Roof(rate.words, _per_cycle(statistics, rate) * _value(statistics["chip"], rate.clock))
 
 
-def _per_cycle(statistics: Statistics, rate: Rate) -> int:
+def _per_cycle(statistics: RunStatistics, rate: Rate) -> int:
     links = sum(role(link["track"]).bus == rate.bus for link in statistics["links"]) if rate.bus else 1
     return links * prod(_value(statistics["chip"], key) for key in rate.keys)
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from tilesim.report.analysis.roles import role
 from tilesim.report.analysis.spans import Words, edges_of, run_spans
-from tilesim.report.costs import Statistics
 from tilesim.report.kinds import in_order
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics, UnitStatistics
 
 ALONE = ("MAC arrays",)
 """What each has a row of its own; all others of a role share one."""
@@ -36,9 +36,9 @@ class Shares:
         return result
 
 
-def shares(statistics: Statistics, trace: Trace, bins: int) -> Shares:
+def shares(statistics: RunStatistics, trace: Trace, bins: int) -> Shares:
     """Of the units that were ever busy: first those of a row each, then the others in the order of run.json."""
-    rows = _rows([each for each in (*statistics["units"], *statistics["links"]) if each["busy_cycles"]])
+    rows = _rows([unit for unit in (*statistics["units"], *statistics["links"]) if unit["busy_cycles"]])
     rows = dict(sorted(rows.items(), key=lambda row: role(row[1][0]).words not in ALONE))
     spans = run_spans(statistics, trace, [track for tracks in rows.values() for track in tracks])
     edges = edges_of(statistics["cycles"], bins)
@@ -52,7 +52,7 @@ def shares(statistics: Statistics, trace: Trace, bins: int) -> Shares:
     return Shares(tuple(rows), units, tuple(kinds), edges, cycles)
 
 
-def _rows(units: Sequence[Statistics]) -> dict[str, list[str]]:
+def _rows(units: Sequence[UnitStatistics]) -> dict[str, list[str]]:
     """Tracks by the name of the row that shows them."""
     rows: defaultdict[str, list[str]] = defaultdict(list)
     for unit in units:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.report.costs import Statistics
 from tilesim.sim.core.unit import BUSY
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics
 
 Words = NDArray[np.int64]
 
@@ -63,7 +63,7 @@ class RunSpans:
         return self.kinds.index(BUSY) if BUSY in self.kinds else -1
 
 
-def run_spans(statistics: Statistics, trace: Trace, tracks: Iterable[str]) -> RunSpans:
+def run_spans(statistics: RunStatistics, trace: Trace, tracks: Iterable[str]) -> RunSpans:
     """The spans of some ``tracks``; those of one that was not recorded are none."""
     start, cycles = trace.start, statistics["cycles"]
     place = {track: k for k, track in enumerate(trace.tracks)}

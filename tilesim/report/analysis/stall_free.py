@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from tilesim.report.costs import Statistics
 from tilesim.report.names import short_name
+from tilesim.statistics import ArrayShape, RunStatistics
 
 ACTIVE = ("useful MACs", "unused MACs")
 DEFINITIONS: Mapping[str, str] = {
@@ -67,13 +66,14 @@ def stall_free_cycles(vectors: int, inputs: int, outputs: int, rows: int, column
     return -(-inputs // rows) * -(-outputs // columns) * (vectors + 2 * rows + columns - 2) - 1
 
 
-def rows(statistics: Statistics) -> list[Row]:
+def rows(statistics: RunStatistics) -> list[Row]:
     """A row for each dense layer that ran on a systolic array; none for other machines."""
-    return list(_rows(statistics)) if statistics["chip"].get("array") else []
+    array: ArrayShape | None = statistics["chip"].get("array")
+    return list(_rows(statistics, array)) if array else []
 
 
-def _rows(statistics: Statistics) -> Iterator[Row]:
-    inputs, outputs = _array(statistics["chip"]["array"])
+def _rows(statistics: RunStatistics, array: ArrayShape) -> Iterator[Row]:
+    inputs, outputs = _sizes(array)
     for index, layer in enumerate(statistics["layers"]):
         matrix = layer.get("matrix")
         if not matrix or matrix["groups"] != 1:
@@ -99,7 +99,7 @@ def _rows(statistics: Statistics) -> Iterator[Row]:
         )
 
 
-def _array(array: Mapping[str, Any]) -> tuple[int, int]:
+def _sizes(array: ArrayShape) -> tuple[int, int]:
     """Its inputs and outputs."""
     sizes = (array["rows"], array["columns"])
     return sizes if array["weights"] == "columns" else (sizes[1], sizes[0])

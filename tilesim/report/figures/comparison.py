@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tilesim.report.comparison import ComparisonDocument
 from tilesim.report.costs import cause_words
 from tilesim.report.figures.style import WIDTH_INCHES, colour, label
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 ROW_INCHES = 0.3
 
 
-def draw(document: dict[str, Any]) -> Figure:
+def draw(document: ComparisonDocument) -> Figure:
     """A bar for each run of a comparison, as the average MAC array of its chip spent the cycles, cause by cause."""
     from matplotlib.figure import Figure
 

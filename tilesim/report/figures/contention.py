@@ -9,7 +9,6 @@ import numpy as np
 
 from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
 from tilesim.report.analysis.roles import track_words
-from tilesim.report.costs import Statistics
 from tilesim.report.figures.style import (
     TALLEST_INCHES,
     WIDTH_INCHES,
@@ -20,6 +19,7 @@ from tilesim.report.figures.style import (
     stacked,
 )  # fmt: skip
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +31,7 @@ STEPS = (0.01, 0.1, 0.25, 0.5, 1.0)
 """Occupancies in the legend."""
 
 
-def draw(statistics: Statistics, trace: Trace) -> Figure:
+def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     """Left what links carry, in the colour of the master that sent it, right how long it waits at them."""
     from matplotlib.figure import Figure
 

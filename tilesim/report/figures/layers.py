@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tilesim.report.analysis.layers import Layer, beside, causes, layers, total
-from tilesim.report.costs import Statistics, cause_words
+from tilesim.report.costs import cause_words
 from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, label
+from tilesim.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,7 +16,7 @@ ROW_INCHES = 0.135
 KIB, MICROJOULE_PJ = 1024, 1e6
 
 
-def draw(statistics: Statistics) -> Figure:
+def draw(statistics: RunStatistics) -> Figure:
     """Panels side by side; the cycles of all rows together are the run's."""
     from matplotlib.figure import Figure
 
@@ -45,7 +46,7 @@ def draw(statistics: Statistics) -> Figure:
     return figure
 
 
-def _causes(axes: Any, statistics: Statistics, rows: list[Layer]) -> None:
+def _causes(axes: Any, statistics: RunStatistics, rows: list[Layer]) -> None:
     arrays, left = max(1, total(statistics).tiles), [0.0] * len(rows)
     for cause in causes(statistics):
         widths = [row.breakdown.get(cause, 0) / arrays for row in rows]

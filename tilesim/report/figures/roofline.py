@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from tilesim.report.analysis.layers import layers
 from tilesim.report.analysis.roofline import Dot, Roofline, rooflines
-from tilesim.report.costs import Statistics, cause_words
+from tilesim.report.costs import cause_words
 from tilesim.report.figures.style import WIDTH_INCHES, colour
+from tilesim.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +23,7 @@ BEYOND = 4.0
 """Layers that moved no byte stand beyond all others: the strip for them is so many times as far to the right."""
 
 
-def draw(statistics: Statistics) -> Figure | None:
+def draw(statistics: RunStatistics) -> Figure | None:
     """The first rooflines that :func:`rooflines` finds, side by side; None if there is none."""
     from matplotlib.figure import Figure
 

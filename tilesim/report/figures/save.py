@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tilesim.errors import InputError
+from tilesim.report.comparison import ComparisonDocument
 from tilesim.report.document import SavedRun
 from tilesim.report.figures.style import SETTINGS
 from tilesim.saving import all_or_nothing
@@ -34,7 +35,7 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     return _save_each(lambda: _figures(run), folder)
 
 
-def save_comparison(document: dict[str, Any], folder: Path) -> list[Path]:
+def save_comparison(document: ComparisonDocument, folder: Path) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
 
     def figures() -> Iterator[tuple[str, Figure]]:
@@ -71,8 +72,8 @@ def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:
         yield "timeline", timeline.draw(statistics, trace)
         yield "contention", contention.draw(statistics, trace)
     yield "stalls", stalls.draw(statistics)
-    if statistics.get("batching"):
-        yield "batching", batching.draw(statistics)
+    if batches := statistics.get("batching"):
+        yield "batching", batching.draw(statistics, batches)
     if statistics["layers"]:
         yield "layers", layers.draw(statistics)
     roofs = roofline.draw(statistics)

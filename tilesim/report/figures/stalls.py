@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilesim.report.analysis.contention import Account, accounts
-from tilesim.report.costs import Statistics
 from tilesim.report.figures.style import WIDTH_INCHES, colour
 from tilesim.report.kinds import in_order, kind_of
+from tilesim.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROW_INCHES = 0.17
 
 
-def draw(statistics: Statistics) -> Figure:
+def draw(statistics: RunStatistics) -> Figure:
     """A bar of all cycles for each kind of unit that was ever busy."""
     from matplotlib.figure import Figure
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from tilesim.report.analysis.roles import track_words
 from tilesim.report.analysis.shares import shares
-from tilesim.report.costs import Statistics
 from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, stacked
 from tilesim.report.kinds import kind_of
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import RunStatistics
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +19,7 @@ PIXELS = 24
 ROW_INCHES = 0.16
 
 
-def draw(statistics: Statistics, trace: Trace) -> Figure:
+def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     """For each pixel column the exact share of each kind."""
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tilesim.report.analysis.batching import DEFINITION
+from tilesim.report.comparison import ComparedBatches, ComparedRun, ComparisonDocument
 from tilesim.report.costs import MACS, WAITS, cause_words, kind_words
 from tilesim.report.energy import action_words, energy_text
 from tilesim.report.names import short_name
 from tilesim.report.page.build import Section, page
-from tilesim.units import format_bytes
+from tilesim.units import format_bytes, format_seconds
 
 COMPUTING = "computing"
 BUSES = {
@@ -24,7 +25,7 @@ LEAST_SHARE = 0.01
 """Of a run's energy, for an action to be listed."""
 
 
-def comparison_page(document: Mapping[str, Any]) -> str:
+def comparison_page(document: ComparisonDocument) -> str:
     """The whole page of a comparison, as HTML."""
     runs = document["runs"]
     title = f"{document['network']}: {len(runs)} runs compared"
@@ -32,12 +33,12 @@ def comparison_page(document: Mapping[str, Any]) -> str:
     return page(title, subtitle, sections(document))
 
 
-def sections(document: Mapping[str, Any]) -> list[Section]:
+def sections(document: ComparisonDocument) -> list[Section]:
     """The runs in figures, where the difference comes from, and the same layer by layer."""
     runs = document["runs"]
     shared = {"names": [run["name"] for run in runs], "causes": _causes(document)}
     figures = {
-        "runs": [{**run, "energy": _energy(run["energy_pj"]) or "–"} for run in runs],
+        "runs": [_in_words(run) for run in runs],
         "differing": document["differing"],
         "moved": [row._asdict() for row in _moved(runs)],
         "notes": document["notes"],
@@ -56,28 +57,27 @@ def _section(name: str, title: str, data: Mapping[str, Any]) -> Section:
     return Section(name, title, data, scripts=("compare_bars.js", f"{name}.js"))
 
 
-def _batching(runs: Sequence[Mapping[str, Any]]) -> Section:
+def _batching(runs: Sequence[ComparedRun]) -> Section:
     """What runs in batches fetched, and what they kept in the buffer for it."""
     batched = [
-        {**run["batching"], "number": k, "name": run["name"], "cycles": run["cycles"], "figures": _figures(run)}
+        {**batches, "number": k, "name": run["name"], "cycles": run["cycles"], "figures": _figures(run, batches)}
         for k, run in enumerate(runs)
-        if run["batching"]
+        if (batches := run["batching"])
     ]
     data = {"runs": batched, "definition": DEFINITION}
     return Section("compare_batching", "Batches", data, scripts=("batching_plot.js", "compare_batching.js"))
 
 
-def _figures(run: Mapping[str, Any]) -> list[dict[str, str]]:
+def _figures(run: ComparedRun, batches: ComparedBatches) -> list[dict[str, str]]:
     """What the batches of a run cost, in words."""
-    found = run["batching"]
     per_second = run["inferences"] * run["clock_hz"] / run["cycles"]
     rows = {
-        "schedule": found["schedule"],
-        "weight sets": f"{found['weight_set_loads']:,}",
-        "weights fetched": format_bytes(found["weight_bytes"]),
-        "largest footprint": format_bytes(found["peak_buffer_bytes"]),
-        "latency of the first": f"{found['latency_first_cycles']:,} cycles",
-        "latency of the last": f"{found['latency_last_cycles']:,} cycles",
+        "schedule": batches["schedule"],
+        "weight sets": f"{batches['weight_set_loads']:,}",
+        "weights fetched": format_bytes(batches["weight_bytes"]),
+        "largest footprint": format_bytes(batches["peak_buffer_bytes"]),
+        "latency of the first": f"{batches['latency_first_cycles']:,} cycles",
+        "latency of the last": f"{batches['latency_last_cycles']:,} cycles",
         "inferences a second": f"{per_second:,.1f}",
     }
     return [{"name": name, "value": value} for name, value in rows.items()]
@@ -90,7 +90,7 @@ class Row(NamedTuple):
     values: tuple[str | None, ...]
 
 
-def _moved(runs: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
+def _moved(runs: Sequence[ComparedRun]) -> Iterator[Row]:
     """Bytes on all buses, parameters, and energies that are a hundredth of a run's or more."""
     for bus in dict.fromkeys(bus for run in runs for bus in run["bytes"]):
         yield Row(f"bytes on the {BUSES.get(bus, bus)}", tuple(_bytes(run["bytes"].get(bus)) for run in runs))
@@ -98,20 +98,26 @@ def _moved(runs: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
     yield Row("cycles of loading", tuple(f"{run['load_cycles']:,}" for run in runs))
     yield Row("energy", tuple(_energy(run["energy_pj"]) for run in runs))
     by_action = [run["energy_pj_by_action"] for run in runs]
-    for action in dict.fromkeys(action for each in by_action for action in each):
-        if any(each.get(action, 0.0) > LEAST_SHARE * sum(each.values()) for each in by_action):
-            yield Row(f"for {action_words(action)}", tuple(_energy(each.get(action)) for each in by_action))
+    for action in dict.fromkeys(action for energies in by_action for action in energies):
+        if any(pj.get(action, 0.0) > LEAST_SHARE * sum(pj.values()) for pj in by_action):
+            yield Row(f"for {action_words(action)}", tuple(_energy(pj.get(action)) for pj in by_action))
 
 
 def _bytes(count: int | None) -> str | None:
     return None if count is None else format_bytes(count)
 
 
+def _in_words(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run with its time and its energy as people read them."""
+    time = format_seconds(run["time_us"] / 1e6)
+    return {**run, "time": time, "energy": _energy(run["energy_pj"]) or "–"}
+
+
 def _energy(pj: float | None) -> str | None:
     return None if pj is None else energy_text(pj)
 
 
-def _causes(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _causes(document: ComparisonDocument) -> dict[str, dict[str, str]]:
     """What each cause is called, and what it means."""
     return {
         row["cause"]: {
@@ -122,7 +128,7 @@ def _causes(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     }
 
 
-def _layers(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _layers(document: ComparisonDocument) -> list[dict[str, Any]]:
     """The layers with names and kinds for people."""
     return [
         {**layer, "short": short_name(layer["name"]), "kind": kind_words(layer["kind"])} for layer in document["layers"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -16,6 +16,7 @@ from tilesim.report.names import short_name
 from tilesim.report.page.build import Section
 from tilesim.report.tracks import groups
 from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import LayerStatistics, RunStatistics, UnitStatistics
 
 PARTS = ("spans", "rows", "paint", "words", "hands")
 SCRIPTS = (*(f"timeline_{part}.js" for part in PARTS), "timeline.js")
@@ -37,12 +38,10 @@ def stacked(kinds: Sequence[str]) -> list[str]:
     return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
 
 
-def _idle_tracks(run: Mapping[str, Any], trace: Trace) -> list[str]:
+def _idle_tracks(run: RunStatistics, trace: Trace) -> list[str]:
     """Units that never did anything, of which a trace has no spans."""
-    idle = (
-        each["track"] for each in _accounts(run) if not each["busy_cycles"] and not any(each["stall_cycles"].values())
-    )
-    return sorted(set(idle).difference(trace.tracks))
+    idle = {unit["track"] for unit in _accounts(run) if not _active_cycles(unit)}
+    return sorted(idle.difference(trace.tracks))
 
 
 def pack(trace: Trace, tracks: int) -> dict[str, NDArray[Any]]:
@@ -81,7 +80,7 @@ def _ends_before(series: NDArray[Any], start: NDArray[Any], cycles: NDArray[Any]
     return before
 
 
-def _data(run: Mapping[str, Any], trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
+def _data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
     return {
         "note": _note(run, trace),
         "cycles": run["cycles"],
@@ -97,13 +96,13 @@ def _data(run: Mapping[str, Any], trace: Trace, tracks: Sequence[str]) -> dict[s
     }
 
 
-def _note(run: Mapping[str, Any], trace: Trace) -> str | None:
+def _note(run: RunStatistics, trace: Trace) -> str | None:
     """What to know of a trace that does not hold all that the run's accounts do."""
     begins, ends = trace.start_cycle - trace.start, trace.start_cycle - trace.start + trace.cycles
     inside = np.minimum(ends, run["cycles"]) - np.maximum(begins, 0)
     sums = np.bincount(trace.track, np.maximum(inside, 0), len(trace.tracks))
     traced = dict(zip(trace.tracks, sums.tolist(), strict=True))
-    accounts = {each["track"]: each["busy_cycles"] + sum(each["stall_cycles"].values()) for each in _accounts(run)}
+    accounts = {unit["track"]: _active_cycles(unit) for unit in _accounts(run)}
     if all(traced.get(track, 0) == cycles for track, cycles in accounts.items()):
         return None
     if not begins.size:
@@ -114,21 +113,26 @@ def _note(run: Mapping[str, Any], trace: Trace) -> str | None:
     )
 
 
-def _accounts(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _accounts(run: RunStatistics) -> list[UnitStatistics]:
     return [*run["units"], *run["links"]]
 
 
-def _layers(layers: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _active_cycles(unit: UnitStatistics) -> int:
+    """Those of its spans."""
+    return unit["busy_cycles"] + sum(unit["stall_cycles"].values())
+
+
+def _layers(layers: Sequence[LayerStatistics]) -> Iterator[dict[str, Any]]:
     """What stands in the lanes above the units: each layer from its start to its end."""
     for k, layer in enumerate(layers):
-        if layer["start_cycle"] is not None and layer["cycles"]:
+        if layer["cycles"]:
             kind, cause = kind_words(layer["kind"]), cause_words(layer["bound_by"])
             name = short_name(layer["name"])
             words = f"layer {k}, {kind}, bound by {cause}: {layer['name']}"
             yield _lane(k, name, words, layer["start_cycle"], layer["cycles"])
 
 
-def _requests(run: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _requests(run: RunStatistics) -> Iterator[dict[str, Any]]:
     """Of several inferences, whose layers' cycles are sums: each inference."""
     for k, request in enumerate(run["requests"]):
         start, name = request["start_cycle"], request["network"]

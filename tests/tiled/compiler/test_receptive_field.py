@@ -1,7 +1,11 @@
 """What layers need of their inputs."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 import tilesim
-from tilesim.tiled.compiler.windows import EVERYTHING, ReceptiveField, gathers, receptive_fields
+from tilesim.tiled.compiler.operators import gathers, receptive_fields
+from tilesim.tiled.compiler.receptive_field import EVERYTHING, CopiedField, ReceptiveField
 
 
 def test_a_window_moves_by_its_stride_and_reaches_into_the_border_only_if_it_reads_there() -> None:
@@ -24,3 +28,11 @@ def test_the_windows_of_a_networks_layers() -> None:
         "fullyconnected",
         "dequantise",
     ]
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=30).map(sorted), st.data())
+def test_a_copied_field_reads_what_is_copied(sources: list[int], data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(sources) - 1))
+    outputs = range(start, data.draw(st.integers(start + 1, len(sources))))
+    copied = [sources[place] for place in outputs]
+    assert CopiedField(1, 0, sources=tuple(sources)).reads(outputs) == range(copied[0], copied[-1] + 1)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
 
 from tilesim.arithmetic.table import inputs as every_input
 from tilesim.errors import CapacityError
+from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
 from tilesim.network.graph import Network, Node, Tensor
-from tilesim.network.operators.add import Add
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise
-from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.multiply import Multiply
 from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.quantise import Quantise
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
-from tilesim.tiled.compiler.data_movement import folded_pads, move_faults
 from tilesim.tiled.compiler.feature_map import MapShape
+from tilesim.tiled.compiler.operators import OPERATORS
 
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
@@ -32,26 +28,12 @@ LEAVING = {"softmax", "dequantise", "output"}
 
 
 @dataclass(frozen=True)
-class Source:
-    """A network input: the tensor that the model names, the one that the tiles get, and the host's step between, if
-    any.
+class TileOutput(NetworkOutput):
+    """What the classifier and the host still do to what the tiles hold: a softmax (``at_host`` if it is one over a
+    map), a look-up, a dequantisation.
     """
 
-    model: Tensor
-    stored: Tensor
-    quantise: Quantise | None
-
-
-@dataclass(frozen=True)
-class Sink:
-    """A network output: the tensor that the tiles hold, and what the classifier and the host still do to it: a softmax
-    (``at_host`` if it is one over a map), a look-up, a dequantisation.
-    """
-
-    model: Tensor
-    stored: Tensor
-    softmax: Softmax | None
-    dequantise: Dequantise | None
+    softmax: Softmax | None = None
     softmax_layer: int = -1
     lookup: tuple[int, ...] = ()
     at_host: Softmax | None = None
@@ -62,27 +44,18 @@ class Sink:
         return prod(self.stored.shape)
 
 
-@dataclass
-class OperatorPlan:
-    """The network sorted by place. ``steps`` are (layer, node) for the tiles; ``root`` maps a tensor to the one whose
-    bytes it shares.
-    """
+@dataclass(frozen=True)
+class TilePlan(OperatorPlan[TileOutput]):
+    """The network sorted by place."""
 
-    network: Network
-    steps: list[tuple[int, Node]] = field(default_factory=list)
-    root: dict[int, int] = field(default_factory=dict)
-    sources: list[Source] = field(default_factory=list)
-    sinks: list[Sink] = field(default_factory=list)
-
-    def stored(self, tensor: int) -> Tensor:
-        """The tensor that holds the bytes of ``tensor``."""
-        while tensor in self.root:
-            tensor = self.root[tensor]
-        return self.network.tensors[tensor]
+    @cached_property
+    def steps(self) -> list[tuple[int, Node]]:
+        """Layers and nodes for the tiles."""
+        return list(self.nodes.items())
 
     def place(self, layer: int) -> str:
         """Where a layer runs, as :class:`~tilesim.tiled.isa.model.program.Layer` has it."""
-        if any(layer == step for step, _ in self.steps):
+        if layer in self.nodes:
             return "tiles"
         if any(layer == sink.softmax_layer for sink in self.sinks):
             return "classifier"
@@ -94,50 +67,31 @@ class OperatorPlan:
 
     @cached_property
     def reading(self) -> dict[int, list[int]]:
-        """The steps (the first is 1) that read each stored tensor, once all are known."""
-        found: dict[int, list[int]] = {}
+        """The steps (the first is 1) that read each stored tensor."""
+        steps: dict[int, list[int]] = {}
         for step, (_, node) in enumerate(self.steps, 1):
             for index in dict.fromkeys(tensor.index for tensor in self.activations(node)):
-                found.setdefault(index, []).append(step)
-        return found
+                steps.setdefault(index, []).append(step)
+        return steps
 
 
-def outline(network: Network, word_bytes: int) -> OperatorPlan:
+def plan_operators(network: Network, word_bytes: int) -> TilePlan:
     """Sort the nodes by place.
 
     Raises:
         CapacityError: nodes that no place of this machine can run, all at once.
     """
-    plan = OperatorPlan(network)
-    faults: list[str] = []
-    quantised = {node.inputs[0]: node for node in network.nodes if isinstance(node.operator, Quantise)}
-    for index in network.inputs:
-        plan.sources.append(_source(network, index, quantised.get(index)))
-    at_host = {id(quantised[i]) for i in network.inputs if i in quantised}
-    finishing, folded = _finishing(network), folded_pads(network)
-    faults += _shape_faults(network)
-    for layer, node in enumerate(network.nodes):
-        if isinstance(node.operator, Reshape):
-            plan.root[node.output] = node.inputs[0]
-        elif layer in folded:
-            plan.steps += [(layer, each) for each in folded[layer]]
-        elif layer not in finishing and id(node) not in at_host:
-            faults += _faults(network, node)
-            faults += [f"{_where(network, node)} {fault}" for fault in move_faults(network, node, word_bytes)]
-            plan.steps.append((layer, node))
-    faults += _reshape_faults(plan, word_bytes)
+    inputs, at_host = network_inputs(network)
+    finishing = _finishing(network)
+    plan = TilePlan(network, *nodes_and_root(network, at_host | finishing), inputs, ())
+    faults = [
+        *_shape_faults(network),
+        *(fault for node in plan.nodes.values() for fault in _faults(network, node, word_bytes)),
+        *_reshape_faults(plan, word_bytes),
+    ]
     if faults:
         raise CapacityError(faults)
-    plan.sinks = [_sink(plan, index) for index in network.outputs]
-    return plan
-
-
-def _source(network: Network, index: int, quantise: Node | None) -> Source:
-    model = network.tensors[index]
-    if quantise is None:
-        return Source(model, model, None)
-    assert isinstance(quantise.operator, Quantise)
-    return Source(model, network.tensors[quantise.output], quantise.operator)
+    return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
 
 
 def _producers(network: Network) -> dict[int, int]:
@@ -177,46 +131,31 @@ def _finishing(network: Network) -> set[int]:
         found = kept
 
 
-def _sink(plan: OperatorPlan, index: int) -> Sink:
-    network, finishing = plan.network, _finishing(plan.network)
+def _output(plan: TilePlan, index: int, finishing: set[int]) -> TileOutput:
+    network = plan.network
     tail = [(layer, network.nodes[layer]) for layer in _tail(network, index) if layer in finishing]
-    stored = plan.stored(tail[-1][1].inputs[0] if tail else index)
-    sink = Sink(network.tensors[index], stored, None, None)
+    output = TileOutput(network.tensors[index], plan.stored(tail[-1][1].inputs[0] if tail else index))
     for layer, node in tail:
         op, source = node.operator, network.tensors[node.inputs[0]]
         if isinstance(op, Dequantise):
-            sink = replace(sink, dequantise=op)
+            output = replace(output, dequantise=op)
         elif isinstance(op, Softmax) and MapShape.of(source.shape).pixels > 1:
-            sink = replace(sink, at_host=op)
+            output = replace(output, at_host=op)
         elif isinstance(op, Softmax):
-            sink = replace(sink, softmax=op, softmax_layer=layer)
+            output = replace(output, softmax=op, softmax_layer=layer)
         else:
-            sink = replace(sink, lookup=tuple(int(entry) for entry in op.evaluate([every_input(source.dtype)])))
-    return sink
+            output = replace(output, lookup=tuple(int(entry) for entry in op.evaluate([every_input(source.dtype)])))
+    return output
 
 
-def _faults(network: Network, node: Node) -> list[str]:
-    where = _where(network, node)
-    if isinstance(node.operator, Quantise | Dequantise | Softmax):
-        return [f"{where} must stand at an input or an output of the network, not between layers"]
-    shapes = {network.tensors[i].shape for i in node.inputs}
-    if isinstance(node.operator, Add | Multiply) and len(shapes) > 1:
-        verb = "add" if isinstance(node.operator, Add) else "multiply"
-        return [f"{where} must {verb} tensors of one shape, not {' and '.join(map(str, sorted(shapes)))}"]
-    return [
-        f"{where} must work on activations, not on the constant {network.tensors[i].title}"
-        for i in _fixed(network, node)
-    ]
-
-
-def _where(network: Network, node: Node) -> str:
-    return f"{network.name}: node {node.title} ({node.kind})"
-
-
-def _fixed(network: Network, node: Node) -> list[int]:
-    """The constants among the inputs that must be activations: all that are no weights."""
-    weighted = isinstance(node.operator, Convolution | DepthwiseConvolution | FullyConnected)
-    return [i for i in (node.inputs[:1] if weighted else node.inputs) if network.tensors[i].data is not None]
+def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
+    traits = OPERATORS.get(type(node.operator))
+    faults = (
+        ["must stand at an input or an output of the network, not between layers"]
+        if traits is None
+        else traits.faults(network, node, word_bytes)
+    )
+    yield from (f"{network.name}: node {node.title} ({node.kind}) {fault}" for fault in faults)
 
 
 def _shape_faults(network: Network) -> list[str]:
@@ -232,7 +171,7 @@ def _shape_faults(network: Network) -> list[str]:
     ]
 
 
-def _reshape_faults(plan: OperatorPlan, word_bytes: int) -> list[str]:
+def _reshape_faults(plan: TilePlan, word_bytes: int) -> list[str]:
     """A reshape moves nothing, so its readers must be able to use the bytes where they lie."""
     network, faults = plan.network, []
     for node in network.nodes:

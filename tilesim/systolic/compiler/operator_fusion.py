@@ -1,47 +1,22 @@
-"""What runs as one: a node, with those behind it that the vector unit does on the way from the accumulators."""
+"""Which nodes become one task: those that need not leave the vector unit join the layer before them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from tilesim.network.graph import Node, Tensor
-from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.operator_plan import OperatorPlan, operand_indices
-from tilesim.systolic.compiler.support import WEIGHTED
+from tilesim.systolic.compiler.array_plan import ArrayPlan
+from tilesim.systolic.compiler.support import WEIGHTED, operand_indices
+from tilesim.systolic.compiler.task import POOLS, OperatorTask
 from tilesim.systolic.topology import Topology
 
-POOLS = (MaxPool, AveragePool, Mean)
-"""What the vector unit can do once with sums, besides looking them up."""
 
-
-@dataclass(frozen=True)
-class OperatorTask:
-    """The node ``layer`` and its ``followers``; ``inputs`` are the tensors that it reads, ``stored`` those that hold
-    their bytes; ``made`` is what the node itself makes, ``output`` what is left in the end.
-    """
-
-    layer: int
-    node: Node
-    followers: tuple[Node, ...]
-    inputs: tuple[Tensor, ...]
-    stored: tuple[Tensor, ...]
-    made: Tensor
-    output: Tensor
-
-    @property
-    def weighted(self) -> bool:
-        return isinstance(self.node.operator, WEIGHTED)
-
-
-def tasks_of(plan: OperatorPlan, topology: Topology) -> tuple[OperatorTask, ...]:
+def tasks_of(plan: ArrayPlan, topology: Topology) -> tuple[OperatorTask, ...]:
     """All that runs on the chip, in an order in which each input is ready before it is used."""
     found, done = [], set()
     for layer, node in plan.nodes.items():
@@ -58,7 +33,7 @@ def tasks_of(plan: OperatorPlan, topology: Topology) -> tuple[OperatorTask, ...]
     return tuple(found)
 
 
-def _followers(plan: OperatorPlan, layer: int, topology: Topology) -> Iterator[int]:
+def _followers(plan: ArrayPlan, layer: int, topology: Topology) -> Iterator[int]:
     """The nodes that need not leave the vector unit: each the only reader of the one before."""
     first, tensor = plan.nodes[layer], plan.network.tensors[plan.nodes[layer].output]
     behind: list[Node] = []
