@@ -103,6 +103,14 @@ def leads(name: str, target: str) -> bool:
     return not anchor or anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def test_the_files_to_change_exist() -> None:
+    """Those of a new thing stand for their folder, which exists unless the thing brings it."""
+    named = re.findall(r"`((?:tilesim|tests|scripts|topologies|workloads)/[^`]*)`", page("adding"))
+    paths = [name.partition("NAME")[0] for name in named]
+    assert len(paths) > 40
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 def test_every_picture_is_made_by_a_command_of_the_guide() -> None:
     made = script("make_pictures")
     assert [words[1] for words in made.commands("trace.md")] == ["run", "report"]
