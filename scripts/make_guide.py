@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +16,13 @@ from typing import NamedTuple, TypeAlias
 
 import yaml
 
+from tilesim.assembly.fields import Field
+from tilesim.assembly.values import Notation
 from tilesim.machines import SystolicTopology, TiledTopology
 from tilesim.report.keys import keys, spelt
 from tilesim.report.workload_keys import workload_keys
+from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
+from tilesim.tiled.isa.assembly import ASSEMBLY as TILED
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tilesim"
@@ -66,6 +71,34 @@ def network_keys() -> Iterator[str]:
             rows = [(f"`{key.key}`", key.value, key.default, key.meaning) for key in section.keys]
             yield from table(("key", "must be", "default", "meaning"), *rows)
             yield ""
+
+
+# ---- programs
+
+
+def instruction_keys() -> Iterator[str]:
+    """Every instruction of either machine with its keys, as the text form has them."""
+    for machine, forms in {"tiled": TILED.text.mnemonics, "systolic": SYSTOLIC.text.mnemonics}.items():
+        rows = [(f"`{name}`", *_keys(form.fields.values()), _does(form.kind)) for name, form in forms.items()]
+        yield from ("", f"## machine: {machine}", "")
+        yield from table(("instruction", "must have", "may have, with its default", "does"), *rows)
+    yield ""
+
+
+def _keys(fields: Iterable[Field[Notation]]) -> tuple[str, str]:
+    """The keys without a default, and those with one; what every instruction has is left out."""
+    own = [field for field in fields if field.name not in {"layer", "label", "wait", "produce"}]
+    needed = (f"`{field.name}`" for field in own if field.default is MISSING)
+    spelt = (f"`{field.name}{_spelt(field)}`" for field in own if field.default is not MISSING)
+    return " ".join(needed), " ".join(spelt)
+
+
+def _spelt(field: Field[Notation]) -> str:
+    return f"={field.codec.write(field.default)}" if field.default not in (None, (), "") else ""
+
+
+def _does(kind: Callable[..., object]) -> str:
+    return remark_of("", "", kind.__doc__ or "").title
 
 
 # ---- run.json
@@ -244,6 +277,7 @@ def _energies() -> Iterator[tuple[str, str]]:
 MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "chip-keys": chip_keys,
     "network-yaml": network_keys,
+    "instructions": instruction_keys,
     "run-json": run_keys,
     "energy-json": partial(run_keys, energy=True),
     "assumptions": assumptions,

@@ -147,7 +147,7 @@ class RingProduce:
 
 @dataclass(frozen=True, kw_only=True)
 class NarrowToWide:
-    """AllGather the narrow words of ``read`` into the wide rows of ``write``."""
+    """Gather the narrow words of ``read`` into the wide rows of ``write``."""
 
     mnemonic: ClassVar[str] = "narrow_to_wide"
     engine: ClassVar[Engine] = Engine.NARROW_TO_WIDE
