@@ -13,9 +13,9 @@ import tilesim
 from tests.scripts import ROOT, script
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
-from tilesim.systolic.isa.text import INSTRUCTIONS as SYSTOLIC_INSTRUCTIONS
+from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
-from tilesim.tiled.isa.text import write_text
 from tilesim.tiled.topology import MODELLED
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,12 +39,12 @@ def test_it_lists_every_directive_and_instruction() -> None:
     named = set(re.findall(r"`(\.?\w+)(?: 1)?`", section))
     assert named >= {kind.mnemonic for kind in INSTRUCTIONS}
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
-    assert named >= set(re.findall(r"^\.\w+", write_text(program), re.MULTILINE))
+    assert named >= set(re.findall(r"^\.\w+", ASSEMBLY.text.write(program), re.MULTILINE))
 
 
 def test_it_lists_every_instruction_of_the_systolic_machine() -> None:
     named = set(re.findall(r"`(\w+)`", README.split("## A systolic machine")[1].split("\n## ")[0]))
-    assert named >= set(SYSTOLIC_INSTRUCTIONS)
+    assert named >= set(SYSTOLIC.text.mnemonics)
 
 
 def test_no_command_is_left_out() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.units import BYTE_UNITS, cycles_to_ns, cycles_to_us, format_bytes, parse_bytes, parse_hertz
+from tilesim.units import BYTE_UNITS, cycles_to_ns, cycles_to_us, format_bytes, format_seconds, parse_bytes, parse_hertz
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,14 @@ def test_for_people() -> None:
 def test_time_at_the_edge() -> None:
     assert cycles_to_ns(1000, 500_000_000) == 2000.0
     assert cycles_to_us(1000, 500_000_000) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0, "0 ns"), (2e-9, "2 ns"), (9.996e-7, "1 us"), (0.00012345, "123 us"), (0.0012805, "1.28 ms"),
+        (0.1234, "123 ms"), (0.9997, "1 s"), (12.345, "12.3 s"), (12345.6, "12,346 s"),
+    ],
+)  # fmt: skip
+def test_a_time_has_three_digits(seconds: float, shown: str) -> None:
+    assert format_seconds(seconds) == shown

@@ -20,6 +20,7 @@ from tilesim.machines import MACHINES, Machine, Options, Program, SystolicTopolo
 from tilesim.network.graph import Network
 from tilesim.network.obstacles import Support, is_no_model, obstacles_of, of_chip
 from tilesim.network.readers import read
+from tilesim.printable import unknown
 from tilesim.run import Look, Run, unwatched
 from tilesim.saving import undisturbed
 from tilesim.shipped import shipped
@@ -27,7 +28,6 @@ from tilesim.sim.trace.recorder import Recording
 from tilesim.systolic.compiler.choice import fastest
 from tilesim.systolic.compiler.compile import room_for
 from tilesim.tiled.caching.policy import CACHE, CachePolicy
-from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partition_policy import CHOICES, SPATIAL, PartitionPolicy
 
 Kind = Literal["topologies", "workloads"]

@@ -1,13 +1,19 @@
-"""Text from files and command lines, for a terminal and for people."""
+"""Text from files and command lines, for a terminal, for people, and in the sentences of faults."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+MOST_LISTED = 16
+"""Words that a sentence lists, where none is close to the one that was given."""
 
 
 def printable(text: str) -> str:
     """``text`` on one line, with every character that would steer a terminal, or that nobody sees, written as Python
     writes it: ``\\x1b``, ``\\n``, ``\\u202e``. All letters stay, of whatever script.
     """
-    return text if text.isprintable() else "".join(map(_shown, text))
+    return text if text.isprintable() else "".join(map(_escaped, text))
 
 
 def printable_lines(text: str) -> str:
@@ -15,5 +21,20 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-def _shown(character: str) -> str:
+def shown(text: str) -> str:
+    """``text`` as a fault quotes it: short, printable, or "nothing"."""
+    return repr(text if len(text) <= 40 else f"{text[:37]}...") if text else "nothing"
+
+
+def unknown(word: str, known: Iterable[str], what: str) -> str:
+    """The sentence for a ``word`` that is none of ``known``."""
+    names = sorted(map(str, known))
+    if close := get_close_matches(word, names, 1):
+        advice = f"; did you mean {close[0]!r}?"
+    else:
+        advice = f" (one of {', '.join(names)})" if len(names) <= MOST_LISTED else ""
+    return f"must be {what}, not {shown(word)}{advice}"
+
+
+def _escaped(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -16,6 +16,7 @@ BYTE_UNITS = {
     "GiB": 2**30,
 }
 HERTZ_UNITS = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
+SECOND_UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 # The exponent has two digits at most, so that no text can ask for a number that fills the memory.
 _QUANTITY = re.compile(r"([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE]\+?[0-9]{1,2})?)\s*([A-Za-z]*)")
@@ -59,6 +60,14 @@ def format_bytes(size_bytes: int) -> str:
         if size_bytes >= BYTE_UNITS[unit]:
             return f"{size_bytes / BYTE_UNITS[unit]:.2f}".rstrip("0").rstrip(".") + f" {unit}"
     return f"{size_bytes} B"
+
+
+def format_seconds(seconds: float) -> str:
+    """A time for people: three digits in the largest unit that it fills (``"1.28 ms"``)."""
+    rounded = float(f"{seconds:.3g}")
+    unit = next((unit for unit, size in SECOND_UNITS.items() if rounded >= size), "ns")
+    value = seconds / SECOND_UNITS[unit]
+    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"
 
 
 def cycles_to_ns(cycles: int, clock_hz: int) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tilesim.units import format_seconds
+
 Found = Mapping[str, Any]
 
 
@@ -31,7 +33,7 @@ def _ratios(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
 
 
 def _took(subject: Found, cycles: bool) -> str:
-    return seconds(subject["seconds"]) + (f" for {subject['cycles']:,} cycles" if cycles else "")
+    return format_seconds(subject["seconds"]) + (f" for {subject['cycles']:,} cycles" if cycles else "")
 
 
 def _instructions(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
@@ -46,8 +48,8 @@ def _sizes(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
         for label, each in group["subjects"].items() if group["sizes"] else ():
             if "error" not in each:
                 yield (
-                    label, f"{each['instructions']:,}", seconds(each["compile_seconds"]), seconds(each["seconds"]),
-                    f"{each['peak_bytes'] / 1e6:,.0f} MB", f"{each['cycles']:,}",
+                    label, f"{each['instructions']:,}", format_seconds(each["compile_seconds"]),
+                    format_seconds(each["seconds"]), f"{each['peak_bytes'] / 1e6:,.0f} MB", f"{each['cycles']:,}",
                 )  # fmt: skip
 
 
@@ -68,13 +70,6 @@ def _versions(document: Found) -> str:
 
 def _goal(each: Found) -> str:
     return f"≤ {each['goal']}" if each["goal"] else ""
-
-
-def seconds(value: float) -> str:
-    """Three digits of a time, in seconds, ms or us."""
-    if value >= 1:
-        return f"{value:.3g} s" if value < 1000 else f"{value:,.0f} s"
-    return f"{value * 1e3:.3g} ms" if value >= 1e-3 else f"{value * 1e6:.3g} us"
 
 
 def _times(ratio: float) -> str:

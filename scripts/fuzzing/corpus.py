@@ -37,7 +37,7 @@ def corpus(folder: Path, others: Path | None) -> Corpus:
         "topology": _shipped("topologies", "t.yaml"),
         "energy": ({"e.yaml": (Path(tilesim.__file__).parent / "energy.yaml").read_bytes()}, {"e.yaml": ENERGY}),
         "tasm": (*_dual_masters(), *({n: c for n, c in each.items() if n != "p.tbin"} for each in programs)),
-        "tbin": tuple({"p.tbin": each["p.tbin"]} for each in programs if "p.tbin" in each),
+        "tbin": tuple({"p.tbin": each["p.tbin"]} for each in programs),
         "npz": ({name: _inputs(name) for name in ("pocket", "digits", "example-conv")},),
         "run": (*(_run(folder / f"run{k}", *each) for k, each in enumerate(RUNS)), _batches(folder / "batches")),
     }
@@ -76,9 +76,9 @@ def _dual_masters() -> list[Files]:
 
 
 def _program(folder: Path, network: str, chip: str) -> dict[str, bytes]:
-    """A program's files, in all forms that its machine has."""
+    """A program's files, in both forms."""
     program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip))
-    for name in ("p.tasm", *(("p.tbin",) if "systolic" not in chip else ())):
+    for name in ("p.tasm", "p.tbin"):
         tilesim.save_program(program, folder / name)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 

@@ -20,7 +20,6 @@ MOST_ERROR_BYTES = 200_000
 NOISE = re.compile(rb"Traceback|Warning:|Exception ignored|Error in sys\.|^[A-Za-z.]+Error:", re.MULTILINE)
 OUT_OF_MEMORY = re.compile(rb"has not enough memory: (?!a chip's memory)")
 """A chip's own memory takes addresses alone, as long as nobody writes there."""
-USAGE = ("Usage: ", "Try '", "Error: ")
 UNWANTED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's categories of what steers a terminal or a reader's eye, and of halves of characters."""
 
@@ -84,8 +83,8 @@ def _words(ended: Ended) -> Iterator[str]:
 
 
 def _unsaid(lines: list[str]) -> Iterator[str]:
-    """Bad input is said in lines that each begin as an error does, if they aren't about the command line itself."""
-    if not lines or lines[0].startswith(USAGE[0]):
+    """Bad input is said in lines that each begin as an error does; where there are no words at all, by the help."""
+    if lines[:1] == ["Usage: tilesim [OPTIONS] COMMAND [ARGS]..."]:
         return
     for line in lines:
         if not re.match(r"error: |and [\d,]+ more", line):

@@ -91,11 +91,14 @@ def _load() -> None:
     import rich.table  # noqa: F401
     import tflite  # noqa: F401
 
-    import tilesim.cli
     import tilesim.report.chrome_file
     import tilesim.report.perfetto_file
     import tilesim.report.sections
     import tilesim.tiled.verify.verify  # noqa: F401
+    from tilesim.cli import COMMANDS, loaded
+
+    for name in COMMANDS:
+        loaded(name)
 
 
 def _worker(plan: Plan, numbers: range, corpus: Corpus, end: float) -> IO[str]:

@@ -20,7 +20,7 @@ from scripts.benchmarks.measured import agree, measured, median, quotient
 from scripts.benchmarks.processes import ROOT, Patience, Subject, interleaved, ran
 from scripts.benchmarks.scalesim_subject import _table
 from scripts.benchmarks.subject import first_layers, hashed, inputs, main, peak_bytes
-from scripts.benchmarks.table import markdown, seconds
+from scripts.benchmarks.table import markdown
 from tests.networks import Weave
 from tilesim.network.evaluate import evaluate
 
@@ -145,13 +145,6 @@ def test_the_table() -> None:
         "Measured on 2026-01-02 on one core of P, with python 3, numpy 2.\n\n"
         "- c: ZeroDivisionError: division by zero\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(0.00012345, "123 us"), (0.1234, "123 ms"), (12.345, "12.3 s"), (12345.6, "12,346 s")]
-)
-def test_three_digits(value: float, shown: str) -> None:
-    assert seconds(value) == shown
 
 
 def test_the_readme_has_a_place_for_it_and_every_group_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:

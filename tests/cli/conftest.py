@@ -13,6 +13,12 @@ from tilesim.cli import app
 Tilesim: TypeAlias = Callable[..., Result]
 
 
+@pytest.fixture(autouse=True)
+def width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a terminal: where nobody looks, lines would be as long as they need."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+
 @pytest.fixture
 def tilesim() -> Tilesim:
     """Call with the words of a command line; an exception that is no exit fails the test."""

@@ -148,7 +148,9 @@ def started(words: str) -> subprocess.CompletedProcess[bytes]:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs another shell")
 def test_what_the_option_parser_says_steers_nothing_either() -> None:
-    assert started("run '--\x1b\u202e\x9b'").stderr.endswith(b"No such option: --\\x1b\\u202e\\x9b\n")
+    assert started("run '--\x1b\u202e\x9b'").stderr == (
+        b"error: no such option: --\\x1b\\u202e\\x9b (see `tilesim run --help`)\n"
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs another shell")
@@ -175,5 +177,13 @@ def printers(source: str) -> Iterator[str]:
 
 
 def test_one_module_prints() -> None:
-    found = {path.name: [*printers(path.read_text(encoding="utf-8"))] for path in COMMANDS.glob("*.py")}
+    found = {path.name: [*printers(path.read_text(encoding="utf-8"))] for path in COMMANDS.rglob("*.py")}
     assert {name for name, calls in found.items() if calls} == {"output.py"}
+
+
+def test_lines_are_whole_where_nobody_looks(tilesim: Tilesim, monkeypatch: pytest.MonkeyPatch) -> None:
+    folded = tilesim("topologies", "edge-1x1").stdout
+    monkeypatch.delenv("COLUMNS")
+    whole = tilesim("topologies", "edge-1x1").stdout
+    assert max(map(len, folded.splitlines())) <= 80 < max(map(len, whole.splitlines()))
+    assert sorted(whole.split()) == sorted(folded.split())

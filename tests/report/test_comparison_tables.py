@@ -31,8 +31,8 @@ def test_a_line_a_run_a_cause_and_a_layer_that_differs() -> None:
     )  # fmt: skip
     lines = shown(saved("a", energy=energy(2e6)), faster)
     assert lines[0] == "net, 2 runs; the first is a"
-    assert line(lines, "a ") == ["a", "chip-1", "1", "100", "100.0", "us", "1.00", "x", "100%", "2", "uJ"]
-    assert line(lines, "b ") == ["b", "chip-4", "4", "40", "40.0", "us", "2.50", "x", "62%", "-"]
+    assert line(lines, "a ") == ["a", "chip-1", "1", "100", "100", "us", "1.00", "x", "100%", "2", "uJ"]
+    assert line(lines, "b ") == ["b", "chip-4", "4", "40", "40", "us", "2.50", "x", "62%", "-"]
     assert line(lines, "grid.rows") == ["grid.rows", "1", "4"]
     assert line(lines, "MACs") == ["MACs", "70", "-30"]
     assert line(lines, "all") == ["all", "100", "-60"]

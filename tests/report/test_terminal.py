@@ -13,7 +13,7 @@ from tilesim.report.terminal import duration, frequency, print_on, summary
 
 def test_quantities() -> None:
     assert duration(5_562, 500_000_000) == "11.1 us"
-    assert duration(20_000_000, 500_000_000) == "40.0 ms"
+    assert duration(20_000_000, 500_000_000) == "40 ms"
     assert frequency(500_000_000) == "500 MHz"
     assert frequency(1_500_000) == "1.5 MHz"
 

@@ -2,58 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from enum import StrEnum
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+from tests.assembly import drawing
+from tests.assembly.drawing import WHOLE, WORDS, segments, some
 from tilesim.config import load as load_config
+from tilesim.systolic.isa.assembly import ASSEMBLY
 from tilesim.systolic.isa.encoding import RULES, WIDTHS
 from tilesim.systolic.isa.model.instructions import CLASSES, Instruction
 from tilesim.systolic.isa.model.program import Batching, DataSegment, HostTensor, Layer, Program, TensorPlace
-from tilesim.systolic.isa.text import read_text, write_text
 from tilesim.systolic.topology import Topology
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"
 CHIP = Topology(machine="systolic", name="chip")
-_words = st.sampled_from(["L1", "conv 1", 'a"\\', "true", "-3", ""]) | st.text(st.characters(), max_size=4)
-_whole = st.integers(-(1 << 70), 1 << 70) | st.integers(-3, 300)
 
 
 def any_of(kind: type, sound: bool = True) -> st.SearchStrategy[Any]:
     """Instances of a dataclass, each field drawn by its type; ``sound``: numbers have room where they are sent."""
-    hints = get_type_hints(kind)
-    return st.builds(kind, **{each.name: _field(kind, each.name, hints[each.name], sound) for each in fields(kind)})
 
+    def special(kind: type, name: str) -> st.SearchStrategy[Any] | None:
+        width = WIDTHS.get(kind, {}).get(name)
+        if name == "rule":
+            return st.sampled_from(RULES)
+        return st.integers(width.least, width.most) if sound and width else None
 
-def _field(kind: type, name: str, hint: Any, sound: bool) -> st.SearchStrategy[Any]:
-    arguments = get_args(hint)
-    if get_origin(hint) is tuple:
-        item = _field(kind, name, arguments[0], sound)
-        length = (
-            {"max_size": 3} if arguments[-1] is Ellipsis else {"min_size": len(arguments), "max_size": len(arguments)}
-        )
-        return st.lists(item, **length).map(tuple)
-    if NoneType in arguments:
-        return st.none() | any_of(arguments[0], sound)
-    if arguments:
-        return st.sampled_from(arguments)
-    if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return st.sampled_from(list(hint))
-    return _simple(kind, name, hint, sound) if hint in (int, str, float, bool) else any_of(hint, sound)
-
-
-def _simple(kind: type, name: str, hint: Any, sound: bool) -> st.SearchStrategy[Any]:
-    width = WIDTHS.get(kind, {}).get(name)
-    if hint is int:
-        return st.integers(width.least, width.most) if sound and width else _whole
-    if hint is str:
-        return st.sampled_from(RULES) if name == "rule" else _words
-    return st.booleans() if hint is bool else st.floats(allow_nan=False)
+    return drawing.any_of(kind, special)
 
 
 def instructions(sound: bool = True) -> st.SearchStrategy[Instruction]:
@@ -63,23 +40,18 @@ def instructions(sound: bool = True) -> st.SearchStrategy[Instruction]:
 
 def programs(sound: bool = False) -> st.SearchStrategy[Program]:
     """Programs of a few lines of everything, which mean nothing together."""
-
-    def some(item: st.SearchStrategy[Any], most: int = 1) -> st.SearchStrategy[Any]:
-        return st.lists(item, max_size=most).map(tuple)
-
-    segments = st.lists(st.tuples(_words, st.binary(max_size=4)), max_size=2, unique_by=lambda each: each[0])
     return st.builds(
         Program,
-        name=_words,
-        topology=_words.map(lambda name: CHIP.model_copy(update={"name": name})),
+        name=WORDS,
+        topology=WORDS.map(lambda name: CHIP.model_copy(update={"name": name})),
         load=some(instructions(sound), 2),
         run=some(instructions(sound), 4),
-        data=segments.map(lambda found: tuple(DataSegment(n, np.frombuffer(b, np.uint8)) for n, b in found)),
+        data=segments(DataSegment),
         inputs=some(any_of(HostTensor)),
         outputs=some(any_of(HostTensor)),
         layers=some(any_of(Layer), 2),
         tensors=some(any_of(TensorPlace)),
-        inferences=_whole,
+        inferences=WHOLE,
         batching=st.none() | any_of(Batching),
     )
 
@@ -92,21 +64,10 @@ def program(run: str, load: str = "", head: str = "", data: dict[str, int] | Non
     topology = load_config(
         TOPOLOGIES / "systolic-4.yaml", Topology, {key.replace("__", "."): value for key, value in keys.items()}
     )
-    first = write_text(Program("test", topology, (), ())).removesuffix(".load\n.run\n")
-    segments = {name: np.zeros(size, np.uint8) for name, size in (data or {}).items()}
+    first = ASSEMBLY.text.write(Program("test", topology, (), ())).removesuffix(".load\n.run\n")
+    arrays = {name: np.zeros(size, np.uint8) for name, size in (data or {}).items()}
     lines = "".join(f".data name={name} bytes={size}\n" for name, size in (data or {}).items())
-    return read_text(f"{first}{lines}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"), segments)
-
-
-def same(a: Program, b: Program) -> bool:
-    """Whether two programs are the same, to the last byte of their data."""
-    pairs = zip(a.data, b.data, strict=True)
-    alike = all(
-        getattr(a, each.name) == getattr(b, each.name)
-        for each in fields(Program)
-        if each.name not in {"data", "_found"}
-    )
-    return alike and all(x.name == y.name and np.array_equal(x.data, y.data) for x, y in pairs)
+    return ASSEMBLY.text.read(f"{first}{lines}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"), arrays)
 
 
 HEAD = """

@@ -11,10 +11,10 @@ import pytest
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of
 from tests.tiled.units.test_ring_engines import ROW, consume, random_rows, send
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import ByteFilter, Flag, Watcher
 from tilesim.tiled.isa.model.program import Block, HostTensor, Program
-from tilesim.tiled.isa.text import read_text, write_text
 from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.units.memories import WideRank
 
@@ -52,8 +52,8 @@ def vector(first: int, size: int) -> Block:
 
 def comes_back(made: Program, seed: int = 5) -> None:
     assert faults(made) == []
-    text = write_text(made)
-    assert write_text(read_text(text, Path("p.tasm"))) == text
+    text = ASSEMBLY.text.write(made)
+    assert ASSEMBLY.text.write(ASSEMBLY.text.read(text, Path("p.tasm"))) == text
     [tensor] = made.inputs
     sample = np.random.default_rng(seed).integers(-128, 128, (2, *tensor.shape[1:])).astype(np.int8)
     assert np.array_equal(simulate(made, [sample]).outputs[0], sample)

@@ -1,60 +1,78 @@
-"""The command line: a module a command, and here what they share: how they start, and how they fail."""
+"""The command line: how it starts, and how it fails. A command is a module of `commands`, loaded when it is called."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterable, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
-from tilesim.cli.commands.batch import batch
-from tilesim.cli.commands.cache import cache
-from tilesim.cli.commands.check import check
-from tilesim.cli.commands.compare import compare_runs
-from tilesim.cli.commands.compile import compile_model
-from tilesim.cli.commands.demo import demo
-from tilesim.cli.commands.report import report
-from tilesim.cli.commands.run import run
-from tilesim.cli.commands.support import support
-from tilesim.cli.commands.topologies import topologies
-from tilesim.cli.commands.trace import trace
-from tilesim.cli.commands.verify import verify
-from tilesim.cli.commands.workloads import workloads
 from tilesim.cli.output import guard, tell
 from tilesim.errors import InputError, TilesimError
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context
 
 MOST_SHOWN = 100
 """Faults that are told; of more, only how many there are."""
 LONGEST_SHOWN = 2000
 """Characters of a fault; of a longer one, which holds somebody's endless name, both ends are told."""
 
+COMMANDS = {
+    "run": "Run models or a program on a chip.",
+    "compare": "Compare saved runs of one network.",
+    "report": "Make one HTML page of a saved run.",
+    "compile": "Compile a model into a program for a chip.",
+    "cache": "Plan where parameters live on a chip.",
+    "batch": "Plan batches of inferences for a chip with a weight memory.",
+    "check": "Prove that programs keep to the chip's rules.",
+    "verify": "Run one inference on two models of the chip and compare them.",
+    "trace": "Write the trace of a run for a viewer.",
+    "support": "Say what stands between models and a run, and what would help.",
+    "topologies": "List the chips that come with tilesim, or every key of one.",
+    "workloads": "List the networks that come with tilesim.",
+    "demo": "Let a small network read handwritten digits.",
+}
+"""What each does: the first sentence of its help, known without its module."""
+
+WrongWords = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
+"""What the option parser raises, which Typer has no public name for."""
+
 
 class Commands(TyperGroup):
-    """Runs a command; what goes wrong becomes sentences and an exit status, never a traceback."""
+    """Loads a command and runs it; what goes wrong becomes sentences and an exit status, never a traceback."""
 
-    def invoke(self, ctx: Any) -> Any:
-        try:
-            return super().invoke(ctx)
-        except InputError as error:
-            raise _failed(error.faults, error.exit_status) from None
-        except TilesimError as error:
-            first, *others = str(error).split("\n")
-            raise _failed([first], error.exit_status, others) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            raise _failed([f"{where}cannot be read or written: {error.strerror or error}"], 2) from None
-        except MemoryError as error:
-            what = str(error) or "smaller inputs, or fewer at once, may do"
-            raise _failed([f"this computer has not enough memory: {what}"], 2) from None
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=summary) for name, summary in COMMANDS.items()}
 
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        with _failing() if args else nullcontext():  # no words at all are answered with the help
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        name, command, others = super().resolve_command(ctx, args)
+        return name, command and loaded(command.name or ""), others
+
+    def invoke(self, ctx: Context) -> None:
+        with _failing():
+            super().invoke(ctx)
+
+
+def loaded(name: str) -> Command:
+    """The command of this name, from the function ``command`` of its module."""
+    one = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP)
+    one.command(name)(import_module(f"tilesim.cli.commands.{name}").command)
+    return get_command(one)
+
+
+HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     cls=Commands,
@@ -62,7 +80,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
 
 
@@ -82,21 +100,6 @@ def options(
     """Simulates tiled neural-network accelerators that run real int8 models bit for bit."""
 
 
-app.command("run")(run)
-app.command("compare")(compare_runs)
-app.command("report")(report)
-app.command("compile")(compile_model)
-app.command("cache")(cache)
-app.command("batch")(batch)
-app.command("check")(check)
-app.command("verify")(verify)
-app.command("trace")(trace)
-app.command("support")(support)
-app.command("topologies")(topologies)
-app.command("workloads")(workloads)
-app.command("demo")(demo)
-
-
 def main() -> None:
     """The program ``tilesim``; it ends with the exit status."""
     if hasattr(signal, "SIGPIPE"):
@@ -104,23 +107,54 @@ def main() -> None:
     guard()
     try:
         app(prog_name="tilesim")
-    except OSError as error:  # of what no command prints: --help, --version, usage errors
-        tell(f"error: what there is to say cannot be written: {error.strerror or error}", error=True)
-        sys.exit(2)
+    except OSError as error:  # of what no command prints: --help, --version
+        sys.exit(_told([f"what there is to say cannot be written: {error.strerror or error}"], 2))
 
 
 def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("tilesim")
     except PackageNotFoundError:
         return "(run from its source, not installed)"
 
 
-def _failed(faults: Sequence[str], exit_status: int, report: Iterable[str] = ()) -> typer.Exit:
-    """Say what is wrong, and what else there is to say of it."""
+@contextmanager
+def _failing() -> Iterator[None]:
+    """Have all that goes wrong in here told, and end with its exit status."""
+    try:
+        yield
+    except WrongWords as error:
+        raise typer.Exit(_told([_of_words(error)], 2)) from None
+    except InputError as error:
+        raise typer.Exit(_told(error.faults, error.exit_status)) from None
+    except TilesimError as error:
+        first, *report = str(error).split("\n")
+        raise typer.Exit(_told([first], error.exit_status, report)) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise typer.Exit(_told([f"{where}cannot be read or written: {error.strerror or error}"], 2)) from None
+    except MemoryError as error:
+        what = str(error) or "smaller inputs, or fewer at once, may do"
+        raise typer.Exit(_told([f"this computer has not enough memory: {what}"], 2)) from None
+
+
+def _of_words(error: typer.BadParameter) -> str:
+    """What is wrong with the words of a command line."""
+    what = error.format_message().rstrip(".")
+    return f"{what[:1].lower()}{what[1:]}{f' (see `{error.ctx.command_path} --help`)' if error.ctx else ''}"
+
+
+def _told(faults: Sequence[str], exit_status: int, report: Iterable[str] = ()) -> int:
+    """The exit status, once it is told what is wrong, and what else there is to say of it."""
     more = [f"error: and {len(faults) - MOST_SHOWN} more faults"] if len(faults) > MOST_SHOWN else []
     tell(*(f"error: {_cut(fault)}" for fault in faults[:MOST_SHOWN]), *more, *report, error=True)
-    return typer.Exit(exit_status)
+    return exit_status
 
 
 def _cut(fault: str) -> str:

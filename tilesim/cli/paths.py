@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from tilesim.assembly.files import TEXT
 from tilesim.errors import InputError
 from tilesim.run import FOLDER_FILES
-from tilesim.tiled.isa.storage import TEXT
 
 
 def given_path(word: str) -> Path:

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tilesim.assembly.files import machine_of
 from tilesim.batching import graph_of, is_of
 from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import Machine, Options, Say
@@ -15,7 +16,7 @@ from tilesim.network.graph import Network
 from tilesim.run import Look, Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.systolic.compiler.compile import compile_network
-from tilesim.systolic.isa import storage
+from tilesim.systolic.isa.assembly import ASSEMBLY
 from tilesim.systolic.isa.checks.hazards import races
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program as SystolicProgram
@@ -85,7 +86,7 @@ def _simulate_requests(
 
 
 def _is_own(path: Path) -> bool:
-    return storage.machine_of(path) == "systolic"
+    return machine_of(path) == "systolic"
 
 
 def _faults(program: SystolicProgram) -> list[str]:
@@ -98,8 +99,8 @@ SYSTOLIC = Machine(
     _compile,
     _simulate,
     _simulate_requests,
-    storage.save,
-    storage.load,
+    ASSEMBLY.save,
+    ASSEMBLY.load,
     _faults,
     _is_own,
 )

@@ -8,16 +8,13 @@ from pathlib import Path
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines.machine import Machine, Options, Say
 from tilesim.network.graph import Network
-from tilesim.network.operators import Normalise
-from tilesim.tiled.isa import storage
+from tilesim.tiled.compiler.operators import is_known
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program as TiledProgram
 from tilesim.tiled.partition_search import compile_networks
 from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import Topology as TiledTopology
-
-LACKING = (Normalise,)
-"""Operators that tiles have no unit for."""
 
 
 def _compile(networks: Sequence[Network], topology: TiledTopology, options: Options, say: Say) -> list[TiledProgram]:
@@ -38,7 +35,7 @@ def check_operators(networks: Sequence[Network]) -> None:
         "one is not"
         for network in networks
         for node in network.nodes
-        if isinstance(node.operator, LACKING)
+        if not is_known(node.operator)
     ]
     if faults:
         raise CapacityError(faults)
@@ -50,5 +47,5 @@ def _any(_path: Path) -> bool:
 
 
 TILED = Machine(
-    TiledTopology, TiledProgram, _compile, simulate, simulate_requests, storage.save, storage.load, faults, _any
+    TiledTopology, TiledProgram, _compile, simulate, simulate_requests, ASSEMBLY.save, ASSEMBLY.load, faults, _any
 )

@@ -13,7 +13,7 @@ from tilesim.report.comparison import ComparedLayer, ComparedRun, ComparisonDocu
 from tilesim.report.costs import cause_words
 from tilesim.report.energy import energy_text
 from tilesim.report.names import Ending, short_name
-from tilesim.units import format_bytes
+from tilesim.units import format_bytes, format_seconds
 
 MOST_LAYERS = 5
 """Layers that are shown; the page has all."""
@@ -50,7 +50,7 @@ def _runs(runs: Sequence[ComparedRun]) -> Table:
     for run in runs:
         energy = "-" if run["energy_pj"] is None else energy_text(run["energy_pj"])
         numbers = (
-            f"{run['tiles']:,}", f"{run['cycles']:,}", f"{run['time_us']:,.1f} us", f"{run['speed_up']:.2f} x",
+            f"{run['tiles']:,}", f"{run['cycles']:,}", format_seconds(run["time_us"] / 1e6), f"{run['speed_up']:.2f} x",
             f"{run['efficiency']:.0%}", energy,
         )  # fmt: skip
         chip = Text(printable(run["topology"]), no_wrap=True, overflow="ellipsis")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -17,16 +19,28 @@ from tilesim.report.inferences import inference_rows, loads_between
 from tilesim.report.layers import layer_table, share
 from tilesim.report.partition import partition_words
 from tilesim.statistics import BatchingStatistics, RunStatistics
-from tilesim.units import format_bytes
+from tilesim.units import format_bytes, format_seconds
 
 LARGEST = 3
+WIDEST = 100_000
+"""Columns that no line fills."""
 NARROWEST = 80
 """Columns below which nothing gets shorter, so that numbers stay whole: the terminal folds the lines."""
 
 
 def show(*parts: RenderableType) -> None:
-    """Print on standard output, as wide as the terminal is, without spaces at the ends of lines."""
-    print_on(Console(highlight=False, markup=False, emoji=False), *parts)
+    """Print on standard output, as wide as the terminal is or ``COLUMNS`` says, else as wide as need be; without spaces
+    at the ends of lines.
+    """
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not has_width():
+        console.width = WIDEST
+    print_on(console, *parts)
+
+
+def has_width() -> bool:
+    """Whether lines on standard output have an end that somebody sees."""
+    return sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
 
 
 def print_on(console: Console, *parts: RenderableType) -> None:
@@ -147,8 +161,7 @@ def largest(statistics: RunStatistics) -> RenderableType:
 
 def duration(cycles: int, clock_hz: int) -> str:
     """What ``cycles`` take at ``clock_hz``, for people."""
-    us = cycles * 1e6 / clock_hz
-    return f"{us:,.1f} us" if us < 10_000 else f"{us / 1000:,.1f} ms"
+    return format_seconds(cycles / clock_hz)
 
 
 def frequency(clock_hz: int) -> str:

@@ -26,14 +26,16 @@ def test_a_binary_program_is_one_file_that_runs_like_its_model(tilesim: Any) -> 
     )
 
 
-def test_a_program_is_turned_into_its_other_form_and_back(tilesim: Any) -> None:
-    tilesim("compile", "digits", *CHIP, "-o", "a.tasm")
+@pytest.mark.parametrize("chip", ["edge-1x1", "systolic-32"])
+def test_a_program_is_turned_into_its_other_form_and_back(tilesim: Any, chip: str) -> None:
+    tilesim("compile", "digits", "--topology", chip, "-o", "a.tasm")
     assert tilesim("compile", "a.tasm", "-o", "b.tbin").exit_code == 0
-    assert tilesim("compile", "b.tbin", *CHIP, "-o", "c.tasm").exit_code == 0
+    assert tilesim("compile", "b.tbin", "--topology", chip, "-o", "c.tasm").exit_code == 0
     for suffix in (".tasm", ".npz"):
         assert Path(f"c{suffix}").read_bytes() == Path(f"a{suffix}").read_bytes()
     tilesim("compile", "c.tasm", "-o", "d.tbin")
     assert Path("d.tbin").read_bytes() == Path("b.tbin").read_bytes()
+    assert tilesim("run", "d.tbin", "--json").stdout == tilesim("run", "a.tasm", "--json").stdout
 
 
 def test_a_program_keeps_its_chip(tilesim: Any) -> None:

@@ -109,7 +109,7 @@ def test_the_more_important_network_keeps_its_parameters(tilesim: Any) -> None:
         ),
         ((*BOTH, "--inputs", "x.npz"), "--inputs holds the arrays of one model; leave it out"),
         (("run", "digits", "digits", *CHIP), "digits: must be given once, not 2 times"),
-        (("run", "digits", *CHIP, "-n", "0"), "Invalid value for '--inferences'"),
+        (("run", "digits", *CHIP, "-n", "0"), "invalid value for '--inferences'"),
         (("run", "digits", "example-conv"), "--topology must name the chip"),
     ],
 )

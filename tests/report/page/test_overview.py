@@ -18,7 +18,7 @@ def test_figures_are_those_of_the_run() -> None:
 
 def test_of_several_inferences_the_latency_is_the_first_ones() -> None:
     [_, latency, *_] = overview(made_up(None, latency_us=2.0, inferences=8, clock_hz=700_000_000)).data
-    assert latency == {"name": "latency", "value": "2.0 us", "meaning": "the first of 8 inferences at 700 MHz"}
+    assert latency == {"name": "latency", "value": "2 us", "meaning": "the first of 8 inferences at 700 MHz"}
 
 
 def test_the_largest_cost_is_in_words() -> None:

@@ -13,9 +13,9 @@ from tests.systolic.compiled import chip
 from tilesim.batching import Step
 from tilesim.network.graph import Network
 from tilesim.network.operators import Add, MaxPool, Padding
-from tilesim.systolic.compiler.operator_plan import outline
+from tilesim.systolic.compiler.array_plan import plan_operators
+from tilesim.systolic.compiler.operator_fusion import tasks_of
 from tilesim.systolic.compiler.steps import Turn, turns
-from tilesim.systolic.compiler.tasks import tasks_of
 
 POOL = MaxPool((2, 2), (1, 1), Padding(), (-128, 127))
 ADD = Add("double", (-3, 1 << 30, 0, 4, 1 << 30, 0, -5, 1 << 30, -19), (-128, 127))
@@ -30,7 +30,7 @@ def joined() -> Network:
 
 
 def order(steps: Iterable[tuple[int, int]], inferences: int) -> list[Turn]:
-    plan = outline(joined())
+    plan = plan_operators(joined())
     done = Counter[int]()
     counted = []
     for layer, count in steps:

@@ -16,8 +16,8 @@ from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import TensorOp
-from tilesim.tiled.isa.storage import load, save
 
 
 def tensor(index: int, shape: tuple[int, ...]) -> Tensor:
@@ -60,7 +60,7 @@ def test_a_program_saved_and_loaded_gives_the_same_bits_and_cycles(tmp_path: Pat
     program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1"))
     image = np.linspace(0, 1, 64, dtype=np.float32).reshape(1, 1, 8, 8)
     first = tilesim.simulate(program, [image], trace=True)
-    second = tilesim.simulate(load(save(program, tmp_path)), [image], trace=True)
+    second = tilesim.simulate(ASSEMBLY.load(ASSEMBLY.save(program, tmp_path)), [image], trace=True)
     np.testing.assert_array_equal(first.outputs[0], second.outputs[0])
     assert first.statistics == second.statistics
     assert first.statistics["trace_sha256"] is not None

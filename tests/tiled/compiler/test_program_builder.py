@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import tilesim
-from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.partition import partition
 from tilesim.tiled.compiler.placement import place
 from tilesim.tiled.compiler.program_builder import SOURCE, Completion, ProgramBuilder
+from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.isa.model.fields import Engine, Flag, Loop, Nest, Reference, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, ScalarFence, TileFence
 
@@ -16,7 +16,7 @@ from tilesim.tiled.isa.model.instructions import MeshIn, ScalarFence, TileFence
 @pytest.fixture
 def builder() -> ProgramBuilder:
     topology = tilesim.load_topology("edge-2x2")
-    plan = outline(tilesim.load_network("digits"), 4)
+    plan = plan_operators(tilesim.load_network("digits"), 4)
     spread = partition(plan, topology)
     return ProgramBuilder(topology, plan, spread, place(spread, topology))
 

@@ -15,7 +15,7 @@ import tilesim
 from tests.tiled.mutate import without
 from tilesim.cli.options.inputs import random_inputs
 from tilesim.run import Run
-from tilesim.tiled.isa import binary
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
@@ -150,7 +150,7 @@ def test_a_saved_series_runs_the_same(tmp_path: Path) -> None:
     run = tilesim.simulate_requests(some, given, order)
     tilesim.save_program(joint, tmp_path / "joint.tasm")
     flat = [array for each in given for array in each]
-    for again in (tilesim.load_program(tmp_path / "joint.tasm"), binary.decode(binary.encode(joint))):
+    for again in (tilesim.load_program(tmp_path / "joint.tasm"), ASSEMBLY.binary.decode(ASSEMBLY.binary.encode(joint))):
         repeated = tilesim.simulate(again, flat)
         assert repeated.statistics == run.statistics
         assert all(map(np.array_equal, repeated.outputs, run.outputs))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.tiled.programs import program
+from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.isa.text import write_instruction
 from tilesim.tiled.link.turns import TurnRewriter, near_sink
 
 SINK = 1 << 3
@@ -22,12 +22,12 @@ both: ring_produce tiles=0x3 read=[r:1 @0x0] to={SINK}
 
 def written(tails: TurnRewriter, one: Program) -> list[str]:
     tails.begin()
-    return [write_instruction(each) for op in one.run for each in tails.rewrite(op)]
+    return [ASSEMBLY.text.write_instruction(each) for op in one.run for each in tails.rewrite(op)]
 
 
 def test_the_first_program_stays_as_it_is() -> None:
     one = program(TURNS)
-    assert written(TurnRewriter(one.topology), one) == [write_instruction(op) for op in one.run]
+    assert written(TurnRewriter(one.topology), one) == [ASSEMBLY.text.write_instruction(op) for op in one.run]
 
 
 def test_the_next_one_waits_for_all_tails_before() -> None:
@@ -38,7 +38,7 @@ def test_the_next_one_waits_for_all_tails_before() -> None:
     start, into, out0, out1, back, both0, both1 = written(tails, one)
     assert "reset=avdata" in start
     assert "ring_producer_a" not in start
-    assert into == write_instruction(one.run[1])
+    assert into == ASSEMBLY.text.write_instruction(one.run[1])
     assert "wait=ring_producer_a>=5" in out0
     assert "wait=ring_producer_a>=7" in out1
     assert "turn=3" in back

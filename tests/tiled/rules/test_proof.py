@@ -20,7 +20,7 @@ def test_compiled_programs_are_proven(network: str, chip: str) -> None:
     found = proof_of(tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip)))
     assert [each.sentence for each in found.refutations] == []
     assert found.masters is not None
-    assert len(found.masters.order) == found.transfers > 1
+    assert len(found.masters.history.order) == found.transfers > 1
 
 
 @pytest.mark.slow

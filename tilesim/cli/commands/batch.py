@@ -20,8 +20,8 @@ from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines import SystolicTopology as Topology
 from tilesim.network.graph import Network
+from tilesim.printable import unknown
 from tilesim.systolic.compiler.compile import Room, room_for
-from tilesim.tiled.isa.scanner import unknown
 
 MOST_INFERENCES = 4096
 ALL = "all"
@@ -30,7 +30,7 @@ CHOICES = (*SCHEDULES, ALL)
 Read = TypeVar("Read")
 
 
-def batch(
+def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A .tflite, .onnx or .yaml file, or a workload's name.")
     ],

@@ -17,7 +17,7 @@ from tilesim.machines.tiled import check_operators
 from tilesim.tiled.cache_plan import plan_cache
 
 
-def cache(
+def command(
     models: Annotated[
         list[str],
         typer.Argument(

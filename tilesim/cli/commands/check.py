@@ -42,7 +42,7 @@ PROOFS = {
 }
 
 
-def check(
+def command(
     models: Annotated[
         list[str],
         typer.Argument(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "compare.html"
 
 
-def compare_runs(
+def command(
     folders: Annotated[
         list[Path],
         typer.Argument(
@@ -43,9 +43,10 @@ def compare_runs(
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else; a page only with -o.")
     ] = False,
 ) -> None:
-    """Compare saved runs of one network: which is how fast, and where the difference to the first comes from.
+    """Compare saved runs of one network.
 
-    It makes a page that needs nothing else, and no network, and prints tables.
+    Which is how fast, and where the difference to the first comes from. It makes a page that needs nothing else, and no
+    network, and prints tables.
     """
     from tilesim.report.comparison import compared, document
 

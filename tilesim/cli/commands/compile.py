@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
+from tilesim.assembly.files import BINARY, SUFFIXES
 from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.options.partition import PartitionOption
@@ -17,11 +18,10 @@ from tilesim.cli.paths import files_of_model, given_path, must_be_free
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.machines import Program
-from tilesim.tiled.isa.storage import BINARY, SUFFIXES
 from tilesim.units import format_bytes
 
 
-def compile_model(
+def command(
     model: Annotated[
         str,
         typer.Argument(

@@ -16,7 +16,7 @@ SHADES = " .:-=+*#%@"
 SHOWN = 4
 
 
-def demo() -> None:
+def command() -> None:
     """Let a small network read handwritten digits."""
     from tilesim.report.terminal import largest, show, totals
 

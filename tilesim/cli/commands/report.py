@@ -24,7 +24,7 @@ RunOption = Annotated[
 ]
 
 
-def report(
+def command(
     folder: RunOption,
     out: Annotated[
         Path | None,
@@ -41,9 +41,10 @@ def report(
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
 ) -> None:
-    """Make one HTML page of a run: what every unit and every bus did when, and where the cycles went.
+    """Make one HTML page of a saved run.
 
-    The page needs nothing else, and no network. Record the run with --trace to see its timeline.
+    What every unit and every bus did when, and where the cycles went. The page needs nothing else, and no network.
+    Record the run with --trace to see its timeline.
     """
     from tilesim.report.document import load_run
     from tilesim.report.sections import report as page_of

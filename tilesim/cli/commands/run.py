@@ -33,7 +33,7 @@ LISTED = 16
 """Outputs that are described."""
 
 
-def run(
+def command(
     models: Annotated[
         list[str],
         typer.Argument(

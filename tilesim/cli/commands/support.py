@@ -19,7 +19,7 @@ SCHEMA = "tilesim.support/1"
 NO_MODEL = "no model"
 
 
-def support(
+def command(
     models: Annotated[
         list[str],
         typer.Argument(
@@ -32,7 +32,7 @@ def support(
     set_: SetOption = None,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
-    """Say all that stands between models and a run, and what would help.
+    """Say what stands between models and a run, and what would help.
 
     Operators, types of numbers, sizes, forms; with a chip, whether it can run them. The exit status is 0 if nothing
     stands in the way, 1 if something does, and 2 if a file is no model.

@@ -12,7 +12,7 @@ from tilesim.cli.output import tell_json
 from tilesim.machines import SystolicTopology, TiledTopology, Topology
 from tilesim.printable import printable
 from tilesim.report.keys import Key, keys, spelt
-from tilesim.report.terminal import frequency
+from tilesim.report.terminal import frequency, has_width
 from tilesim.tiled.topology import MODELLED
 from tilesim.units import format_bytes
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 LONGEST_VALUE = 16
-"""Columns; longer ones are folded."""
+"""Columns of a terminal; longer ones are folded."""
 
 
-def topologies(
+def command(
     name: Annotated[
         str, typer.Argument(metavar="[NAME_OR_FILE]", help="The chip of which to show every key.", show_default=False)
     ] = "",
@@ -95,8 +95,9 @@ def _keys_table(chip: Topology) -> Table:
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
+    widest = LONGEST_VALUE if has_width() else None
     for title in ("key", "value", "meaning"):
-        table.add_column(title, no_wrap=title == "key", max_width=LONGEST_VALUE if title == "value" else None)
+        table.add_column(title, no_wrap=title == "key", max_width=widest if title == "value" else None)
     for key in keys(chip):
         table.add_row(key.key, Text(printable(spelt(key))), Text(_explained(key, chip).meaning))
     return table

@@ -19,7 +19,7 @@ FAST = 4
 """How hard a file whose name ends in .gz is compressed."""
 
 
-def trace(
+def command(
     run: Annotated[
         Path,
         typer.Argument(

@@ -30,7 +30,7 @@ DIFFER = 1
 """The exit status."""
 
 
-def verify(
+def command(
     model: Annotated[
         str,
         typer.Argument(

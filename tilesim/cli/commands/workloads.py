@@ -9,7 +9,7 @@ from tilesim.network.graph import Network
 from tilesim.units import format_bytes
 
 
-def workloads() -> None:
+def command() -> None:
     """List the networks that come with tilesim."""
     from rich.table import Table
 

@@ -15,7 +15,7 @@ from tilesim.batching import SCHEDULES, Plan, Schedule
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines import Topology
 from tilesim.network.graph import Network
-from tilesim.tiled.isa.scanner import unknown
+from tilesim.printable import unknown
 
 MOST_REUSE = 10**6
 

@@ -13,9 +13,8 @@ from tilesim.cli.options.priorities import layer_of
 from tilesim.errors import InputError
 from tilesim.machines import Program, TiledProgram
 from tilesim.network.graph import Network
-from tilesim.printable import printable
+from tilesim.printable import printable, unknown
 from tilesim.report.names import short_name
-from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.partition_policy import AUTO, CHANNEL, CHOICES, SPATIAL, PartitionPolicy
 
 PartitionOption = Annotated[

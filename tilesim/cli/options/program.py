@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilesim import api
+from tilesim.assembly.files import SUFFIXES
 from tilesim.errors import InputError
 from tilesim.machines import Program, Topology
 from tilesim.report.keys import differences
-from tilesim.tiled.isa.storage import SUFFIXES
 
 MOST_DIFFERENCES = 5
 

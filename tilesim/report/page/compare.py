@@ -11,7 +11,7 @@ from tilesim.report.costs import MACS, WAITS, cause_words, kind_words
 from tilesim.report.energy import action_words, energy_text
 from tilesim.report.names import short_name
 from tilesim.report.page.build import Section, page
-from tilesim.units import format_bytes
+from tilesim.units import format_bytes, format_seconds
 
 COMPUTING = "computing"
 BUSES = {
@@ -38,7 +38,7 @@ def sections(document: ComparisonDocument) -> list[Section]:
     runs = document["runs"]
     shared = {"names": [run["name"] for run in runs], "causes": _causes(document)}
     figures = {
-        "runs": [{**run, "energy": _energy(run["energy_pj"]) or "–"} for run in runs],
+        "runs": [_in_words(run) for run in runs],
         "differing": document["differing"],
         "moved": [row._asdict() for row in _moved(runs)],
         "notes": document["notes"],
@@ -105,6 +105,12 @@ def _moved(runs: Sequence[ComparedRun]) -> Iterator[Row]:
 
 def _bytes(count: int | None) -> str | None:
     return None if count is None else format_bytes(count)
+
+
+def _in_words(run: Mapping[str, Any]) -> dict[str, Any]:
+    """A run with its time and its energy as people read them."""
+    time = format_seconds(run["time_us"] / 1e6)
+    return {**run, "time": time, "energy": _energy(run["energy_pj"]) or "–"}
 
 
 def _energy(pj: float | None) -> str | None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tilesim.report.costs import costs
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import Section
+from tilesim.units import format_seconds
 
 
 class Figure(NamedTuple):
@@ -28,7 +29,7 @@ def figures(run: SavedRun) -> list[Figure]:
     whose = "one inference" if run_["inferences"] == 1 else f"the first of {run_['inferences']:,} inferences"
     found = [
         Figure("cycles", f"{run_['cycles']:,}", "from the first activation in to the last output out"),
-        Figure("latency", f"{run_['latency_us']:,.1f} us", f"{whose} at {run_['clock_hz'] / 1e6:,g} MHz"),
+        Figure("latency", format_seconds(run_["latency_us"] / 1e6), f"{whose} at {run_['clock_hz'] / 1e6:,g} MHz"),
         Figure("loading", f"{run_['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"),
         Figure(
             "MACs in use",

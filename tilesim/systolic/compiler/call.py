@@ -1,16 +1,17 @@
-"""A task in a step: for some inferences, from addresses to addresses."""
+"""A task in a step, for some inferences, from addresses to addresses; and what it is lowered to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from tilesim.network.graph import Tensor
 from tilesim.systolic.compiler.accumulators import AccumulatorRing
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.support import element_of
-from tilesim.systolic.compiler.tasks import OperatorTask
-from tilesim.systolic.isa.model.instructions import Element
+from tilesim.systolic.compiler.task import OperatorTask
+from tilesim.systolic.isa.model.instructions import Element, Instruction, MatrixMultiply
 from tilesim.systolic.topology import Topology
 
 
@@ -41,3 +42,15 @@ class TaskCall:
     def element(self) -> Element:
         """Of what is read."""
         return element_of(self.input.dtype)
+
+
+@dataclass(frozen=True)
+class PendingMultiply:
+    """A multiply in the making, and the address of the tile that it switches to, -1 if none."""
+
+    op: MatrixMultiply
+    tile: int
+
+
+Item: TypeAlias = Instruction | PendingMultiply
+"""Of the stream of instructions."""

@@ -14,16 +14,17 @@ from tilesim.batching import Step as PlanStep
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators
 from tilesim.systolic.compiler.emitter import synchronised
 from tilesim.systolic.compiler.fetching import fetched
 from tilesim.systolic.compiler.host_tensors import host_input, host_output
-from tilesim.systolic.compiler.operator_plan import OperatorPlan, outline
+from tilesim.systolic.compiler.operator_fusion import tasks_of
 from tilesim.systolic.compiler.placement import BufferPlacement, place
 from tilesim.systolic.compiler.product import Product, WeightLayout, grouped, layout_of, product_of, tile_bytes_of
 from tilesim.systolic.compiler.steps import Turn, turns
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.stream import InstructionStream
-from tilesim.systolic.compiler.tasks import OperatorTask, tasks_of
+from tilesim.systolic.compiler.task import OperatorTask
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, ReadHostMemory
 from tilesim.systolic.isa.model.program import Batching, DataSegment, Layer, Prediction, Program, Step
 from tilesim.systolic.topology import Topology
@@ -50,15 +51,15 @@ def compile_network(
     Raises:
         CapacityError: a network that does not fit, or has layers that this machine can't run.
     """
-    front = outline(network)
-    tasks = tasks_of(front, topology)
+    operators = plan_operators(network)
+    tasks = tasks_of(operators, topology)
     storage = Storage()
     products, weights = _products(network, tasks, topology, storage)
     inferences = plan.inferences if plan else 1
     steps = plan.steps if plan else _one_by_one(tasks)
     order = turns(tasks, steps, inferences, _at_once(products))
-    where = place(front, order, storage.size_bytes, topology.unified_buffer.size_bytes)
-    stream = InstructionStream(front, topology, order, where, products, storage)
+    where = place(operators, order, storage.size_bytes, topology.unified_buffer.size_bytes)
+    stream = InstructionStream(operators, topology, order, where, products, storage)
     stream.write()
     used = storage.size_bytes + max(where.bytes_in_use, default=0)
     say(f"{network.name} on {topology.name}: {weights.size} bytes of weights, {used} of the unified buffer")
@@ -69,9 +70,9 @@ def compile_network(
         load=_load(segments),
         run=(*synchronised(fetched(stream.found, topology)), Halt(label="end")),
         data=segments,
-        inputs=tuple(host_input(source, k) for k in range(inferences) for source in front.sources),
-        outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in front.sinks),
-        layers=tuple(_layers(front, tasks, products)),
+        inputs=tuple(host_input(source, k) for k in range(inferences) for source in operators.sources),
+        outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in operators.sinks),
+        layers=tuple(_layers(operators, tasks, products)),
         tensors=tuple(stream.tensors()),
         inferences=inferences,
         batching=_batching(network, plan, order, where, stream, storage.size_bytes) if plan else None,
@@ -94,7 +95,7 @@ def room_for(network: Network, topology: Topology) -> Room:
         CapacityError: a network that has layers that this machine can't run, or too many weights.
     """
     storage = Storage()
-    products, _ = _products(network, tasks_of(outline(network), topology), topology, storage)
+    products, _ = _products(network, tasks_of(plan_operators(network), topology), topology, storage)
     return Room(max(0, topology.unified_buffer.size_bytes - storage.size_bytes), _at_once(products))
 
 
@@ -153,7 +154,7 @@ def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:
     return (*ops, Halt(label="loaded"))
 
 
-def _layers(plan: OperatorPlan, tasks: Sequence[OperatorTask], products: Mapping[int, Product]) -> Iterator[Layer]:
+def _layers(plan: ArrayPlan, tasks: Sequence[OperatorTask], products: Mapping[int, Product]) -> Iterator[Layer]:
     by_layer = {task.layer: task for task in tasks}
     for number, node in enumerate(plan.network.nodes):
         count, where = macs(plan.network, node), plan.place(number)

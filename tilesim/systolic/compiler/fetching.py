@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tilesim.systolic.compiler.lower.matrix import PendingMultiply
+from tilesim.systolic.compiler.call import Item, PendingMultiply
 from tilesim.systolic.isa.model.instructions import Instruction, ReadWeights
 from tilesim.systolic.topology import Topology
 
@@ -25,7 +25,7 @@ class _Tile:
         return (self.weight_bytes, self.address) == (other.weight_bytes, other.address + apart)
 
 
-def fetched(stream: Sequence[Instruction | PendingMultiply], topology: Topology) -> list[Instruction]:
+def fetched(stream: Sequence[Item], topology: Topology) -> list[Instruction]:
     """The stream with the fetches of its tiles, which are those that the array does not hold already.
 
     A fetch stands as many tiles ahead as there are in the FIFO and in the path. Further ahead, with queues that hold
@@ -57,7 +57,7 @@ def fetched(stream: Sequence[Instruction | PendingMultiply], topology: Topology)
     return found
 
 
-def _switching(stream: Sequence[Instruction | PendingMultiply]) -> Iterator[Instruction | PendingMultiply]:
+def _switching(stream: Sequence[Item]) -> Iterator[Item]:
     """The stream without switches to the tile that is there."""
     held = -1
     for item in stream:

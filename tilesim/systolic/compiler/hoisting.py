@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilesim.systolic.compiler.accesses import Accesses, Range, accesses
-from tilesim.systolic.compiler.lower.matrix import PendingMultiply
-from tilesim.systolic.isa.model.instructions import Instruction, ReadHostMemory
-
-Item = Instruction | PendingMultiply
+from tilesim.systolic.compiler.call import Item, PendingMultiply
+from tilesim.systolic.isa.model.instructions import ReadHostMemory
 
 
 def hoisted(stream: Sequence[Item], ops: Sequence[Item]) -> list[Item]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.operator_plan import Sink, Source
 from tilesim.systolic.compiler.support import element_of
 from tilesim.systolic.isa.model.program import HostTensor
 
 
-def host_input(source: Source, inference: int) -> HostTensor:
+def host_input(source: NetworkInput, inference: int) -> HostTensor:
     step = source.quantise
     if step is None:
         return _host_tensor(source.model, source.stored, inference)
     return _host_tensor(source.model, source.stored, inference, step.scale, step.zero_point, step.rounding)
 
 
-def host_output(sink: Sink, inference: int) -> HostTensor:
+def host_output(sink: NetworkOutput, inference: int) -> HostTensor:
     step = sink.dequantise
     if step is None:
         return _host_tensor(sink.model, sink.stored, inference)

@@ -9,7 +9,7 @@ from math import prod
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Tensor
 from tilesim.systolic.compiler.allocation import Lifetime, allocate, in_use
-from tilesim.systolic.compiler.operator_plan import OperatorPlan
+from tilesim.systolic.compiler.array_plan import ArrayPlan
 from tilesim.systolic.compiler.steps import Turn
 
 Image = tuple[int, int]
@@ -32,7 +32,7 @@ def size_of(tensor: Tensor) -> int:
     return prod(tensor.shape) * tensor.dtype.itemsize
 
 
-def place(plan: OperatorPlan, turns: Sequence[Turn], start: int, capacity: int) -> BufferPlacement:
+def place(plan: ArrayPlan, turns: Sequence[Turn], start: int, capacity: int) -> BufferPlacement:
     """Find places from address ``start`` on: those of the images of a turn side by side and inputs a turn ahead, or, if
     there is no room, each image by itself, in the end no earlier and no longer than it must be there.
 
@@ -51,7 +51,7 @@ def place(plan: OperatorPlan, turns: Sequence[Turn], start: int, capacity: int) 
 
 
 def _addresses(
-    plan: OperatorPlan, groups: Sequence[Sequence[Image]], found: Sequence[int], start: int
+    plan: ArrayPlan, groups: Sequence[Sequence[Image]], found: Sequence[int], start: int
 ) -> dict[Image, int]:
     return {
         image: start + address + number * size_of(plan.network.tensors[image[0]])
@@ -60,7 +60,7 @@ def _addresses(
     }
 
 
-def _lack(plan: OperatorPlan, turns: Sequence[Turn], needs: _Needs, start: int, capacity: int) -> str:
+def _lack(plan: ArrayPlan, turns: Sequence[Turn], needs: _Needs, start: int, capacity: int) -> str:
     used = [start + int(each) for each in in_use(needs.alone(0))]
     most = max(range(len(used)), key=used.__getitem__)
     node = turns[most].task.node.title
@@ -74,7 +74,7 @@ def _lack(plan: OperatorPlan, turns: Sequence[Turn], needs: _Needs, start: int, 
 class _Needs:
     """From which turn to which each image is needed."""
 
-    def __init__(self, plan: OperatorPlan, turns: Sequence[Turn]) -> None:
+    def __init__(self, plan: ArrayPlan, turns: Sequence[Turn]) -> None:
         self.plan, self.turns = plan, turns
         self.first: dict[Image, int] = {}
         self.last: dict[Image, int] = {}

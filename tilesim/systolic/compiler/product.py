@@ -15,7 +15,7 @@ from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
-from tilesim.systolic.compiler.tasks import OperatorTask
+from tilesim.systolic.compiler.task import OperatorTask
 from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiles, tiling
 from tilesim.systolic.isa.model.instructions import Element
 from tilesim.systolic.topology import Topology

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from tilesim.batching.schedules import Step, together, whole
-from tilesim.systolic.compiler.tasks import OperatorTask
+from tilesim.systolic.compiler.task import OperatorTask
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,11 @@ from typing import TypeVar
 
 from tilesim.network.graph import Tensor
 from tilesim.systolic.compiler.accumulators import AccumulatorRing
-from tilesim.systolic.compiler.call import TaskCall
+from tilesim.systolic.compiler.array_plan import ArrayPlan
+from tilesim.systolic.compiler.call import Item, PendingMultiply, TaskCall
 from tilesim.systolic.compiler.hoisting import hoisted
 from tilesim.systolic.compiler.host_tensors import axes_of
-from tilesim.systolic.compiler.lower.matrix import PendingMultiply
 from tilesim.systolic.compiler.lower.operators import lower
-from tilesim.systolic.compiler.operator_plan import OperatorPlan
 from tilesim.systolic.compiler.placement import BufferPlacement, Image, size_of
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.steps import Turn
@@ -34,13 +33,13 @@ MOST_PIECES = 8
 class InstructionStream:
     """The stream in the making. ``ends``: the last instruction of each turn; ``arrived``: of each input."""
 
-    plan: OperatorPlan
+    plan: ArrayPlan
     topology: Topology
     turns: Sequence[Turn]
     placement: BufferPlacement
     products: Mapping[int, Product]
     storage: Storage
-    found: list[Instruction | PendingMultiply] = field(default_factory=list)
+    found: list[Item] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     arrived: dict[Image, str] = field(default_factory=dict)
 
@@ -158,11 +157,11 @@ def _names(turns: Sequence[Turn]) -> list[str]:
     return found
 
 
-def _label(item: Instruction | PendingMultiply) -> str:
+def _label(item: Item) -> str:
     return item.op.label if isinstance(item, PendingMultiply) else item.label
 
 
-def _labelled(item: Instruction | PendingMultiply, label: str, layer: int) -> Instruction | PendingMultiply:
+def _labelled(item: Item, label: str, layer: int) -> Item:
     if isinstance(item, PendingMultiply):
         return replace(item, op=replace(item.op, label=label, layer=layer))
     return replace(item, label=label, layer=layer)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilesim.errors import InputError
+from tilesim.printable import shown, unknown
 from tilesim.systolic.isa.model.instructions import Instruction
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.isa.scanner import shown, unknown
 
 LATEST = 1 << 40
 """The last cycle up to which an instruction may be held."""

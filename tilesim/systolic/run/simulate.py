@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import InputError, ProgramError
+from tilesim.printable import unknown
 from tilesim.run import Look, Progress, Run, unwatched
 from tilesim.sim.core.memory import Memory
 from tilesim.sim.trace.recorder import Recorder, Recording
@@ -18,7 +19,6 @@ from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.isa.scanner import unknown
 from tilesim.systolic.run import hang, host_driver, statistics
 from tilesim.systolic.run.holds import check_holds
 from tilesim.systolic.run.tensor_probe import TensorProbe

@@ -7,38 +7,15 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tilesim.network.graph import Node, Tensor
-from tilesim.network.operators.add import Add
-from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.multiply import Multiply
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.rescale import Rescale
-from tilesim.network.operators.resize_nearest import ResizeNearest
-from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
+from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
 from tilesim.tiled.compiler.spread import SEND_CYCLES, DenseLayer, outputs_per_tile, tiles_for
-from tilesim.tiled.compiler.windows import gathers, spreads
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
-
-CHANNEL_WISE = (
-    DepthwiseConvolution,
-    Add,
-    Multiply,
-    AveragePool,
-    MaxPool,
-    Mean,
-    Table,
-    Rescale,
-    Pad,
-    ResizeNearest,
-)
-"""Layers that make each channel from the same one of their inputs."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +42,7 @@ class Spreader:
     at most ``copy_bytes`` of a tile's narrow memory.
     """
 
-    plan: OperatorPlan
+    plan: TilePlan
     topology: Topology
     wishes: Wishes
     copy_bytes: int
@@ -79,7 +56,7 @@ class Spreader:
             return self._by_outputs(node, leads=wish == CHANNEL)
         if self.wishes.layers.get(layer) == SPATIAL:
             return Spread(0, "asked for")
-        if isinstance(node.operator, CHANNEL_WISE):
+        if traits_of(node).channel_wise:
             return self._channel_wise(node)
         if wish != CHANNEL:
             return Spread(0, "nothing else is asked for")
@@ -152,8 +129,10 @@ class Spreader:
         """
         if index not in self._largest:
             readers = self._readers(index)
-            gather = any(not isinstance(reader.operator, CHANNEL_WISE) or _is_sum(reader) for reader in readers)
-            behind = [self._copied(reader.output) for reader in readers if isinstance(reader.operator, CHANNEL_WISE)]
+            gather = any(
+                not traits_of(reader).channel_wise or len(self.plan.activations(reader)) > 1 for reader in readers
+            )
+            behind = [self._copied(reader.output) for reader in readers if traits_of(reader).channel_wise]
             self._largest[index] = max(self._bytes(index) if gather else 0, *behind, 0)
         return self._largest[index]
 
@@ -175,11 +154,6 @@ class Spreader:
     @property
     def _word(self) -> int:
         return word_bytes(self.topology)
-
-
-def _is_sum(node: Node) -> bool:
-    """Whether a layer has two inputs, which may be spread in different ways."""
-    return isinstance(node.operator, Add | Multiply)
 
 
 def word_bytes(topology: Topology) -> int:

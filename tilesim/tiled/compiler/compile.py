@@ -16,11 +16,11 @@ from tilesim.tiled.compiler.fusion.schedule import LayerCall
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
 from tilesim.tiled.compiler.names import copy_name, map_name, place_name
-from tilesim.tiled.compiler.operator_plan import OperatorPlan, Sink
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.plan import Lowered, plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
+from tilesim.tiled.compiler.tile_plan import TileOutput, TilePlan
 from tilesim.tiled.compiler.transfers import blocks_of, drain, feed
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.checks.tensors import covers
@@ -174,12 +174,12 @@ def _fill(builder: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> Non
     Halo(builder, name, zero_point, layer, late=step > 0, step=step).write()
 
 
-def _reader(plan: OperatorPlan, tensor: Tensor) -> int:
+def _reader(plan: TilePlan, tensor: Tensor) -> int:
     """The first layer that reads a tensor, or -1."""
     return next((layer for layer, node in plan.steps if tensor in plan.activations(node)), -1)
 
 
-def _output(builder: ProgramBuilder, sink: Sink) -> HostTensor:
+def _output(builder: ProgramBuilder, sink: TileOutput) -> HostTensor:
     map_, row_bytes = builder.placement.maps[map_name(sink.stored.index)], builder.topology.wide_memory.row_bytes
     blocks = blocks_of(map_, row_bytes) if sink.softmax is None else reply(map_.shape, row_bytes)
     return host_output(sink, map_.shape, blocks)

@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from tilesim.network.graph import Node
-from tilesim.network.operators.add import Add
-from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.multiply import Multiply
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.rescale import Rescale
-from tilesim.network.operators.resize_nearest import ResizeNearest
-from tilesim.network.operators.slice import Slice
-from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.fusion.schedule import LayerCall
-from tilesim.tiled.compiler.lower.add import lower_add, lower_multiply
-from tilesim.tiled.compiler.lower.convolution import (
-    block_weight_bytes,
-    extent_of,
-    lower_convolution,
-    lower_fully_connected,
-)
-from tilesim.tiled.compiler.lower.copy import lower_concatenation, lower_pad, lower_resize_nearest, lower_slice
-from tilesim.tiled.compiler.lower.depthwise import lower_depthwise
-from tilesim.tiled.compiler.lower.pool import lower_average_pool, lower_max_pool, lower_mean, lower_rescale
-from tilesim.tiled.compiler.lower.table import lower_table
+from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
+from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
-from tilesim.tiled.compiler.sides import IN, ROW_BY_ROW, sides_read
+from tilesim.tiled.compiler.sides import IN, sides_read
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
-from tilesim.tiled.compiler.windows import receptive_fields, spreads
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
-
-LOWERINGS: dict[type[Any], Callable[..., list[TensorOp]]] = {
-    Convolution: lower_convolution,
-    DepthwiseConvolution: lower_depthwise,
-    FullyConnected: lower_fully_connected,
-    Add: lower_add,
-    AveragePool: lower_average_pool,
-    MaxPool: lower_max_pool,
-    Rescale: lower_rescale,
-    Mean: lower_mean,
-    Multiply: lower_multiply,
-    Table: lower_table,
-    Pad: lower_pad,
-    ResizeNearest: lower_resize_nearest,
-    Concatenation: lower_concatenation,
-    Slice: lower_slice,
-}
 
 
 @dataclass(frozen=True)
@@ -80,10 +39,6 @@ class Piece:
 Pieces = dict[int, list[Piece]]
 
 
-CHANNEL_BY_CHANNEL = (Convolution, FullyConnected)
-"""Layers whose outputs can be made some channels at a time, each with its own parameters."""
-
-
 def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_bytes: int | None = None) -> Pieces:
     """The tensorops of a call for each tile; its parameters get their places in ``sets``, none of them with more than
     ``most_bytes`` if its outputs can be made in several runs.
@@ -92,7 +47,7 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
     builder.steps[call.makes] = step = _step(builder, call)
     map_ = builder.placement.maps[call.makes]
     by_row = _row_by_row(call) and (map_.rows.exchanges or map_.columns.exchanges)
-    lower = LOWERINGS[type(node.operator)]
+    traits = traits_of(node)
     found: Pieces = {}
     alike: dict[object, list[Piece]] = {}
     for tile, part in call.parts(map_):
@@ -102,12 +57,12 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
             found[tile] = alike[likeness]
             continue
         runs = _runs(task, node, part.channels, most_bytes)
-        tiles = 1 << tile if map_.block and not isinstance(node.operator, Table) else call.tiles
+        tiles = 1 << tile if map_.block and not traits.one_table else call.tiles
         for chunk, outputs in enumerate(runs):
             key = SetKey(call.layer, chunk, node.title)
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
-            found.setdefault(tile, []).extend(Piece(op, key) for op in lower(mine, node.operator))
+            found.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
         alike[likeness] = found[tile]
     return found
 
@@ -123,10 +78,12 @@ def _runs(task: TileTask, node: Node, channels: range, most_bytes: int | None) -
     """A tile's outputs in runs of whole blocks of lanes, so that the parameters of a run fit ``most_bytes``, or are
     those of one block.
     """
-    if most_bytes is None or not isinstance(node.operator, CHANNEL_BY_CHANNEL):
+    if most_bytes is None or not traits_of(node).in_chunks:
         return [channels]
     lanes, weights = task.topology.tile.lanes, task.constants[0]
-    block_bytes = block_weight_bytes(weights.shape, node.operator, task.topology.tile) + 3 * task.row_bytes
+    block_bytes = (
+        block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile) + 3 * task.row_bytes
+    )
     each = max(1, most_bytes // block_bytes) * lanes
     return [channels[k : k + each] for k in range(0, len(channels), each)]
 
@@ -186,7 +143,7 @@ def _placed(
 
 
 def _row_by_row(call: LayerCall) -> bool:
-    return isinstance(call.node.operator, ROW_BY_ROW) and call.group is None
+    return traits_of(call.node).row_by_row and call.group is None
 
 
 def _step(builder: ProgramBuilder, call: LayerCall) -> int:

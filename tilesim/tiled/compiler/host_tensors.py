@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tilesim.arithmetic.classify import classify_scaling
+from tilesim.lowering.operator_plan import NetworkInput
 from tilesim.network.graph import Tensor
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import MapShape
-from tilesim.tiled.compiler.operator_plan import Sink, Source
 from tilesim.tiled.compiler.task import element_type
+from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model.program import Block, HostTensor
 
 
-def host_input(source: Source, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
+def host_input(source: NetworkInput, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
     step, stored = source.quantise, source.stored.quantisation
     return _host_tensor(
         source.model,
@@ -27,7 +28,7 @@ def host_input(source: Source, map_shape: MapShape, blocks: tuple[Block, ...]) -
     )
 
 
-def host_output(sink: Sink, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
+def host_output(sink: TileOutput, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
     step, function = sink.dequantise, sink.at_host
     scale, zero_point = (step.scale, step.zero_point) if step else (0.0, 0)
     return _host_tensor(

@@ -14,8 +14,9 @@ from tilesim.tiled.compiler.fusion.bands import FusionGroup, nodes_of
 from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse, tiles_of
 from tilesim.tiled.compiler.fusion.schedule import LayerCall, banded_calls
 from tilesim.tiled.compiler.names import band_name, copy_name, map_name, tensor_of
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
-from tilesim.tiled.compiler.windows import ReceptiveField, gathers, receptive_fields
+from tilesim.tiled.compiler.operators import gathers, receptive_fields
+from tilesim.tiled.compiler.receptive_field import ReceptiveField
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
@@ -30,7 +31,7 @@ class Partition:
     cut in bands instead. ``spreads`` says how each tensor that a layer makes came to be spread as it is.
     """
 
-    plan: OperatorPlan
+    plan: TilePlan
     topology: Topology
     wishes: Wishes = DEFAULT
     copy_bytes: int = 0
@@ -109,7 +110,7 @@ class Partition:
 
 
 def partition(
-    plan: OperatorPlan,
+    plan: TilePlan,
     topology: Topology,
     groups: Sequence[FusionGroup] = (),
     wishes: Wishes = DEFAULT,
@@ -142,7 +143,7 @@ def partition(
     return found
 
 
-def _readers(plan: OperatorPlan, index: int) -> list[Node]:
+def _readers(plan: TilePlan, index: int) -> list[Node]:
     return [plan.steps[step - 1][1] for step in plan.reading.get(index, ())]
 
 

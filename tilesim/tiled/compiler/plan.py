@@ -16,10 +16,10 @@ from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.compute import Pieces, lowered
 from tilesim.tiled.compiler.fusion.choice import fitted
-from tilesim.tiled.compiler.operator_plan import outline
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.compiler.transfers import staging_rows
 from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
@@ -84,7 +84,7 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     word_bytes = topology.narrow_memory.word_bytes
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
-    plan = outline(network, word_bytes)
+    plan = plan_operators(network, word_bytes)
     return ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))
 
 

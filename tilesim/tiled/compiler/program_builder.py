@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of, bits
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, ScalarFence, TileFence, WideToNarrow, Work
 from tilesim.tiled.isa.model.program import TensorPiece
@@ -79,7 +79,7 @@ class ProgramBuilder:
     """
 
     topology: Topology
-    plan: OperatorPlan
+    plan: TilePlan
     spread: Partition
     placement: MapPlacement
     first: list[Instruction] = field(default_factory=list)

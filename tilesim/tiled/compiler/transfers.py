@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from tilesim.lowering.operator_plan import NetworkInput
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import FeatureMap, bits
 from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
 from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.operator_plan import Sink, Source
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.rows import each_row, part_words, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
+from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model.fields import Flag, Traversal
 from tilesim.tiled.isa.model.instructions import (
     Classify,
@@ -31,7 +32,7 @@ def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
     return max(rows_for(part, row_bytes) for map_ in maps for _, part in map_.parts())
 
 
-def feed(builder: ProgramBuilder, source: Source, band: int, staging: int, layer: int) -> None:
+def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int, layer: int) -> None:
     """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
     names, row_bytes = builder.spread.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
     name, maps = names[band], [builder.placement.maps[each] for each in names]
@@ -102,7 +103,7 @@ def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
     )
 
 
-def drain(builder: ProgramBuilder, number: int, sink: Sink, staging: int) -> None:
+def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) -> None:
     """Let network output ``number`` go out, the part of one tile after the other."""
     label, name, tiles = f"output{number}", map_name(sink.stored.index), builder.topology.tiles
     map_, row_bytes = builder.placement.maps[name], builder.topology.wide_memory.row_bytes
@@ -135,7 +136,7 @@ def drain(builder: ProgramBuilder, number: int, sink: Sink, staging: int) -> Non
         builder.send(tile, to)
 
 
-def _classify(sink: Sink, softmax: Softmax, rows: int, block: int, label: str) -> Classify:
+def _classify(sink: TileOutput, softmax: Softmax, rows: int, block: int, label: str) -> Classify:
     kind = element_type(sink.stored.dtype)
     return Classify(
         rows=rows,

@@ -17,15 +17,15 @@ from tilesim.tiled.rules.ring.posted_receives import late_consumers
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.under_way import explained
-from tilesim.tiled.rules.tile.buffers import buffer_faults
 from tilesim.tiled.rules.tile.cached import overlaps
 from tilesim.tiled.rules.tile.hazards import hazards
 from tilesim.tiled.rules.tile.regions import strays
-from tilesim.tiled.rules.untimed.deadlock import impasse
+from tilesim.tiled.rules.untimed.buffers import buffer_faults
+from tilesim.tiled.rules.untimed.deadlock import deadlocks
+from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.fences import early_resets, fence_faults, late_resets
-from tilesim.tiled.rules.untimed.play import Play
-from tilesim.tiled.rules.untimed.situation import History
-from tilesim.tiled.rules.untimed.work_queues import WorkQueues, duties
+from tilesim.tiled.rules.untimed.history import History
+from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
 
 RULES = {
     "instructions": "what the chip can't run",
@@ -100,35 +100,35 @@ class Proof:
 
 def proof_of(program: Program, reading: Reading = Reading.MEET) -> Proof:
     """Prove or refute everything in :data:`RULES`, that for masters as it is read."""
-    if found := _refuted("instructions", program.once(faults)):
-        return Proof(program, tuple(found), reading)
-    found = [
+    if refutations := _refuted("instructions", program.once(faults)):
+        return Proof(program, tuple(refutations), reading)
+    refutations = [
         *_refuted("regions", program.once(strays)),
         *_refuted("hazards", program.once(hazards)),
         *_refuted("parameters", overlaps(program)),
     ]
-    work = duties(program)
-    play = Play(work)
-    play.run()
-    masters = prove(work, play.history)
-    found += _of_masters(work, masters, reading)
+    work = work_queues(program)
+    execution = UntimedExecution(work)
+    execution.run()
+    masters = prove(work, execution.history)
+    refutations += _of_masters(work, masters, reading)
     ordered = [
         *_refuted("arrivals", arrival_faults(work, masters)),
         *_refuted("fences", [*fence_faults(work), *early_resets(masters)]),
-        *_refuted("deadlock", impasse(play)),
+        *_refuted("deadlock", deadlocks(execution)),
     ]
-    found += ordered
+    refutations += ordered
     if not ordered and not masters.collisions:
-        found += _in_order(work, play.history, masters.precedence)
-    return Proof(program, tuple(found), reading, len(work.transfers), masters)
+        refutations += _in_order(work, execution.history, masters.order)
+    return Proof(program, tuple(refutations), reading, len(work.transfers), masters)
 
 
-def _in_order(work: WorkQueues, history: History, known: TransferOrder) -> Iterator[Refutation]:
+def _in_order(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[Refutation]:
     """What can be told only of a program whose transfers have an order, and come to their end in it."""
-    yield from _refuted("fences", late_resets(work, history, known))
+    yield from _refuted("fences", late_resets(work, history, order))
     if work.program.topology.ring.no_consumer == "circulate":
-        yield from _refuted("posted", late_consumers(work, history, known))
-    yield from _refuted("buffers", buffer_faults(work, history, known))
+        yield from _refuted("posted", late_consumers(work, history, order))
+    yield from _refuted("buffers", buffer_faults(work, history, order))
 
 
 def _refuted(rule: str, sentences: Iterable[str]) -> list[Refutation]:
@@ -139,7 +139,7 @@ def _of_masters(work: WorkQueues, masters: Masters, reading: Reading) -> Iterato
     collisions: Sequence[Collision] = masters.collisions
     pairs = masters.forbidden(reading)
     if reading is not Reading.MEET:
-        collisions = explained(work, masters.history, masters.precedence, pairs[:EXPLAINED])
+        collisions = explained(work, masters.history, masters.order, pairs[:EXPLAINED])
     for each in collisions:
         yield Refutation("masters", each.sentence(work.tiles), each)
     if left := len(pairs) - len(collisions):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tilesim import compiled
 from tilesim.errors import ArrayError, HangError, InputError, ProgramError
 from tilesim.findings import Finding
+from tilesim.printable import unknown
 from tilesim.run import Look, Progress, Run, unwatched
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.trace.recorder import Recorder, Recording
@@ -19,7 +20,6 @@ from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.hang import report
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import unrunnable, unsound

@@ -18,7 +18,7 @@ from tilesim.tiled.rules.ring.counterexample import StartTimes, start_times
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.soundness import unrunnable
-from tilesim.tiled.rules.untimed.work_queues import WorkQueues, duties
+from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
 from tilesim.tiled.run.holds import LATEST
 from tilesim.tiled.run.simulate import observed
 from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
@@ -40,7 +40,7 @@ def seen(proof: Proof, budget: int = BUDGET) -> Proof:
     """
     if proof.masters is None or unrunnable(proof.program):
         return proof
-    runs = _Runs(duties(proof.program), proof.reading, budget)
+    runs = _Runs(work_queues(proof.program), proof.reading, budget)
     refutations = proof.refutations
     for first, end in ((0, GUESSES), (GUESSES, None)):
         refutations = tuple(runs.tried(each, first, end) for each in refutations)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import tilesim
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible, infer_bounds, inner_tensors, nodes_of, slices
-from tilesim.tiled.compiler.operator_plan import OperatorPlan, outline
 from tilesim.tiled.compiler.partition import Partition, partition
+from tilesim.tiled.compiler.tile_plan import TilePlan, plan_operators
 
 BLOCK = """
 seed: 1
@@ -27,17 +27,17 @@ layers:
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> OperatorPlan:
+def plan(tmp_path: Path) -> TilePlan:
     path = tmp_path / "net.yaml"
     path.write_text(BLOCK)
-    return outline(tilesim.load_network(path), 4)
+    return plan_operators(tilesim.load_network(path), 4)
 
 
-def spread(plan: OperatorPlan, chip: str, *groups: FusionGroup) -> Partition:
+def spread(plan: TilePlan, chip: str, *groups: FusionGroup) -> Partition:
     return partition(plan, tilesim.load_topology(chip), groups)
 
 
-def made(plan: OperatorPlan, step: int) -> int:
+def made(plan: TilePlan, step: int) -> int:
     return plan.steps[step - 1][1].output
 
 
@@ -51,7 +51,7 @@ def test_slices_make_up_what_each_tile_owns(size: int, parts: int, bands: int) -
         assert all(len(band[i]) <= most for band in found)
 
 
-def test_a_trace_follows_windows_back_and_stays_on_the_map_inside(plan: OperatorPlan) -> None:
+def test_a_trace_follows_windows_back_and_stays_on_the_map_inside(plan: TilePlan) -> None:
     """Two rows of four: a 1 x 1 kernel needs the same, three rows with stride 2 five, one of them off the map."""
     nodes = nodes_of(plan, range(1, 4))
     found = infer_bounds(plan, nodes, {made(plan, 3): (range(2), range(2, 4))}, 0)
@@ -61,7 +61,7 @@ def test_a_trace_follows_windows_back_and_stays_on_the_map_inside(plan: Operator
     assert found.need[plan.sources[0].stored.index] == (range(5), range(4, 8))
 
 
-def test_inside_a_group_is_what_only_its_steps_read(plan: OperatorPlan) -> None:
+def test_inside_a_group_is_what_only_its_steps_read(plan: TilePlan) -> None:
     source = plan.sources[0].stored.index
     assert inner_tensors(plan, range(1, 4)) == [made(plan, 1), made(plan, 2), source]
     assert inner_tensors(plan, range(2, 4)) == [made(plan, 2)]
@@ -79,11 +79,11 @@ def test_inside_a_group_is_what_only_its_steps_read(plan: OperatorPlan) -> None:
         (range(4, 5), False),  # there is nothing inside
     ],
 )
-def test_outputs_of_a_group_are_read_elsewhere_only(plan: OperatorPlan, steps: range, can: bool) -> None:
+def test_outputs_of_a_group_are_read_elsewhere_only(plan: TilePlan, steps: range, can: bool) -> None:
     assert fusible(plan, steps) is can
 
 
-def test_jobs_go_through_a_group_again_for_each_band(plan: OperatorPlan) -> None:
+def test_jobs_go_through_a_group_again_for_each_band(plan: TilePlan) -> None:
     calls = spread(plan, "edge-1x1", FusionGroup(range(4, 7), 2)).calls
     assert [call.label for call in calls[3:9]] == [
         "convolution3.band0",
@@ -98,7 +98,7 @@ def test_jobs_go_through_a_group_again_for_each_band(plan: OperatorPlan) -> None
     assert calls[4].reads == {made(plan, 4): f"tensor{made(plan, 4)}.band0"}
 
 
-def test_tiles_own_what_they_need_of_a_band_and_more_of_what_the_group_reads(plan: OperatorPlan) -> None:
+def test_tiles_own_what_they_need_of_a_band_and_more_of_what_the_group_reads(plan: TilePlan) -> None:
     found = spread(plan, "edge-2x2", FusionGroup(range(4, 7), 2))
     inner = [found.maps[f"tensor{made(plan, 4)}.band{band}"] for band in (0, 1)]
     assert [map_.rows.own for map_ in inner] == [(range(1), range(2, 3)), (range(1, 2), range(3, 4))]
@@ -109,7 +109,7 @@ def test_tiles_own_what_they_need_of_a_band_and_more_of_what_the_group_reads(pla
     assert found.maps_of(made(plan, 4)) == [f"tensor{made(plan, 4)}.band{band}" for band in (0, 1)]
 
 
-def test_a_part_of_a_map_can_be_cut_to_some_rows(plan: OperatorPlan) -> None:
+def test_a_part_of_a_map_can_be_cut_to_some_rows(plan: TilePlan) -> None:
     found = spread(plan, "edge-1x1", FusionGroup(range(4, 7), 2))
     map_, call = found.maps[f"tensor{made(plan, 6)}"], found.calls[8]
     [(tile, part)] = call.parts(map_)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
 
+from tilesim.lowering.copy_runs import copy_runs
 from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.images import together
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.nests import Strided, nests, strides_of
 from tilesim.systolic.isa.model.instructions import Copy, Fill, Instruction
 
@@ -66,43 +66,14 @@ def _box(address: int, pitch: int, shape: Sequence[int], start: Sequence[int], e
     return Strided(address + first, (pitch, *strides), element_bytes)
 
 
-@dataclass(frozen=True)
-class Run:
-    """``count`` times ``times`` places: each of the ``count`` is ``step`` further on in the input than the one before,
-    and comes ``times`` times in a row.
-    """
-
-    place: int
-    first: int
-    count: int
-    times: int
-    step: int
-
-
-def runs(sources: Sequence[int]) -> list[Run]:
-    """Where output places ``0 ...`` come from, in few runs."""
-    repeated = [(source, len(list(same))) for source, same in groupby(sources)]
-    found: list[Run] = []
-    place = start = 0
-    while start < len(repeated):
-        first, times = repeated[start]
-        step = repeated[start + 1][0] - first if start + 1 < len(repeated) else 0
-        count = 1
-        while start + count < len(repeated) and repeated[start + count] == (first + count * step, times):
-            count += 1
-        found.append(Run(place, first, count, times, step))
-        place, start = place + count * times, start + count
-    return found
-
-
 def lower_resize_nearest(call: TaskCall, op: ResizeNearest) -> Iterator[Instruction]:
     """A copy for each run of rows and each of columns that repeat alike."""
     channels, size = call.input.shape[3], call.input.dtype.itemsize
     _, *into = strides_of(call.output.shape, size)
     _, *from_ = strides_of(call.input.shape, size)
-    columns = runs(op.columns)
+    columns = copy_runs(0, op.columns)
     for images in together(call.sources[0], call.targets):
-        for down in runs(op.rows):
+        for down in copy_runs(0, op.rows):
             for across in columns:
                 counts = (images.count, down.count, down.times, across.count, across.times, channels)
                 source = Strided(
@@ -111,9 +82,17 @@ def lower_resize_nearest(call: TaskCall, op: ResizeNearest) -> Iterator[Instruct
                     size,
                 )
                 target = Strided(
-                    call.targets[images.first] + down.place * into[0] + across.place * into[1],
+                    call.targets[images.first] + down.start * into[0] + across.start * into[1],
                     (images.pitches[1], down.times * into[0], into[0], across.times * into[1], into[1], size),
                     size,
                 )
                 a, b = nests(counts, source, target)
                 yield Copy(source=a, destination=b)
+
+
+OPERATORS = {
+    Concatenation: Traits(lower_concatenation),
+    Pad: Traits(lower_pad, bytes_only=True),
+    ResizeNearest: Traits(lower_resize_nearest, on_map=True),
+    Slice: Traits(lower_slice),
+}

@@ -13,6 +13,7 @@ from tilesim.network.operators.softmax import Softmax as SoftmaxOperator
 from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.images import together
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.nests import Strided, broadcast, nests
 from tilesim.systolic.compiler.support import element_of
 from tilesim.systolic.isa.model.instructions import Combine, Instruction, Lookup, Nest, Rescale, Softmax
@@ -106,3 +107,12 @@ def lower_softmax(call: TaskCall, op: SoftmaxOperator) -> Iterator[Instruction]:
             clamp=op.clamp,
             element=call.element,
         )
+
+
+OPERATORS = {
+    Add: Traits(lower_pair),
+    Multiply: Traits(lower_pair),
+    RescaleOperator: Traits(lower_rescale),
+    SoftmaxOperator: Traits(lower_softmax, bytes_only=True),
+    Table: Traits(lower_table, bytes_only=True),
+}

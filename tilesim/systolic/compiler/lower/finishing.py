@@ -9,7 +9,7 @@ from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.lower.normalise import normalise_of
 from tilesim.systolic.compiler.lower.pool import pooling_of, window_of
-from tilesim.systolic.compiler.tasks import POOLS
+from tilesim.systolic.compiler.task import POOLS
 from tilesim.systolic.isa.model.instructions import Normalise, Pooling, Window
 
 

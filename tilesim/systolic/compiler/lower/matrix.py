@@ -9,25 +9,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.systolic.compiler.accumulators import chunk
-from tilesim.systolic.compiler.call import TaskCall
+from tilesim.systolic.compiler.call import Item, PendingMultiply, TaskCall
 from tilesim.systolic.compiler.images import Together, together
 from tilesim.systolic.compiler.lower.finishing import Finishing, finishing_of
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.product import OutputBlock, Product
-from tilesim.systolic.compiler.support import element_of
+from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
 from tilesim.systolic.compiler.weight_tiles import Portion, cuts
-from tilesim.systolic.isa.model.instructions import Activate, Instruction, MatrixMultiply, Scale, Window
+from tilesim.systolic.isa.model.instructions import Activate, MatrixMultiply, Scale, Window
 
 
-@dataclass(frozen=True)
-class PendingMultiply:
-    """A multiply in the making, and the address of the tile that it switches to, -1 if none."""
-
-    op: MatrixMultiply
-    tile: int
-
-
-def lower_product(call: TaskCall) -> Iterator[Instruction | PendingMultiply]:
+def lower_product(call: TaskCall, _op: Weighted) -> Iterator[Item]:
     """With a single portion a tile stays for all chunks; with several, all are fetched again for each."""
     product = call.product
     assert product is not None
@@ -55,7 +49,7 @@ class _Lowered:
     block: OutputBlock
     finishing: Finishing
 
-    def all(self) -> Iterator[Instruction | PendingMultiply]:
+    def all(self) -> Iterator[Item]:
         shape, portions = self.product.shape, self.block.portions
         vectors = shape.positions * len(self.call.targets)
         multiple = shape.positions if self.finishing.pool else 1
@@ -172,3 +166,6 @@ class _Lowered:
             stride_bytes=stride,
             layer=self.call.task.layer,
         )
+
+
+OPERATORS = {kind: Traits(lower_product, on_map=kind is not FullyConnected) for kind in WEIGHTED}

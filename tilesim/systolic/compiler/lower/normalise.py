@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tilesim.network.operators.normalise import Normalise as NormaliseOperator
 from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.lower.elementwise import pieces
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.isa.model.instructions import Instruction, Normalisation, Normalise
 
 
@@ -18,3 +19,6 @@ def lower_normalise(call: TaskCall, op: NormaliseOperator) -> Iterator[Instructi
     """Pixel by pixel."""
     for source, destination in pieces(call, rows=True):
         yield Normalisation(source=source, destination=destination, normalise=normalise_of(op), element=call.element)
+
+
+OPERATORS = {NormaliseOperator: Traits(lower_normalise)}

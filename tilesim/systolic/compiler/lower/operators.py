@@ -1,51 +1,59 @@
-"""Which operator is lowered how."""
+"""All operators that the chip runs, and what it can't do of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tilesim.network.operators.add import Add
-from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.concatenation import Concatenation
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.multiply import Multiply as MultiplyOperator
-from tilesim.network.operators.normalise import Normalise
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.rescale import Rescale
-from tilesim.network.operators.resize_nearest import ResizeNearest
-from tilesim.network.operators.slice import Slice
-from tilesim.network.operators.softmax import Softmax
-from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.call import TaskCall
-from tilesim.systolic.compiler.lower.copy import lower_concatenation, lower_pad, lower_resize_nearest, lower_slice
-from tilesim.systolic.compiler.lower.elementwise import lower_pair, lower_rescale, lower_softmax, lower_table
-from tilesim.systolic.compiler.lower.matrix import PendingMultiply, lower_product
-from tilesim.systolic.compiler.lower.normalise import lower_normalise
-from tilesim.systolic.compiler.lower.pool import lower_pool
-from tilesim.systolic.isa.model.instructions import Instruction
+from tilesim.network.graph import Network, Node, Tensor
+from tilesim.network.operators.dequantise import Dequantise
+from tilesim.network.operators.quantise import Quantise
+from tilesim.systolic.compiler.call import Item, TaskCall
+from tilesim.systolic.compiler.lower import copy, elementwise, matrix, normalise, pool
+from tilesim.systolic.compiler.lower.traits import Traits
+from tilesim.systolic.compiler.support import ELEMENTS, WEIGHTED
 
-_LOWER: dict[type, Callable[[TaskCall, Any], Iterator[Instruction]]] = {
-    Add: lower_pair,
-    AveragePool: lower_pool,
-    Concatenation: lower_concatenation,
-    MaxPool: lower_pool,
-    Mean: lower_pool,
-    MultiplyOperator: lower_pair,
-    Normalise: lower_normalise,
-    Pad: lower_pad,
-    Rescale: lower_rescale,
-    ResizeNearest: lower_resize_nearest,
-    Slice: lower_slice,
-    Softmax: lower_softmax,
-    Table: lower_table,
+OPERATORS: Mapping[type[Any], Traits] = {
+    **copy.OPERATORS,
+    **elementwise.OPERATORS,
+    **matrix.OPERATORS,
+    **normalise.OPERATORS,
+    **pool.OPERATORS,
 }
 
 
-def lower(call: TaskCall) -> Iterator[Instruction | PendingMultiply]:
+def lower(call: TaskCall) -> Iterator[Item]:
     """The instructions of a call, in order, without what keeps them apart."""
-    if call.product is not None:
-        return lower_product(call)
     op = call.task.node.operator
-    return iter(_LOWER[type(op)](call, op))
+    return OPERATORS[type(op)].lower(call, op)
+
+
+def node_faults(network: Network, node: Node) -> Iterator[str]:
+    """Why the chip can't run a node: sentences without their subject."""
+    op, output = node.operator, network.tensors[node.output]
+    tensors = [network.tensors[index] for index in node.inputs]
+    traits, weighted = OPERATORS.get(type(op)), isinstance(op, WEIGHTED)
+    if isinstance(op, Quantise | Dequantise):
+        yield "must stand at an input or an output of the network, not between layers"
+        return
+    if traits is None:
+        yield "must be a layer that this machine knows"
+        return
+    stored = [*(tensors[:1] if weighted else tensors), output]
+    for wrong in sorted({str(tensor.dtype) for tensor in stored} - ELEMENTS.keys()):
+        yield f"must work on int8, uint8 or int16, not on {wrong}"
+    if traits.on_map and len(tensors[0].shape) != 4:
+        yield f"must work on a map (1, height, width, channels), not on {tensors[0].shape}"
+    if many := [tensor.shape for tensor in stored if len(tensor.shape) > 1 and tensor.shape[0] != 1]:
+        yield f"must work on one map or vector at a time, not on {many[0]}"
+    if weighted:
+        yield from _weight_faults(tensors[1:])
+    if traits.bytes_only and output.dtype.itemsize + tensors[0].dtype.itemsize > 2:
+        yield "must work on bytes, not on int16"
+
+
+def _weight_faults(tensors: list[Tensor]) -> Iterator[str]:
+    if open_ones := [tensor.title for tensor in tensors if tensor.data is None]:
+        yield f"must have constant weights, not {open_ones[0]}"
+    elif tensors[0].dtype.name not in ELEMENTS:
+        yield f"must have weights of int8, uint8 or int16, not {tensors[0].dtype}"

@@ -16,6 +16,7 @@ from tilesim.network.operators.windows import output_size
 from tilesim.systolic.compiler.call import TaskCall
 from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.lower.elementwise import LEAST_CYCLES, MOST_PIECES
+from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.weight_tiles import cuts
 from tilesim.systolic.isa.model.instructions import Instruction, Pool, Pooling, Window
 
@@ -99,3 +100,6 @@ def pooling_of(op: PoolOperator, shape: Sequence[int]) -> Pooling:
         scalings = tuple((int(count), *op.scaling(int(count))) for count in counts)
         inside_only = not op.count_includes_padding
     return Pooling("average", op.clamp, op.rule, scalings, inside_only, op.input_zero_point, op.output_zero_point)
+
+
+OPERATORS = dict.fromkeys((AveragePool, MaxPool, Mean), Traits(lower_pool, on_map=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from math import prod
+from math import isnan, prod
 
 from tilesim.systolic.isa.checks.fields import RANGES
 from tilesim.systolic.isa.checks.footprints import SIZES
@@ -107,6 +107,8 @@ def batching_faults(program: Program) -> Iterator[str]:
 def _batching(batching: Batching, program: Program) -> Iterator[str]:
     if batching.schedule not in SCHEDULES:
         yield f"schedule must be one of {', '.join(SCHEDULES)}, not {batching.schedule!r}"
+    if isnan(batching.weight_reuse):
+        yield "weight_reuse must be a number, not nan"
     if len(batching.batches) != len(program.layers) or any(each < 0 for each in batching.batches):
         yield f"batches must be a size of 0 or more for each of {len(program.layers)} layers, not {batching.batches}"
     for each in batching.predicted:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.axis import clip, hull
 from tilesim.tiled.compiler.feature_map import MapShape
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
-from tilesim.tiled.compiler.windows import gathers, receptive_fields, spreads
+from tilesim.tiled.compiler.operators import gathers, receptive_fields, spreads
+from tilesim.tiled.compiler.tile_plan import TilePlan
 
 Spans = tuple[range, ...]
 """Positions along an axis for each place along that side of the grid."""
@@ -36,11 +36,11 @@ class AxisBounds:
     need: dict[int, Spans]
 
 
-def nodes_of(plan: OperatorPlan, steps: range) -> list[Node]:
+def nodes_of(plan: TilePlan, steps: range) -> list[Node]:
     return [plan.steps[step - 1][1] for step in steps]
 
 
-def inner_tensors(plan: OperatorPlan, steps: range) -> list[int]:
+def inner_tensors(plan: TilePlan, steps: range) -> list[int]:
     """The tensors that only some steps have to do with: made and read there, or the network's only input."""
     made = [node.output for node in nodes_of(plan, steps)]
     made += [source.stored.index for source in plan.sources] if len(plan.sources) == 1 else []
@@ -49,7 +49,7 @@ def inner_tensors(plan: OperatorPlan, steps: range) -> list[int]:
     return [index for index, found in readers.items() if found and all(step in steps for step in found)]
 
 
-def fusible(plan: OperatorPlan, steps: range) -> bool:
+def fusible(plan: TilePlan, steps: range) -> bool:
     """Whether steps can be made band by band, and have something between them: their outputs are maps, which only
     others read.
     """
@@ -69,7 +69,7 @@ def slices(own: Spans, bands: int) -> list[Spans]:
     ]
 
 
-def infer_bounds(plan: OperatorPlan, nodes: Sequence[Node], outputs: Mapping[int, Spans], axis: int) -> AxisBounds:
+def infer_bounds(plan: TilePlan, nodes: Sequence[Node], outputs: Mapping[int, Spans], axis: int) -> AxisBounds:
     """Follow outputs back through the layers of a group, along rows (``axis`` 0) or columns (1)."""
     network = plan.network
     found = AxisBounds(dict(outputs), {})
@@ -85,13 +85,13 @@ def infer_bounds(plan: OperatorPlan, nodes: Sequence[Node], outputs: Mapping[int
     return found
 
 
-def _owned(found: AxisBounds, plan: OperatorPlan, index: int, axis: int) -> Spans:
+def _owned(found: AxisBounds, plan: TilePlan, index: int, axis: int) -> Spans:
     """What is made of a tensor when all that need it are known: everything on the map."""
     if index not in found.own:
         found.own[index] = tuple(clip(each, 0, _size(plan, index, axis)) for each in found.need[index])
     return found.own[index]
 
 
-def _size(plan: OperatorPlan, index: int, axis: int) -> int:
+def _size(plan: TilePlan, index: int, axis: int) -> int:
     shape = MapShape.of(plan.network.tensors[index].shape)
     return (shape.height, shape.width)[axis]

@@ -16,9 +16,9 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible
 from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse
 from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
 from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition
 from tilesim.tiled.compiler.placement import MapPlacement, in_calls, in_steps, place, with_room, with_slack
+from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
@@ -36,7 +36,7 @@ STAGING_SHARE = 4
 """Rows for such copies take at most this part of wide memory: parameters live there too."""
 
 
-def fitted(plan: OperatorPlan, topology: Topology, wishes: Wishes = DEFAULT) -> tuple[Partition, MapPlacement]:
+def fitted(plan: TilePlan, topology: Topology, wishes: Wishes = DEFAULT) -> tuple[Partition, MapPlacement]:
     """Spread and place all maps as is wished; if there is no room for that, with smaller copies for layers that are
     spread by channel, in the end with none.
 

@@ -18,7 +18,7 @@ from tilesim.tiled.compiler.fusion.bands import (
     nodes_of,
     slices,
 )
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
+from tilesim.tiled.compiler.tile_plan import TilePlan
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,7 @@ class FusedGroup:
         return reduce(or_, (tiles_of(rows.own[index], self.columns.own[index]) for rows in self.rows))
 
 
-def fuse(
-    plan: OperatorPlan, whole: Mapping[int, FeatureMap], group: FusionGroup, only: Sequence[int] = ()
-) -> FusedGroup:
+def fuse(plan: TilePlan, whole: Mapping[int, FeatureMap], group: FusionGroup, only: Sequence[int] = ()) -> FusedGroup:
     """Follow a group's outputs, of ``whole`` maps by tensor, back in all its bands or ``only`` in some."""
     inner, nodes = inner_tensors(plan, group.steps), nodes_of(plan, group.steps)
     outputs = [node.output for node in nodes if node.output not in inner]

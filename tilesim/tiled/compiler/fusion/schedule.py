@@ -10,7 +10,7 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits
 from tilesim.tiled.compiler.fusion.bands import FusionGroup, Spans
 from tilesim.tiled.compiler.fusion.group import FusedGroup
 from tilesim.tiled.compiler.names import band_name, map_name
-from tilesim.tiled.compiler.operator_plan import OperatorPlan
+from tilesim.tiled.compiler.tile_plan import TilePlan
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class LayerCall:
         return ((tile, part) for tile, part in parts if part.rows)
 
 
-def banded_calls(plan: OperatorPlan, fused: FusedGroup) -> Iterator[LayerCall]:
+def banded_calls(plan: TilePlan, fused: FusedGroup) -> Iterator[LayerCall]:
     """All steps of a group in each of its bands that make something there."""
     for band, rows in enumerate(fused.rows):
         for step in fused.group.steps:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from tilesim.network.graph import Network, Node
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits, no_constants
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
@@ -52,3 +54,16 @@ def _pairs(task: TileTask, op: Add | Multiply, operation: Operation) -> TensorOp
         produce=task.raises(nest),
         layer=task.layer,
     )
+
+
+def _faults(network: Network, node: Node, word_bytes: int) -> list[str]:
+    shapes = {network.tensors[index].shape for index in node.inputs}
+    if len(shapes) == 1:
+        return no_constants(network, node, word_bytes)
+    return [f"must {node.kind} tensors of one shape, not {' and '.join(map(str, sorted(shapes)))}"]
+
+
+OPERATORS = {
+    Add: Traits(lower_add, faults=_faults, channel_wise=True, row_by_row=True),
+    Multiply: Traits(lower_multiply, faults=_faults, channel_wise=True, row_by_row=True),
+}

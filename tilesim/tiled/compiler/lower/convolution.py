@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Any, TypeVar
@@ -14,7 +15,9 @@ from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requantisation_rows
+from tilesim.tiled.compiler.receptive_field import Fields, everything, under_kernel
 from tilesim.tiled.compiler.task import TileTask, element_type
+from tilesim.tiled.compiler.traits import Traits, constant_weights
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
@@ -53,10 +56,9 @@ def _some(task: TileTask, op: Weighted) -> tuple[TileTask, Weighted]:
     return task.with_constants(tuple(constant[some] for constant in task.constants)), mine
 
 
-def block_weight_bytes(shape: tuple[int, ...], op: Convolution | FullyConnected, tile: Tile) -> int:
+def block_weight_bytes(shape: tuple[int, ...], groups: int, tile: Tile) -> int:
     """Bytes of the weights, of this shape, of one block of lanes."""
-    channels = shape[-1] * (op.groups if isinstance(op, Convolution) else 1)
-    steps = prod(shape[1:-1]) * -(-channels // tile.inputs_per_cycle)
+    steps = prod(shape[1:-1]) * -(-shape[-1] * groups // tile.inputs_per_cycle)
     return steps * operand_stride(min(tile.lanes, shape[0]), tile.inputs_per_cycle)
 
 
@@ -165,3 +167,13 @@ def _first_input(task: TileTask, op: Convolution | DepthwiseConvolution | FullyC
         return task.inputs[0].at(0, 0)
     row = task.first_row * op.strides[0] - op.padding.top
     return task.inputs[0].at(row, task.output.columns.start * op.strides[1] - op.padding.left)
+
+
+def _fields(op: Convolution, weights: tuple[int, ...]) -> Fields:
+    return under_kernel(op, weights[1:3])
+
+
+OPERATORS: Mapping[type[Any], Traits] = {
+    Convolution: Traits(lower_convolution, _fields, constant_weights, row_by_row=True, in_chunks=True),
+    FullyConnected: Traits(lower_fully_connected, everything, constant_weights, in_chunks=True),
+}

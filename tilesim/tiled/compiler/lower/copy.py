@@ -6,55 +6,23 @@ to or come from some of the channels, whole words of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from tilesim.lowering.copy_runs import CopyRun, copy_runs
+from tilesim.lowering.pads import is_spatial
+from tilesim.network.graph import Network, Node
 from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.tiled.compiler.feature_map import MapPart, padded
 from tilesim.tiled.compiler.nest import Level, NestWriter
+from tilesim.tiled.compiler.receptive_field import CopiedField, Fields, ReceptiveField
 from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits, no_constants
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
-
-
-@dataclass(frozen=True)
-class Run:
-    """``count`` times ``times`` output positions from ``start`` on, the ``times`` of each alike: copies of the input
-    position ``first``, then of the one ``step`` further, and so on.
-    """
-
-    start: int
-    count: int
-    times: int
-    first: int
-    step: int
-
-
-def copy_runs(start: int, sources: Sequence[int]) -> list[Run]:
-    """The runs that copy the input positions ``sources`` to output positions from ``start`` on, as few as are found by
-    making each as long as possible.
-    """
-    found: list[Run] = []
-    at = start
-    for source, times in _repeats(sources):
-        last = found[-1] if found else None
-        if last is not None and last.times == times and last.count == 1:
-            found[-1] = Run(last.start, 2, times, last.first, source - last.first)
-        elif last is not None and last.times == times and source == last.first + last.count * last.step:
-            found[-1] = Run(last.start, last.count + 1, times, last.first, last.step)
-        else:
-            found.append(Run(at, 1, times, source, 0))
-        at += times
-    return found
-
-
-def _repeats(sources: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Each input position with how often it comes in a row."""
-    return ((source, len(list(alike))) for source, alike in groupby(sources))
 
 
 def lower_pad(task: TileTask, op: Pad) -> list[TensorOp]:
@@ -91,15 +59,15 @@ def lower_concatenation(task: TileTask, _: Concatenation) -> list[TensorOp]:
     return found
 
 
-def _shifted(outputs: range, by: int) -> list[Run]:
-    return [Run(outputs.start, len(outputs), 1, outputs.start + by, 1)]
+def _shifted(outputs: range, by: int) -> list[CopyRun]:
+    return [CopyRun(outputs.start, len(outputs), 1, outputs.start + by, 1)]
 
 
 def _copies(
     task: TileTask,
     source: MapPart,
-    rows: Iterable[Run],
-    columns: list[Run],
+    rows: Iterable[CopyRun],
+    columns: list[CopyRun],
     *,
     from_channel: int = 0,
     to_channel: int = 0,
@@ -109,7 +77,9 @@ def _copies(
     return [_copy(task, source, down, across, (from_channel, to_channel), words) for down in rows for across in columns]
 
 
-def _copy(task: TileTask, source: MapPart, rows: Run, columns: Run, channels: tuple[int, int], words: int) -> TensorOp:
+def _copy(
+    task: TileTask, source: MapPart, rows: CopyRun, columns: CopyRun, channels: tuple[int, int], words: int
+) -> TensorOp:
     """Loops: row and its repetitions, column and its repetitions, word of channels."""
     target, vector = task.output, task.topology.tile.vector_bytes
     nest = NestWriter(
@@ -138,3 +108,54 @@ def _copy(task: TileTask, source: MapPart, rows: Run, columns: Run, channels: tu
         produce=nest.outermost,
         layer=task.layer,
     )
+
+
+def _pad_fields(op: Pad, _weights: tuple[int, ...]) -> Fields:
+    return ReceptiveField(1, before=op.before[1], border=True), ReceptiveField(1, before=op.before[2], border=True)
+
+
+def _slice_fields(op: Slice, _weights: tuple[int, ...]) -> Fields:
+    down, across = op.begin[1:3] if len(op.begin) == 4 else (0, 0)
+    return ReceptiveField(1, before=-down), ReceptiveField(1, before=-across)
+
+
+def _resize_fields(op: ResizeNearest, _weights: tuple[int, ...]) -> Fields:
+    return CopiedField(1, 0, sources=op.rows), CopiedField(1, 0, sources=op.columns)
+
+
+def _pad_faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
+    """What fills the border is the zero point."""
+    op, known = node.operator, network.tensors[node.inputs[0]].quantisation
+    assert isinstance(op, Pad)
+    yield from no_constants(network, node, word_bytes)
+    if not is_spatial(op):
+        yield "must pad the rows and columns of a map, not its channels"
+    elif known is not None and op.value != known.zero_point:
+        yield f"must pad with its input's zero point {known.zero_point}, not with {op.value}"
+
+
+def _slice_faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
+    op = node.operator
+    assert isinstance(op, Slice)
+    yield from no_constants(network, node, word_bytes)
+    if op.begin[-1] % word_bytes:
+        yield f"must begin at a multiple of {word_bytes} channels, not at channel {op.begin[-1]}"
+
+
+def _concatenation_faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
+    op, shapes = node.operator, [network.tensors[index].shape for index in node.inputs]
+    assert isinstance(op, Concatenation)
+    yield from no_constants(network, node, word_bytes)
+    odd = [shape[-1] for shape in shapes[:-1] if shape[-1] % word_bytes]
+    if op.axis != len(shapes[0]) - 1:
+        yield f"must put tensors together along their channels, not along axis {op.axis}"
+    elif odd:
+        yield f"must have multiples of {word_bytes} channels in all inputs but the last, not {odd[0]}"
+
+
+OPERATORS: Mapping[type[Any], Traits] = {
+    Concatenation: Traits(lower_concatenation, faults=_concatenation_faults),
+    Pad: Traits(lower_pad, _pad_fields, _pad_faults, channel_wise=True),
+    ResizeNearest: Traits(lower_resize_nearest, _resize_fields, channel_wise=True),
+    Slice: Traits(lower_slice, _slice_fields, _slice_faults),
+}

@@ -12,7 +12,9 @@ from tilesim.tiled.compiler.feature_map import padded
 from tilesim.tiled.compiler.lower.convolution import lower_convolution, weighted
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import byte_weights, requantisation_rows
+from tilesim.tiled.compiler.receptive_field import under_kernel
 from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits, constant_weights
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
@@ -95,3 +97,8 @@ def _as_grouped(task: TileTask, op: DepthwiseConvolution, channels: int) -> list
     )
     by_output = weights.transpose(2, 0, 1)[..., None]
     return lower_convolution(task.with_constants((by_output, bias)), grouped)
+
+
+OPERATORS = {
+    DepthwiseConvolution: Traits(lower_depthwise, under_kernel, constant_weights, channel_wise=True, row_by_row=True)
+}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import Any
 
 from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.rescale import Rescale
 from tilesim.tiled.compiler.nest import Level, NestWriter
+from tilesim.tiled.compiler.receptive_field import Fields, ReceptiveField, everything
 from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
@@ -156,3 +159,18 @@ def _tensorop(
         produce=nest.outermost,
         layer=task.layer,
     )
+
+
+def _fields(op: AveragePool | MaxPool, _weights: tuple[int, ...]) -> Fields:
+    return (
+        ReceptiveField(op.window[0], op.strides[0], op.padding.top),
+        ReceptiveField(op.window[1], op.strides[1], op.padding.left),
+    )
+
+
+OPERATORS: Mapping[type[Any], Traits] = {
+    AveragePool: Traits(lower_average_pool, _fields, channel_wise=True),
+    MaxPool: Traits(lower_max_pool, _fields, channel_wise=True),
+    Mean: Traits(lower_mean, everything, channel_wise=True),
+    Rescale: Traits(lower_rescale, channel_wise=True),
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.task import TileTask
+from tilesim.tiled.compiler.traits import Traits
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
@@ -36,3 +37,6 @@ def lower_table(task: TileTask, op: Table) -> list[TensorOp]:
             layer=task.layer,
         )
     ]
+
+
+OPERATORS = {Table: Traits(lower_table, channel_wise=True, one_table=True)}

@@ -7,10 +7,10 @@ from math import prod
 
 import numpy as np
 
+from tilesim.printable import unknown
 from tilesim.tiled.isa.checks.values import FUNCTIONS, RANGES
 from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.isa.model.program import Block, HostTensor
-from tilesim.tiled.isa.scanner import unknown
 
 MOST_HOST_BYTES = 1 << 28
 """The bytes of a host tensor: more would only fill the simulator's own memory."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tilesim.printable import unknown
 from tilesim.tiled.isa.model.accesses import OPERANDS, ports
 from tilesim.tiled.isa.model.fields import Nest, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TensorOp, Work, counted_nest
-from tilesim.tiled.isa.scanner import unknown
 from tilesim.tiled.topology import Topology
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilesim.printable import shown
 from tilesim.tiled.isa.model.instructions import ScalarFence
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.isa.scanner import shown
 
 
 def request_faults(program: Program) -> Iterator[str]:

@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
+from tilesim.printable import unknown
 from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.isa.model.program import Program, TensorLayout, TensorPiece
-from tilesim.tiled.isa.scanner import unknown
 
 MAP_AXES = (0, 1, 2, 3)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
+from tilesim.printable import unknown
 from tilesim.tiled.isa.model import fields
 from tilesim.tiled.isa.model.fields import Nest, Traversal
 from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruction, Operation, TensorOp
 from tilesim.tiled.isa.model.loops import iterations
-from tilesim.tiled.isa.scanner import unknown
 
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
 BITMAPS = ("tiles", "to")

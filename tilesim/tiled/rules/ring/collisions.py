@@ -10,8 +10,8 @@ from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import Transfer, node_names
-from tilesim.tiled.rules.untimed.play import Play
-from tilesim.tiled.rules.untimed.work_queues import Count, Task
+from tilesim.tiled.rules.untimed.execution import UntimedExecution
+from tilesim.tiled.rules.untimed.work_queues import Count, WorkItem
 
 NAMED = 3
 """Instructions that a sentence names; of more it gives the number."""
@@ -43,25 +43,24 @@ class Collision:
         return f"{first} and {other} can {can} ({shared}): {self.reason}"
 
 
-def reason(play: Play, first: Transfer, other: Transfer) -> str:
-    """Why ``other`` begins in a play in which the tail of ``first`` is held."""
-    task = play.duties.senders[other.number]
-    waits, name = list(_waits(play, task)), other.beside(first)
+def reason(execution: UntimedExecution, first: Transfer, other: Transfer) -> str:
+    """Why ``other`` begins in a execution in which the tail of ``first`` is held."""
+    item = execution.work.senders[other.number]
+    waits, name = list(_waits(execution, item)), other.beside(first)
     if waits:
         return f"{name} waits for {' and '.join(waits)}"
-    who = f"the first row of {name}" if any(hold[0] for hold in task.holds) else name
+    who = f"the first row of {name}" if any(hold[0] for hold in item.holds) else name
     return f"no flag and no fence makes {who} wait for all of {first.beside(other)}"
 
 
-def passed_before(play: Play, precedence: TransferOrder, found: Collision) -> int | None:
+def passed_before(execution: UntimedExecution, order: TransferOrder, collision: Collision) -> int | None:
     """The last stop ahead of that of a collision which all of its first transfer has passed when the other begins."""
-    first, other, node = found.first, found.other, found.stop
-    enters = other.master if found.at_once else node
+    first, other, node = collision.first, collision.other, collision.stop
+    enters = other.master if collision.at_once else node
     ahead = [each for each in first.destinations if first.hops(each) < first.hops(node)]
     for stop in (*reversed(ahead), first.master):
-        play.without(precedence.barrier(first, stop))
-        passed = not play.head_passed(other, enters)
-        play.rewind()
+        with execution.holding(order.barrier(first, stop)):
+            passed = not execution.head_passed(other, enters)
         if passed and stop != node:
             return stop
     return None
@@ -76,24 +75,24 @@ def half_way(first: Transfer, other: Transfer, stop: int, after: int, tiles: int
     )
 
 
-def _waits(play: Play, task: Task) -> Iterator[str]:
-    """What the first row of a task waited for, and why that has come."""
+def _waits(execution: UntimedExecution, item: WorkItem) -> Iterator[str]:
+    """What the first row of a item waited for, and why that has come."""
     needed: dict[Count, int] = {}
-    for row, count, expected in task.holds:
+    for row, count, expected in item.holds:
         if row == 0 and expected > 0:
             needed[count] = max(expected, needed.get(count, 0))
     for count, expected in needed.items():
         _, flag, _ = count
         if flag == Flag.RING_PRODUCER_A:
-            yield _turn(play, task, expected)
+            yield _turn(execution, item, expected)
         else:
             yield f"{flag} to reach {expected}, which it does without that"
 
 
-def _turn(play: Play, task: Task, expected: int) -> str:
-    assert task.transfer is not None
-    own = task.transfer
-    passed = Counter(each.beside(own) for each in play.passed(own.master) if each is not own)
+def _turn(execution: UntimedExecution, item: WorkItem, expected: int) -> str:
+    assert item.transfer is not None
+    own = item.transfer
+    passed = Counter(each.beside(own) for each in execution.passed(own.master) if each is not own)
     names = [name if count == 1 else f"{count} of {name}" for name, count in passed.items()]
     shown = [*names[:NAMED], f"{len(names) - NAMED} more"] if len(names) > NAMED else names or ["others"]
     listed = " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

@@ -15,7 +15,7 @@ from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, RingProduce
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.rules.ring.collisions import Collision
 from tilesim.tiled.rules.ring.transfers import Transfer
-from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Task, WorkQueues
+from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, WorkItem, WorkQueues
 
 StartTimes = Mapping[str, int]
 """Cycles before which instructions must not begin, by label, or label, ``@`` and tile."""
@@ -25,124 +25,124 @@ OTHERS = 8
 """Other transfers that are kept out of the way one by one."""
 
 
-def start_times(duties: WorkQueues, collision: Collision) -> Iterator[StartTimes]:
+def start_times(work: WorkQueues, collision: Collision) -> Iterator[StartTimes]:
     """Start times that may let the two of a collision do what they can: guessed, and around that; with others out of
     the way; with the two in turned roles; with one of them held up where it arrives; and without any.
     """
     turned = replace(collision, first=collision.other, other=collision.first, after=None)
     for each in (collision, turned):
-        guess = _at_once(duties, each) if each.at_once else _meeting(duties, each)
-        away = _out_of_the_way(duties, each)
+        guess = _at_once(work, each) if each.at_once else _meeting(work, each)
+        away = _out_of_the_way(work, each)
         yield guess
         yield {**away, **guess}
         *_, later = guess
         yield from ({**guess, later: guess[later] + shift} for shift in SHIFTS)
         yield from ({label: cycle, **guess} for label, cycle in islice(away.items(), OTHERS))
-    yield from _held_up(duties, collision.first, collision.other)
-    yield from _held_up(duties, collision.other, collision.first)
+    yield from _held_up(work, collision.first, collision.other)
+    yield from _held_up(work, collision.other, collision.first)
     yield {}
 
 
-def _meeting(duties: WorkQueues, collision: Collision) -> dict[str, int]:
+def _meeting(work: WorkQueues, collision: Collision) -> dict[str, int]:
     """One of the two has its master at the stop. Its first packet is ready in the cycle in which the other's first one
     passes, which goes before it; or in the cycle before, if that is the other's last one, or leaves it no gap.
     """
-    node, hop, quiet = collision.stop, duties.program.topology.ring.hop_cycles, _quiet(duties)
+    node, hop, quiet = collision.stop, work.program.topology.ring.hop_cycles, _quiet(work)
     here, through = collision.first, collision.other
     if here.master != node:
         here, through = through, here
-    gate = None if collision.after is None else _gate(duties, through, collision.after, node)
+    gate = None if collision.after is None else _gate(work, through, collision.after, node)
     if gate is None:
-        gap, held = _row_cycles(duties, through), duties.senders[through.number]
-        passes = quiet + _lead(duties, through) + through.hops(node) * hop
+        gap, held = _row_cycles(work, through), work.senders[through.number]
+        passes = quiet + _lead(work, through) + through.hops(node) * hop
     else:
         gap, held = 1, gate
-        passes = quiet + (node - _node(gate)) % duties.nodes * hop
+        passes = quiet + (node - _node(gate)) % work.nodes * hop
     closed = gap == 1 and through.reach > through.hops(node)
     early = through.rows == 1 or (closed and here.rows > 1)
-    return {_key(held): quiet, _key(duties.senders[here.number]): passes - early - _lead(duties, here)}
+    return {_key(held): quiet, _key(work.senders[here.number]): passes - early - _lead(work, here)}
 
 
-def _at_once(duties: WorkQueues, collision: Collision) -> dict[str, int]:
+def _at_once(work: WorkQueues, collision: Collision) -> dict[str, int]:
     """The first packets of both enter the ring in one cycle; or that of the other does when the first transfer is held
     up where it arrives.
     """
-    first, other, quiet = collision.first, collision.other, _quiet(duties)
-    late = _key(duties.senders[other.number])
-    gate = None if collision.after is None else _gate(duties, first, collision.after, first.destinations[-1])
+    first, other, quiet = collision.first, collision.other, _quiet(work)
+    late = _key(work.senders[other.number])
+    gate = None if collision.after is None else _gate(work, first, collision.after, first.destinations[-1])
     if gate is not None:
-        return {_key(gate): quiet, late: quiet - 2 - _lead(duties, other)}
-    held = duties.senders[first.number]
-    return {_key(held): quiet, late: quiet + _lead(duties, first) - _lead(duties, other)}
+        return {_key(gate): quiet, late: quiet - 2 - _lead(work, other)}
+    held = work.senders[first.number]
+    return {_key(held): quiet, late: quiet + _lead(work, first) - _lead(work, other)}
 
 
-def _out_of_the_way(duties: WorkQueues, collision: Collision) -> dict[str, int]:
+def _out_of_the_way(work: WorkQueues, collision: Collision) -> dict[str, int]:
     """The transfers behind the first of the two in the program, late enough for both to be over."""
-    behind = duties.senders[collision.first.number + 1 :]
-    return {_key(task): 2 * _quiet(duties) for task in behind if task.transfer is not collision.other}
+    behind = work.senders[collision.first.number + 1 :]
+    return {_key(item): 2 * _quiet(work) for item in behind if item.transfer is not collision.other}
 
 
-def _held_up(duties: WorkQueues, transfer: Transfer, other: Transfer) -> Iterator[StartTimes]:
+def _held_up(work: WorkQueues, transfer: Transfer, other: Transfer) -> Iterator[StartTimes]:
     """One transfer waits at one of its destinations; the other begins shortly before it can go on, or after."""
-    quiet, key = _quiet(duties), _key(duties.senders[other.number])
+    quiet, key = _quiet(work), _key(work.senders[other.number])
     for place in range(len(transfer.destinations)):
         before = transfer.destinations[place - 1] if place else transfer.master
-        gate = _gate(duties, transfer, before, transfer.destinations[place])
+        gate = _gate(work, transfer, before, transfer.destinations[place])
         if gate is not None:
             yield {_key(gate): quiet}
-            yield from ({_key(gate): quiet, key: quiet - _lead(duties, other) + shift} for shift in (-4, -1, 0, 2))
+            yield from ({_key(gate): quiet, key: quiet - _lead(work, other) + shift} for shift in (-4, -1, 0, 2))
 
 
-def _gate(duties: WorkQueues, transfer: Transfer, after: int, node: int) -> Task | None:
+def _gate(work: WorkQueues, transfer: Transfer, after: int, node: int) -> WorkItem | None:
     """The instruction that can hold up a transfer on the ring behind one node and no further than another: that which
     takes its first row at the last destination there, if there is one.
     """
     between = range(transfer.hops(after) + 1, transfer.hops(node) + 1)
     for destination in reversed([each for each in transfer.destinations if transfer.hops(each) in between]):
-        before = sum(each.rows for each in duties.transfers[: transfer.number] if destination in each.destinations)
-        for task in duties.queues[duties.takers[destination]] if destination in duties.takers else ():
-            if task.node == destination and task.takes_before + task.rounds > before:
-                return task
+        before = sum(each.rows for each in work.transfers[: transfer.number] if destination in each.destinations)
+        for item in work.queues[work.takers[destination]] if destination in work.takers else ():
+            if item.node == destination and item.takes_before + item.rounds > before:
+                return item
     return None
 
 
-def _node(task: Task) -> int:
-    assert task.node is not None
-    return task.node
+def _node(item: WorkItem) -> int:
+    assert item.node is not None
+    return item.node
 
 
-def _key(task: Task) -> str:
-    op = task.op
+def _key(item: WorkItem) -> str:
+    op = item.op
     several = isinstance(op, Work) and op.tiles.bit_count() > 1
-    return f"{task.name}@{task.tile}" if several and task.tile != CONTROLLER else task.name
+    return f"{item.name}@{item.tile}" if several and item.tile != CONTROLLER else item.name
 
 
-def _row_cycles(duties: WorkQueues, transfer: Transfer) -> int:
+def _row_cycles(work: WorkQueues, transfer: Transfer) -> int:
     """Cycles from one row of a transfer to the next."""
     if isinstance(transfer.op, RingProduce):
         return 2
     if isinstance(transfer.op, Infeed) and transfer.op.source == "data":
-        topology = duties.program.topology
+        topology = work.program.topology
         return ceil(topology.wide_memory.row_bytes / topology.data_memory.bytes_per_cycle) + 1
     return 1
 
 
-def _lead(duties: WorkQueues, transfer: Transfer) -> int:
+def _lead(work: WorkQueues, transfer: Transfer) -> int:
     """Cycles from the beginning of a transfer's instruction to its first row's entry into the ring."""
-    return _row_cycles(duties, transfer) * (1 + transfer.ordinal * transfer.rows) - 1
+    return _row_cycles(work, transfer) * (1 + transfer.ordinal * transfer.rows) - 1
 
 
-def _quiet(duties: WorkQueues) -> int:
+def _quiet(work: WorkQueues) -> int:
     """A cycle by which everything that can be is over."""
-    topology = duties.program.topology
-    issue = (duties.tiles + 2) * topology.instruction_bus.hop_cycles
+    topology = work.program.topology
+    issue = (work.tiles + 2) * topology.instruction_bus.hop_cycles
     words = topology.wide_memory.row_bytes // topology.narrow_memory.word_bytes
     cycles = topology.host.latency_cycles
-    for _, op in duties.instructions:
+    for _, op in work.instructions:
         cycles += ceil(op.words * WORD_BYTES / topology.instruction_bus.width_bytes) + issue
         cycles += 8 * iterations(op.nest) if isinstance(op, TensorOp) else 0
-    for queue in duties.queues:
-        cycles += sum(task.rounds * (words + topology.mesh.hop_cycles + 4) for task in queue if not task.transfer)
-    for transfer in duties.transfers:
-        cycles += transfer.rows * _row_cycles(duties, transfer) + duties.nodes * topology.ring.hop_cycles
+    for queue in work.queues:
+        cycles += sum(item.rounds * (words + topology.mesh.hop_cycles + 4) for item in queue if not item.transfer)
+    for transfer in work.transfers:
+        cycles += transfer.rows * _row_cycles(work, transfer) + work.nodes * topology.ring.hop_cycles
     return cycles

@@ -17,9 +17,9 @@ from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.ring.under_way import Pair, at_once
-from tilesim.tiled.rules.untimed.play import Play
-from tilesim.tiled.rules.untimed.situation import History
-from tilesim.tiled.rules.untimed.work_queues import Fence, Task, WorkQueues
+from tilesim.tiled.rules.untimed.execution import UntimedExecution
+from tilesim.tiled.rules.untimed.history import History
+from tilesim.tiled.rules.untimed.work_queues import Fence, WorkItem, WorkQueues
 
 Wanted = dict[tuple[Transfer, int], list[Transfer]]
 """Transfers that must not pass a stop while the tail of another one is held there."""
@@ -27,7 +27,7 @@ Wanted = dict[tuple[Transfer, int], list[Transfer]]
 
 @dataclass(frozen=True)
 class Masters:
-    """What is proven of the transfers that can begin, in their ``order``, and what is not.
+    """What is proven of the ``order`` of the transfers that can begin, and what is not.
 
     ``pairs`` counts all pairs by what keeps them apart: ``disjoint`` nodes, one master's ``queue``, a proven ``order``,
     or that both are ``single`` packets, of which none lies inside the other; the rest are ``open``. ``proofs`` counts
@@ -36,8 +36,7 @@ class Masters:
     among them. ``arrivals``: two that may reach a node in either order. ``history`` is what the proof rests on.
     """
 
-    order: tuple[Transfer, ...]
-    precedence: TransferOrder
+    order: TransferOrder
     pairs: Counter[str]
     proofs: Counter[str]
     collisions: tuple[Collision, ...]
@@ -53,86 +52,83 @@ class Masters:
         return [pair for pair in self.at_once if reading.forbids_at_once(bool(pair[0].occupied & pair[1].occupied))]
 
 
-def prove(duties: WorkQueues, history: History) -> Masters:
-    """Prove the order of the transfers of a play, or find those that have none."""
-    proof = _Proof(duties, history)
-    proof.check(_neighbours(duties, history.order))
-    if any(True for _ in proof.precedence.open()):  # then it may not be assumed either which rows come first
-        proof = _Proof(duties, replace(history, ahead={}))
+def prove(work: WorkQueues, history: History) -> Masters:
+    """Prove the order of the transfers of an execution, or find those that have none."""
+    proof = _Proof(work, history)
+    proof.check(_neighbours(work, history.order))
+    if any(True for _ in proof.order.open()):  # then it may not be assumed either which rows come first
+        proof = _Proof(work, replace(history, ahead={}))
         wanted: Wanted = defaultdict(list)
-        for first, other, node in proof.precedence.open():
+        for first, other, node in proof.order.open():
             wanted[first, node].append(other)
         proof.check(wanted)
     return proof.result()
 
 
-def _neighbours(duties: WorkQueues, order: list[Transfer]) -> Wanted:
+def _neighbours(work: WorkQueues, order: list[Transfer]) -> Wanted:
     """Those that follow one another at a stop which is the master of one of them."""
-    found: Wanted = defaultdict(list)
-    for node in range(duties.nodes):
-        for first, other in pairwise(each for each in order if each.passes(node)):
+    wanted: Wanted = defaultdict(list)
+    for node in range(work.nodes):
+        for first, other in pairwise(transfer for transfer in order if transfer.passes(node)):
             if first.master != other.master and node in {first.master, other.master}:
-                found[first, node].append(other)
-    return found
+                wanted[first, node].append(other)
+    return wanted
 
 
 class _Proof:
-    def __init__(self, duties: WorkQueues, history: History) -> None:
-        self.precedence = TransferOrder(history.order, duties.nodes)
+    def __init__(self, work: WorkQueues, history: History) -> None:
+        self.order = TransferOrder(history.order, work.nodes)
         self._passing: list[Collision] = []
-        self._duties, self._history = duties, history
+        self._work, self._history = work, history
         self._proofs: Counter[str] = Counter()
         self._early_resets: list[tuple[Fence, Transfer]] = []
         self._resets: dict[tuple[Transfer, int], list[tuple[Fence, int]]] = defaultdict(list)
         for fence, number, last in history.last_before_reset:
             self._resets[last, fence.tile + 1].append((fence, number))
-        self.precedence.close()
+        self.order.close()
 
     def check(self, wanted: Wanted) -> None:
         """Hold each tail at each stop in question, and see who passes there all the same."""
         stops: dict[Transfer, list[int]] = defaultdict(list)
         for transfer, node in dict.fromkeys([*wanted, *self._resets]):
             stops[transfer].append(node)
-        play = Play(self._duties, self._history)
+        execution = UntimedExecution(self._work, self._history)
 
-        def before(task: Task) -> None:
-            assert task.transfer is not None
-            for node in stops.get(task.transfer, ()):
-                self._hold(play, task.transfer, node, wanted.get((task.transfer, node), []))
+        def before(item: WorkItem) -> None:
+            assert item.transfer is not None
+            for node in stops.get(item.transfer, ()):
+                self._hold(execution, item.transfer, node, wanted.get((item.transfer, node), []))
 
-        play.run(before)
-        self.precedence.close()
+        execution.run(before)
+        self.order.close()
 
-    def _hold(self, play: Play, first: Transfer, node: int, others: list[Transfer]) -> None:
-        play.without(self.precedence.barrier(first, node))
-        passing = [other for other in others if play.head_passed(other, node)]
-        for other in others:
-            if other not in passing:
-                self.precedence.add(first, other, node)
-                self._proofs[_cause(play, other)] += 1
-        for fence, number in self._resets.get((first, node), ()):
-            if play.through[fence.tile] > number:
-                self._early_resets.append((fence, first))
-        reasons = {other: reason(play, first, other) for other in passing}
-        play.rewind()
+    def _hold(self, execution: UntimedExecution, first: Transfer, node: int, others: list[Transfer]) -> None:
+        with execution.holding(self.order.barrier(first, node)):
+            passing = [other for other in others if execution.head_passed(other, node)]
+            for other in others:
+                if other not in passing:
+                    self.order.add(first, other, node)
+                    self._proofs[_cause(execution, other)] += 1
+            for fence, number in self._resets.get((first, node), ()):
+                if execution.through[fence.tile] > number:
+                    self._early_resets.append((fence, first))
+            reasons = {other: reason(execution, first, other) for other in passing}
         for other in passing:
-            found = Collision(first, other, node, None, reasons[other])
-            after = passed_before(play, self.precedence, found)
-            why = reasons[other] if after is None else half_way(first, other, node, after, self._duties.tiles)
-            self._passing.append(replace(found, after=after, reason=why))
+            collision = Collision(first, other, node, None, reasons[other])
+            after = passed_before(execution, self.order, collision)
+            why = reasons[other] if after is None else half_way(first, other, node, after, self._work.tiles)
+            self._passing.append(replace(collision, after=after, reason=why))
 
     def result(self) -> Masters:
-        order = self._history.order
         first_of: dict[tuple[Transfer, Transfer], Collision] = {}
-        for each in self._open():
-            first_of.setdefault((each.first, each.other), each)
+        for collision in self._open():
+            first_of.setdefault((collision.first, collision.other), collision)
         return Masters(
-            tuple(order),
-            self.precedence,
-            _pairs(order, first_of),
+            self.order,
+            _pairs(self._history.order, first_of),
             self._proofs,
             tuple(each for each in first_of.values() if not _single(each.first, each.other)),
-            tuple(dict.fromkeys([*at_once(self._duties, self._history, self.precedence), *first_of])),
+            tuple(dict.fromkeys([*at_once(self._work, self._history, self.order), *first_of])),
             tuple(dict.fromkeys(self._arrivals())),
             tuple(self._early_resets),
             self._history,
@@ -140,14 +136,14 @@ class _Proof:
 
     def _open(self) -> list[Collision]:
         """Those of which nothing else tells the order."""
-        return [each for each in self._passing if not self.precedence.holds(each.first, each.other, each.stop)]
+        return [each for each in self._passing if not self.order.holds(each.first, each.other, each.stop)]
 
     def _arrivals(self) -> Iterator[tuple[Transfer, Transfer, int]]:
         """Two transfers that may reach a node which both go to in either order."""
         for each in self._open():
             for node in each.first.destinations:
-                stretch = range((node - each.stop) % self._duties.nodes + 1)
-                way = ((each.stop + hops) % self._duties.nodes for hops in stretch)
+                stretch = range((node - each.stop) % self._work.nodes + 1)
+                way = ((each.stop + hops) % self._work.nodes for hops in stretch)
                 if node in each.other.destinations and all(stop in each.shared for stop in way):
                     yield each.first, each.other, node
 
@@ -168,11 +164,11 @@ def _pairs(order: list[Transfer], bad: dict[tuple[Transfer, Transfer], Collision
     return counts
 
 
-def _cause(play: Play, transfer: Transfer) -> str:
+def _cause(execution: UntimedExecution, transfer: Transfer) -> str:
     """What holds a transfer back in the end."""
-    task = play.in_hand(play.duties.senders[transfer.number].queue)
-    if task is None:
+    item = execution.in_hand(execution.work.senders[transfer.number].queue)
+    if item is None:
         return "arrival"
-    if not play.delivered(task):
-        return "section" if play.in_load() and task.place >= play.duties.load_end else "fence"
-    return "arrival" if play.unmet(task) is None else "flag"
+    if not execution.delivery.delivered(item):
+        return "section" if execution.in_load() and item.place >= execution.work.load_end else "fence"
+    return "arrival" if execution.unmet(item) is None else "flag"

@@ -16,7 +16,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from tilesim.errors import InputError
-from tilesim.tiled.isa.scanner import unknown
+from tilesim.printable import unknown
 
 
 class Reading(StrEnum):

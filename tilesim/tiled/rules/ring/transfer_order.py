@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from tilesim.tiled.rules.ring.transfers import Transfer
-from tilesim.tiled.rules.untimed.situation import Barrier
+from tilesim.tiled.rules.untimed.history import Barrier
 
 
 class TransferOrder:
@@ -39,6 +39,10 @@ class TransferOrder:
     def bit(self, transfer: Transfer) -> int:
         """A transfer in a bitmap."""
         return 1 << self._places[id(transfer)]
+
+    def first(self, bits: int) -> Transfer:
+        """The first of the transfers in a bitmap."""
+        return self._order[(bits & -bits).bit_length() - 1]
 
     def before(self, transfer: Transfer, node: int) -> int:
         """Those that have passed a stop when ``transfer`` comes, as a bitmap."""

@@ -13,60 +13,56 @@ from dataclasses import replace
 from tilesim.tiled.rules.ring.collisions import Collision, half_way, passed_before, reason
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import Transfer
-from tilesim.tiled.rules.untimed.play import Play
-from tilesim.tiled.rules.untimed.situation import History
-from tilesim.tiled.rules.untimed.work_queues import Task, WorkQueues
+from tilesim.tiled.rules.untimed.execution import UntimedExecution
+from tilesim.tiled.rules.untimed.history import History
+from tilesim.tiled.rules.untimed.work_queues import WorkItem, WorkQueues
 
 Pair = tuple[Transfer, Transfer]
 """Two transfers of different masters, in the order in which they can go."""
 
 
-def at_once(duties: WorkQueues, history: History, precedence: TransferOrder) -> list[Pair]:
-    """All pairs that can be under way at once; ``history`` and ``precedence`` are what is proven of their order."""
+def at_once(work: WorkQueues, history: History, order: TransferOrder) -> list[Pair]:
+    """All pairs that can be under way at once; ``history`` and ``order`` are what is proven of their order."""
     places = {transfer.number: place for place, transfer in enumerate(history.order)}
-    found: list[Pair] = []
+    pairs: list[Pair] = []
 
-    def look(play: Play, first: Transfer) -> None:
+    def look(execution: UntimedExecution, first: Transfer) -> None:
         later = history.order[places[first.number] + 1 :] if first.number in places else []
-        play.without(precedence.barrier(first, first.destinations[-1]))
-        entered = (each for each in later if each.master != first.master and play.head_passed(each, each.master))
-        found.extend((first, each) for each in entered)
-        play.rewind()
+        with execution.holding(order.barrier(first, first.destinations[-1])):
+            others = (other for other in later if other.master != first.master)
+            pairs.extend((first, other) for other in others if execution.head_passed(other, other.master))
 
-    _each(duties, history, look)
-    return found
+    _look_at_each(work, history, look)
+    return pairs
 
 
-def explained(
-    duties: WorkQueues, history: History, precedence: TransferOrder, pairs: Iterable[Pair]
-) -> list[Collision]:
+def explained(work: WorkQueues, history: History, order: TransferOrder, pairs: Iterable[Pair]) -> list[Collision]:
     """Why some pairs can be."""
     others: dict[Transfer, list[Transfer]] = defaultdict(list)
     for first, other in pairs:
         others[first].append(other)
-    found: list[Collision] = []
+    collisions: list[Collision] = []
 
-    def look(play: Play, first: Transfer) -> None:
+    def look(execution: UntimedExecution, first: Transfer) -> None:
         for other in others.get(first, ()):
             last = first.destinations[-1]
-            play.without(precedence.barrier(first, last))
-            why = reason(play, first, other)
-            play.rewind()
+            with execution.holding(order.barrier(first, last)):
+                why = reason(execution, first, other)
             pair = Collision(first, other, last, None, why, at_once=True)
-            after = passed_before(play, precedence, pair)
-            why = why if after is None else half_way(first, other, last, after, duties.tiles)
-            found.append(replace(pair, after=after, reason=why))
+            after = passed_before(execution, order, pair)
+            why = why if after is None else half_way(first, other, last, after, work.tiles)
+            collisions.append(replace(pair, after=after, reason=why))
 
-    _each(duties, history, look)
-    return found
+    _look_at_each(work, history, look)
+    return collisions
 
 
-def _each(duties: WorkQueues, history: History, look: Callable[[Play, Transfer], None]) -> None:
-    """Look at a play whenever it lets a transfer begin."""
-    play = Play(duties, history)
+def _look_at_each(work: WorkQueues, history: History, look: Callable[[UntimedExecution, Transfer], None]) -> None:
+    """Look at an execution whenever it lets a transfer begin."""
+    execution = UntimedExecution(work, history)
 
-    def before(task: Task) -> None:
-        assert task.transfer is not None
-        look(play, task.transfer)
+    def before(item: WorkItem) -> None:
+        assert item.transfer is not None
+        look(execution, item.transfer)
 
-    play.run(before)
+    execution.run(before)

@@ -10,15 +10,15 @@ from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.rules.ring.masters import Masters
 from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import Transfer
-from tilesim.tiled.rules.untimed.ordered_play import OrderedPlay
-from tilesim.tiled.rules.untimed.situation import Barrier, History
+from tilesim.tiled.rules.untimed.execution import UntimedExecution
+from tilesim.tiled.rules.untimed.history import Barrier, History
 from tilesim.tiled.rules.untimed.work_queues import Fence, WorkQueues
 
 
-def fence_faults(duties: WorkQueues) -> Iterator[str]:
+def fence_faults(work: WorkQueues) -> Iterator[str]:
     """Every scalar fence that waits for more tile fences than are issued before it."""
     left = 0
-    for name, op in duties.instructions:
+    for name, op in work.instructions:
         if isinstance(op, TileFence):
             left += op.increment * op.tiles.bit_count()
         elif isinstance(op, ScalarFence):
@@ -38,17 +38,17 @@ def early_resets(masters: Masters) -> Iterator[str]:
     yield from (_either(fence, last) for fence, last in masters.early_resets)
 
 
-def late_resets(duties: WorkQueues, history: History, precedence: TransferOrder) -> Iterator[str]:
+def late_resets(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:
     """Every such reset that one of those after it may pass before it; the order of transfers must be proven."""
-    watched = {count for queue in duties.queues for task in queue for _, count, _ in task.holds}
-    for tile, fences in enumerate(duties.fences):
+    watched = {count for queue in work.queues for item in queue for _, count, _ in item.holds}
+    for tile, fences in enumerate(work.fences):
         resets = [fence for fence in fences if Flag.RING_PRODUCER_A in fence.op.reset]
         for number, fence in enumerate(resets, 1):
             if (tile, Flag.RING_PRODUCER_A, number) in watched:
-                play = OrderedPlay(duties, history, precedence)
-                play.without(Barrier(fence=fence))
-                passed = (each for each in play.passed(tile + 1) if _resets(history, each, tile) >= number)
-                yield from (_either(fence, each) for each in islice(passed, 1))
+                execution = UntimedExecution(work, history, order)
+                with execution.holding(Barrier(fence=fence)):
+                    passed = (each for each in execution.passed(tile + 1) if _resets(history, each, tile) >= number)
+                    yield from [_either(fence, transfer) for transfer in islice(passed, 1)]
 
 
 def _resets(history: History, transfer: Transfer, tile: int) -> int:

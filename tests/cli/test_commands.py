@@ -1,0 +1,52 @@
+"""Commands are loaded when they are called: what is known of them before, and what is not loaded for others."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Tilesim
+from tilesim.cli import COMMANDS
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"numpy", "onnx", "perfetto", "pydantic", "rich", "simpy", "tflite", "yaml"}
+
+
+def test_every_command_is_a_module_and_its_summary_begins_its_help(tilesim: Tilesim) -> None:
+    folder = ROOT / "tilesim" / "cli" / "commands"
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(COMMANDS)
+    helped = tilesim("--help").stdout
+    for name, summary in COMMANDS.items():
+        command = import_module(f"tilesim.cli.commands.{name}").command
+        assert (inspect.getdoc(command) or "").splitlines()[0] == summary
+        assert f"  {name:<12}{summary}\n" in helped
+
+
+@pytest.mark.parametrize("words", [("rnu",), ("--nu",), ("run",), ("run", "--nu"), ("run", "pocket", "-n", "0")])
+def test_words_that_are_none_are_one_error(tilesim: Tilesim, words: tuple[str, ...]) -> None:
+    result = tilesim(*words)
+    assert (result.exit_code, result.stdout) == (2, "")
+    [line] = result.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert line.endswith(" --help`)")
+
+
+def loaded_for(*words: str) -> set[str]:
+    """The packages that a process of this command line has loaded, and the modules of tilesim."""
+    lines = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "tilesim", *words],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stderr.splitlines()  # fmt: skip
+    names = {line.split()[-1] for line in lines}
+    return {name.split(".")[0] for name in names} | names
+
+
+def test_the_help_loads_nothing_heavy() -> None:
+    loaded = loaded_for("--help")
+    assert loaded & HEAVY == set()
+    assert not any(name.startswith("tilesim.cli.commands.") for name in loaded)

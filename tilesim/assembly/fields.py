@@ -1,0 +1,44 @@
+"""The fields of the dataclasses that programs consist of, each with how its type is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+C = TypeVar("C")
+BYTES = NDArray[np.uint8]
+"""The type of the bytes of a data segment."""
+
+
+@dataclass(frozen=True)
+class Field(Generic[C]):
+    """One field of a record: how its type is written, and its default (MISSING if there is none)."""
+
+    name: str
+    codec: C
+    default: Any
+
+    @property
+    def optional(self) -> bool:
+        return self.default is not MISSING
+
+
+def fields_of(
+    kind: type, codec_of: Callable[[str, Any], C], among: Container[Any] | None = None
+) -> dict[str, Field[C]]:
+    """The fields of the dataclass ``kind``, all or those of some types; ``codec_of`` gets each one's name and type."""
+    hints = get_type_hints(kind)
+    return {
+        each.name: Field(each.name, codec_of(each.name, hints[each.name]), each.default)
+        for each in fields(kind)
+        if among is None or hints[each.name] in among
+    }
+
+
+def one_of(hint: Any) -> Any:
+    """The type of a value of ``X | None`` or of an item of ``tuple[X, ...]``: X."""
+    return get_args(hint)[0]

@@ -1,0 +1,191 @@
+"""What of a network runs where: on the tiles, in the classifier, or at the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from tilesim.arithmetic.table import inputs as every_input
+from tilesim.errors import CapacityError
+from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
+from tilesim.network.graph import Network, Node, Tensor
+from tilesim.network.operators.dequantise import Dequantise
+from tilesim.network.operators.pad import Pad
+from tilesim.network.operators.rescale import Rescale
+from tilesim.network.operators.reshape import Reshape
+from tilesim.network.operators.softmax import Softmax
+from tilesim.network.operators.table import Table
+from tilesim.tiled.compiler.feature_map import MapShape
+from tilesim.tiled.compiler.operators import OPERATORS
+
+FLATTENING = {"fullyconnected", "reshape"}
+"""Layers that read a vector wherever its elements lie in a map."""
+LEAVING = {"softmax", "dequantise", "output"}
+"""What gets a vector as whole rows."""
+
+
+@dataclass(frozen=True)
+class TileOutput(NetworkOutput):
+    """What the classifier and the host still do to what the tiles hold: a softmax (``at_host`` if it is one over a
+    map), a look-up, a dequantisation.
+    """
+
+    softmax: Softmax | None = None
+    softmax_layer: int = -1
+    lookup: tuple[int, ...] = ()
+    at_host: Softmax | None = None
+
+    @property
+    def elements(self) -> int:
+        """Elements that leave the tiles."""
+        return prod(self.stored.shape)
+
+
+@dataclass(frozen=True)
+class TilePlan(OperatorPlan[TileOutput]):
+    """The network sorted by place."""
+
+    @cached_property
+    def steps(self) -> list[tuple[int, Node]]:
+        """Layers and nodes for the tiles."""
+        return list(self.nodes.items())
+
+    def place(self, layer: int) -> str:
+        """Where a layer runs, as :class:`~tilesim.tiled.isa.model.program.Layer` has it."""
+        if layer in self.nodes:
+            return "tiles"
+        if any(layer == sink.softmax_layer for sink in self.sinks):
+            return "classifier"
+        return "nowhere" if isinstance(self.network.nodes[layer].operator, Reshape | Pad) else "host"
+
+    def activations(self, node: Node) -> list[Tensor]:
+        """The stored tensors that a node reads."""
+        return [self.stored(i) for i in node.inputs if self.network.tensors[i].data is None]
+
+    @cached_property
+    def reading(self) -> dict[int, list[int]]:
+        """The steps (the first is 1) that read each stored tensor."""
+        steps: dict[int, list[int]] = {}
+        for step, (_, node) in enumerate(self.steps, 1):
+            for index in dict.fromkeys(tensor.index for tensor in self.activations(node)):
+                steps.setdefault(index, []).append(step)
+        return steps
+
+
+def plan_operators(network: Network, word_bytes: int) -> TilePlan:
+    """Sort the nodes by place.
+
+    Raises:
+        CapacityError: nodes that no place of this machine can run, all at once.
+    """
+    inputs, at_host = network_inputs(network)
+    finishing = _finishing(network)
+    plan = TilePlan(network, *nodes_and_root(network, at_host | finishing), inputs, ())
+    faults = [
+        *_shape_faults(network),
+        *(fault for node in plan.nodes.values() for fault in _faults(network, node, word_bytes)),
+        *_reshape_faults(plan, word_bytes),
+    ]
+    if faults:
+        raise CapacityError(faults)
+    return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
+
+
+def _producers(network: Network) -> dict[int, int]:
+    return {node.output: layer for layer, node in enumerate(network.nodes)}
+
+
+TAIL = ((Dequantise,), (Rescale, Table), (Softmax,))
+"""What the classifier and the host can do on the way out, from the output backwards."""
+
+
+def _tail(network: Network, output: int) -> list[int]:
+    """The layers at an output that need not run on the tiles, from the last one backwards; a look-up that follows no
+    softmax is none of them.
+    """
+    producers, found = _producers(network), []
+    for kinds in TAIL:
+        layer = producers.get(output, -1)
+        if layer >= 0 and isinstance(network.nodes[layer].operator, kinds):
+            found.append(layer)
+            output = network.nodes[layer].inputs[0]
+    kept = (Dequantise, Rescale, Table, Softmax) if any(_is(network, layer, Softmax) for layer in found) else Dequantise
+    return [layer for layer in found if _is(network, layer, kept)]
+
+
+def _is(network: Network, layer: int, kinds: type[Any] | tuple[type[Any], ...]) -> bool:
+    return isinstance(network.nodes[layer].operator, kinds)
+
+
+def _finishing(network: Network) -> set[int]:
+    """Layers that the classifier or the host runs on the way out, as nothing on the tiles reads their results."""
+    found = {layer for output in network.outputs for layer in _tail(network, output)}
+    while True:
+        used = {i for layer, node in enumerate(network.nodes) if layer not in found for i in node.inputs}
+        kept = {layer for layer in found if network.nodes[layer].output not in used}
+        if kept == found:
+            return kept
+        found = kept
+
+
+def _output(plan: TilePlan, index: int, finishing: set[int]) -> TileOutput:
+    network = plan.network
+    tail = [(layer, network.nodes[layer]) for layer in _tail(network, index) if layer in finishing]
+    output = TileOutput(network.tensors[index], plan.stored(tail[-1][1].inputs[0] if tail else index))
+    for layer, node in tail:
+        op, source = node.operator, network.tensors[node.inputs[0]]
+        if isinstance(op, Dequantise):
+            output = replace(output, dequantise=op)
+        elif isinstance(op, Softmax) and MapShape.of(source.shape).pixels > 1:
+            output = replace(output, at_host=op)
+        elif isinstance(op, Softmax):
+            output = replace(output, softmax=op, softmax_layer=layer)
+        else:
+            output = replace(output, lookup=tuple(int(entry) for entry in op.evaluate([every_input(source.dtype)])))
+    return output
+
+
+def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
+    traits = OPERATORS.get(type(node.operator))
+    faults = (
+        ["must stand at an input or an output of the network, not between layers"]
+        if traits is None
+        else traits.faults(network, node, word_bytes)
+    )
+    yield from (f"{network.name}: node {node.title} ({node.kind}) {fault}" for fault in faults)
+
+
+def _shape_faults(network: Network) -> list[str]:
+    """A map is (1, height, width, channels), a vector (1, n)."""
+    fixed = {index for index, tensor in network.tensors.items() if tensor.data is not None}
+    made = [(network.tensors[node.output], f"node {node.title} ({node.kind})") for node in network.nodes]
+    given = [(network.tensors[index], f"input {network.tensors[index].title}") for index in network.inputs]
+    return [
+        f"{network.name}: {who} must make one map (1, height, width, channels) or one vector (1, n), not {tensor.shape}"
+        for tensor, who in (*given, *made)
+        if tensor.index not in fixed
+        and (len(tensor.shape) not in (1, 2, 4) or prod(tensor.shape[: -3 if len(tensor.shape) == 4 else -1]) != 1)
+    ]
+
+
+def _reshape_faults(plan: TilePlan, word_bytes: int) -> list[str]:
+    """A reshape moves nothing, so its readers must be able to use the bytes where they lie."""
+    network, faults = plan.network, []
+    for node in network.nodes:
+        if not isinstance(node.operator, Reshape):
+            continue
+        before, after = MapShape.of(plan.stored(node.output).shape), MapShape.of(network.tensors[node.output].shape)
+        readers = {reader.kind for reader in network.nodes if node.output in reader.inputs}
+        readers |= {"output"} if node.output in network.outputs else set()
+        whole_words = before.channels % word_bytes == 0 or before.pixels == 1
+        flattens = after.pixels == 1 and readers <= ({*LEAVING, *FLATTENING} if whole_words else FLATTENING)
+        if before != after and not flattens:
+            faults.append(
+                f"{network.name}: node {node.title} (reshape) must leave its shape alone, flatten a map for fully "
+                f"connected layers, or flatten one whose channels fill words of {word_bytes} bytes for an output, not "
+                f"turn {before} into {after}"
+            )
+    return faults

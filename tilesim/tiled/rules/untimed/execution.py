@@ -1,0 +1,402 @@
+"""The chip without time: whatever can happen does, until nothing more can.
+
+More never hinders: an instruction that may go on may still do so when others have gone on as well. So if something
+can't happen while one thing is kept from happening, the one comes before the other, whatever the delays.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any
+
+from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.rules.ring.transfer_order import TransferOrder
+from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer
+from tilesim.tiled.rules.untimed.delivery import AtOnce, Delivery, Progress
+from tilesim.tiled.rules.untimed.history import Barrier, History
+from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Count, Fence, Hold, WorkItem, WorkQueues
+
+Cells = Any
+"""A list or dict of numbers."""
+NEVER = 1 << 62
+
+
+class UntimedExecution:
+    """An execution of a program's work queues, and how far it has come.
+
+    On its own it lets transfers begin one after the other, each when nothing else can happen, in the order of the
+    program. With the ``history`` of such an execution it assumes what that found out: which rows come first at a stop,
+    and what a reset comes after. With an ``order`` a transfer passes a stop only behind all those that are known to
+    come before it there. ``delivery`` says how instructions come to their engines. What changes is noted while there is
+    a barrier, and taken back.
+    """
+
+    def __init__(
+        self,
+        work: WorkQueues,
+        history: History | None = None,
+        order: TransferOrder | None = None,
+        delivery: Callable[[Progress], Delivery] = AtOnce,
+    ) -> None:
+        self.work = work
+        queues = len(work.queues)
+        self.done = [0] * queues
+        """Items that each queue has done."""
+        self.progress, self.held, self.limit = [0] * queues, [0] * queues, [0] * queues
+        """Of the item in hand: rounds done, watchers met, and rounds for which they are."""
+        self.counts: dict[Count, int] = {}
+        self.rows = [[0] * (len(transfer.destinations) + 1) for transfer in work.transfers]
+        """Rows of each transfer that have left its master, and each of its destinations."""
+        self.tails = [0] * len(work.transfers)
+        """Stops that the last row of each has passed."""
+        self.taken, self.room = [0] * work.nodes, [0] * work.nodes
+        """Rows that have been taken at each node, and for how many consumers have been posted."""
+        self.through = [0] * work.tiles
+        """Tile fences that are through."""
+        self.controller = {"stop": 0, "increments": 0}
+        self.history = history or History()
+        self._recording = history is None
+        self._order = order
+        self._tails_at = [0] * work.nodes
+        """With an order: the transfers whose tails have passed each stop, as a bitmap."""
+        self._ready: dict[int, WorkItem] = {}
+        self._released: set[int] = set()
+        self._barrier: Barrier | None = None
+        self._resets = [0] * work.tiles
+        self._last_tail: list[Transfer | None] = [None] * work.tiles
+        self._log: list[tuple[Cells, Any, Any]] | None = None
+        self._heading: list[list[Transfer]] = [[] for _ in range(work.nodes)]
+        for transfer in work.transfers:
+            for node in transfer.destinations:
+                self._heading[node].append(transfer)
+        self._ranks = {transfer.number: rank for rank, transfer in enumerate(self.history.order)} if order else {}
+        self._worklist = deque(range(queues))
+        self._behind: deque[Transfer] = deque()
+        self.delivery = delivery(self)
+
+    # How far it has come
+
+    def head_passed(self, transfer: Transfer, node: int) -> bool:
+        """Whether a row of a transfer has passed a stop."""
+        if self._barrier is not None and self._barrier.stops(transfer, transfer.hops(node)):
+            return False
+        return self.rows[transfer.number][_stage(transfer, transfer.hops(node))] > 0
+
+    def tail_passed(self, transfer: Transfer, node: int) -> bool:
+        """Whether the last row of a transfer has passed a stop on its way."""
+        return self.tails[transfer.number] > transfer.hops(node)
+
+    def passed(self, node: int) -> list[Transfer]:
+        """The transfers whose tails have passed a stop."""
+        return [each for each in self.work.transfers if each.passes(node) and self.tail_passed(each, node)]
+
+    def in_the_way(self, transfer: Transfer, node: int) -> Transfer | None:
+        """The first transfer that must pass before this one does, on its way up to a node."""
+        if self._order is not None:
+            for stop in transfer.way_to(node):
+                ahead = self._order.before(transfer, stop) & ~self._tails_at[stop]
+                if ahead:
+                    return self._order.first(ahead)
+        return None
+
+    def in_hand(self, queue: int) -> WorkItem | None:
+        """The item that a queue has not yet done."""
+        items = self.work.queues[queue]
+        return items[self.done[queue]] if self.done[queue] < len(items) else None
+
+    def taker(self, node: int) -> WorkItem | None:
+        """The item in hand of the queue that takes rows at a node."""
+        return self.in_hand(self.work.takers[node]) if node in self.work.takers else None
+
+    def unfinished(self) -> Iterable[WorkItem]:
+        """The items in hand of all queues that have any left."""
+        return filter(None, (self.in_hand(queue) for queue in range(len(self.work.queues))))
+
+    def issued(self) -> int:
+        """The controller has issued what stands before this place."""
+        stop = self.controller["stop"]
+        return self.work.stops[stop].place if stop < len(self.work.stops) else NEVER
+
+    def in_load(self) -> bool:
+        """Whether the load program is still being issued, or is not over."""
+        return self.issued() <= self.work.load_end
+
+    def next_fence(self, tile: int) -> Fence | None:
+        """The first tile fence of a tile that is not through."""
+        if tile == CONTROLLER or self.through[tile] == len(self.work.fences[tile]):
+            return None
+        return self.work.fences[tile][self.through[tile]]
+
+    def fence_place(self, tile: int) -> int:
+        fence = self.next_fence(tile)
+        return NEVER if fence is None else fence.place
+
+    def unmet(self, item: WorkItem) -> Hold | None:
+        """What holds an item in hand, if a watcher does."""
+        left = islice(item.holds, self.held[item.queue], None)
+        return next((hold for hold in left if self.count(hold[1]) < hold[2]), None)
+
+    def count(self, count: Count) -> int:
+        return self.counts.get(count, 0)
+
+    # How it goes on
+
+    def run(self, before: Callable[[WorkItem], None] = lambda _: None) -> None:
+        """Let transfers begin one by one until none can any more; ``before`` hears of each."""
+        self._check_all_fences()
+        self._check_stops()
+        self._settle()
+        while self._ready:
+            number = min(self._ready, key=self._rank)
+            before(self._ready[number])
+            self._release(self._ready.pop(number))
+            self._settle()
+
+    @contextmanager
+    def holding(self, barrier: Barrier) -> Iterator[None]:
+        """Everything has happened that can in spite of a barrier; it is taken back in the end."""
+        log: list[tuple[Cells, Any, Any]] = []
+        self._log, self._barrier = log, barrier
+        self._check_all_fences()
+        self._check_stops()
+        self._worklist.extend(item.queue for item in self._ready.values())
+        self._settle()
+        yield
+        for cells, at, value in reversed(log):
+            cells[at] = value
+        self._log = self._barrier = None
+
+    def _rank(self, number: int) -> tuple[int, int]:
+        """Transfers begin in the order of the program, or in that of the history, if they have to keep to one."""
+        rank = self.work.transfers[number].place if self._order is None else self._ranks.get(number, NEVER)
+        return rank, number
+
+    def _release(self, item: WorkItem) -> None:
+        """Let a transfer begin."""
+        assert item.transfer is not None
+        self._released.add(item.transfer.number)
+        if self._recording:
+            self.history.begin(item.transfer)
+        self._worklist.append(item.queue)
+
+    def _settle(self) -> None:
+        """Let happen whatever can."""
+        while True:
+            while self._worklist:
+                self._advance(self._worklist.popleft())
+            if self._behind:
+                self._flow(self._behind.popleft())
+            elif self.delivery.advance():
+                self._worklist.extend(range(len(self.work.queues)))
+                self._check_all_fences()
+            else:
+                return
+
+    def _put(self, cells: Cells, at: Any, value: Any) -> None:
+        if self._log is not None:
+            self._log.append((cells, at, cells[at]))
+        cells[at] = value
+
+    def _advance(self, queue: int) -> None:
+        items = self.work.queues[queue]
+        while self.done[queue] < len(items):
+            item = items[self.done[queue]]
+            if not self.delivery.delivered(item) or (self._barrier is not None and self._barrier.item is item):
+                return
+            self._reach(item)
+            if self.progress[queue] < item.rounds:
+                return
+            self._finish(queue)
+
+    def _reach(self, item: WorkItem) -> None:
+        """As far as its watchers, and the ring or the mesh, let an item go."""
+        queue = item.queue
+        held, holds = self.held[queue], item.holds
+        while held < len(holds) and self.count(holds[held][1]) >= holds[held][2]:
+            held += 1
+        limit = holds[held][0] if held < len(holds) else item.rounds
+        if held > self.held[queue]:
+            self._put(self.held, queue, held)
+        if limit > self.limit[queue]:
+            self._put(self.limit, queue, limit)
+        reached = self._through_buses(item, limit)
+        if reached > self.progress[queue]:
+            rises = bisect_right(item.rises, reached) - bisect_right(item.rises, self.progress[queue])
+            self._put(self.progress, queue, reached)
+            if rises and item.raises is not None:
+                self._raise(item.raises, rises)
+
+    def _through_buses(self, item: WorkItem, limit: int) -> int:
+        if item.node is not None:
+            return self._take(item, item.node, limit)
+        if item.transfer is not None:
+            return self._send(item, item.transfer, limit)
+        if item.needs_partner:
+            return self._exchange(item, limit)
+        return limit
+
+    def _finish(self, queue: int) -> None:
+        self._put(self.done, queue, self.done[queue] + 1)
+        for cells in (self.progress, self.held, self.limit):
+            if cells[queue]:
+                self._put(cells, queue, 0)
+        tile = self.work.keys[queue][0]
+        if tile != CONTROLLER:
+            self._check_fences(tile)
+        self._check_stops()
+
+    def _raise(self, count: Count, by: int) -> None:
+        if count not in self.counts:
+            self.counts[count] = 0
+        self._put(self.counts, count, self.counts[count] + by)
+        self._worklist.extend(queue for queue in self.work.watchers(count[0]) if self._awaits(queue, count))
+
+    def _awaits(self, queue: int, count: Count) -> bool:
+        """Whether a queue's item in hand is held by a flag."""
+        items, done, held = self.work.queues[queue], self.done[queue], self.held[queue]
+        return done < len(items) and held < len(items[done].holds) and items[done].holds[held][1] == count
+
+    def _exchange(self, item: WorkItem, limit: int) -> int:
+        partner = item.partner
+        if partner is None or self.done[partner.queue] < partner.number:
+            return 0
+        if self.done[partner.queue] > partner.number:
+            return item.rounds
+        theirs = self.limit[partner.queue]
+        if min(limit * partner.rounds // item.rounds, theirs) > self.progress[partner.queue]:
+            self._worklist.append(partner.queue)
+        return min(limit, theirs * item.rounds // partner.rounds)  # one may count rows, the other words
+
+    # The ring
+
+    def _take(self, item: WorkItem, node: int, limit: int) -> int:
+        if item.takes_before + limit > self.room[node]:
+            self._put(self.room, node, item.takes_before + limit)
+            for transfer in self._heading[node]:
+                if self.rows[transfer.number][-1] < self.rows[transfer.number][0]:
+                    self._flow(transfer)
+        return min(limit, self.taken[node] - item.takes_before)
+
+    def _send(self, item: WorkItem, transfer: Transfer, limit: int) -> int:
+        limit = min(limit, self.work.host_rows.get(transfer.number, limit))
+        if limit < 1:
+            return 0
+        if self._log is None and transfer.number not in self._released:
+            self._ready[transfer.number] = item
+            return 0
+        if self._barrier is not None and self._barrier.holds(transfer, 0):
+            limit = min(limit, transfer.rows - 1)
+        if limit > self.rows[transfer.number][0]:
+            self._put(self.rows[transfer.number], 0, limit)
+            self._flow(transfer)
+        return limit
+
+    def _flow(self, transfer: Transfer) -> None:
+        """Let the rows that have left the master go on from destination to destination."""
+        rows, ahead = self.rows[transfer.number], self._ahead(transfer)
+        for stage, node in enumerate(transfer.destinations, 1):
+            if self.in_the_way(transfer, node) or (
+                self._barrier is not None and self._barrier.stops(transfer, transfer.hops(node))
+            ):
+                break
+            some = min(rows[stage - 1], self.room[node] - ahead[stage - 1])
+            if self._barrier is not None and self._barrier.holds(transfer, transfer.hops(node)):
+                some = min(some, transfer.rows - 1)
+            if some > rows[stage]:
+                self._put(self.taken, node, self.taken[node] + some - rows[stage])
+                self._put(rows, stage, some)
+                if node in self.work.takers:
+                    self._worklist.append(self.work.takers[node])
+        self._pass_tail(transfer)
+
+    def _ahead(self, transfer: Transfer) -> list[int]:
+        """Rows that come before a transfer's at each of its destinations."""
+        return self.history.ahead.get(transfer.number) or [0] * len(transfer.destinations)
+
+    def _pass_tail(self, transfer: Transfer) -> None:
+        """Let the last row pass all stops up to where it is."""
+        number = transfer.number
+        while (hops := self.tails[number]) <= transfer.reach:
+            node = (transfer.master + hops) % transfer.nodes
+            held = self._barrier is not None and self._barrier.holds(transfer, hops)
+            come = self.rows[number][_stage(transfer, hops)]
+            if held or come < transfer.rows or self.in_the_way(transfer, node):
+                return
+            self._put(self.tails, number, hops + 1)
+            self._count_tail(transfer, node)
+
+    def _count_tail(self, transfer: Transfer, node: int) -> None:
+        tile = node - 1
+        if node == SOURCE:
+            self._raise(self.work.tails_at_source(transfer.place), 1)
+        elif tile < self.work.tiles:
+            resets = self.history.resets_before
+            if self._recording:
+                resets[transfer.number, tile] = self._resets[tile]
+                self._last_tail[tile] = transfer
+            self._raise((tile, Flag.RING_PRODUCER_A, resets.get((transfer.number, tile), self._resets[tile])), 1)
+        if self._order is not None:
+            self._put(self._tails_at, node, self._tails_at[node] | self._order.bit(transfer))
+            self._behind += (each for each in self._order.after(transfer, node) if self._is_on_its_way(each))
+
+    def _is_on_its_way(self, transfer: Transfer) -> bool:
+        return self.rows[transfer.number][0] > 0 and self.tails[transfer.number] <= transfer.reach
+
+    # Fences
+
+    def _check_all_fences(self) -> None:
+        for tile in range(self.work.tiles):
+            self._check_fences(tile)
+
+    def _check_fences(self, tile: int) -> None:
+        fences = self.work.fences[tile]
+        passed = False
+        while self.through[tile] < len(fences) and self._drained(fences[self.through[tile]]):
+            self._pass_fence(fences[self.through[tile]])
+            passed = True
+        if passed:
+            self._worklist.extend(self.work.tile_queues[tile])
+            self._check_stops()
+
+    def _drained(self, fence: Fence) -> bool:
+        if self._barrier is not None and self._barrier.fence is fence:
+            return False
+        return self.delivery.reached(fence) and all(self.done[queue] >= count for queue, count in fence.drained)
+
+    def _pass_fence(self, fence: Fence) -> None:
+        tile = fence.tile
+        if Flag.RING_PRODUCER_A in fence.op.reset:
+            last = self._last_tail[tile]
+            if self._recording and last is not None:
+                self.history.last_before_reset.append((fence, self.through[tile], last))
+            self._put(self._resets, tile, self._resets[tile] + 1)
+        self._put(self.through, tile, self.through[tile] + 1)
+        self._put(self.controller, "increments", self.controller["increments"] + fence.op.increment)
+
+    def _check_stops(self) -> None:
+        stop = self.controller["stop"]
+        if stop < len(self.work.stops) and self._may_pass(stop):
+            self._put(self.controller, "stop", stop + 1)
+            self._worklist.extend(range(len(self.work.queues)))
+            self._check_all_fences()
+            self._check_stops()
+
+    def _may_pass(self, stop: int) -> bool:
+        needed, drained = self.work.stops[stop].fences, self.work.stops[stop].drained
+        if needed is not None:
+            return self.controller["increments"] >= needed and all(self.done[queue] >= n for queue, n in drained)
+        place = self.work.stops[stop].place
+        return (
+            all(item.place >= place for item in self.unfinished())
+            and all(self.fence_place(tile) >= place for tile in range(self.work.tiles))
+            and all(self.rows[each.number][-1] == each.rows for each in self.work.transfers if each.place < place)
+        )
+
+
+def _stage(transfer: Transfer, hops: int) -> int:
+    """How many destinations a row has left that passes the stop ``hops`` from the master."""
+    return bisect_right([transfer.hops(node) for node in transfer.destinations], hops)
