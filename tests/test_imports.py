@@ -12,7 +12,19 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
 
 # Lowest first. A module may import its own group and those before it.
 ORDER = (
-    {"errors", "units", "budgets", "files", "saving", "printable", "findings", "arithmetic", "shipped", "compiled"},
+    {
+        "errors",
+        "units",
+        "budgets",
+        "files",
+        "saving",
+        "printable",
+        "findings",
+        "cache_document",
+        "arithmetic",
+        "shipped",
+        "compiled",
+    },
     {"config", "sim", "statistics", "assembly"},
     {"network", "run", "energy"},
     {"batching", "lowering"},

@@ -78,9 +78,7 @@ class RunError(TilesimError):
 class HangError(RunError):
     """Nothing can happen any more and the program is not finished: ``section`` is which one, ``load`` or ``run``."""
 
-    def __init__(
-        self, message: str | Iterable[str], findings: Iterable[Finding] = (), section: str = "run"
-    ) -> None:
+    def __init__(self, message: str | Iterable[str], findings: Iterable[Finding] = (), section: str = "run") -> None:
         self.section = section
         super().__init__(message, findings)
 

@@ -79,7 +79,6 @@ class Finding(TypedDict, total=False):
     """When the first instruction's last access was. Touched."""
 
 
-
 def sentence(finding: Finding) -> str:
     """A finding in words; one of another kind as it is."""
     return _SENTENCES.get(finding["kind"], str)(finding)

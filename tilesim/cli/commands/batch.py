@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from tilesim import api
 from tilesim.batching import SCHEDULES, Graph, Plan, batch_size, graph_of, plan
-from tilesim.batching.document import layers_document, plan_document
+from tilesim.batching.document import BatchingDocument, WeightReuse, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.options.batching import FitOption, PowerOfTwoOption, WeightReuseOption, advised
 from tilesim.cli.options.batching import weight_reuse as given_reuse
@@ -73,7 +73,7 @@ def command(
         largest = max((batch_size(used, layer.reuse, power_of_two) for layer in graph.layers), default=1)
         count = inputs or min(largest, MOST_INFERENCES)
         plans = _plans(graph, room, used, count, schedule, power_of_two, fit)
-    document = {
+    document: BatchingDocument = {
         "network": graph.name,
         "topology": chip.name,
         "inferences": count,
@@ -147,7 +147,7 @@ def _chip(topology: str, changes: dict[str, object]) -> Topology:
     return chip
 
 
-def _reuse(chip: Topology, given: Fraction | None) -> dict[str, Any]:
+def _reuse(chip: Topology, given: Fraction | None) -> WeightReuse:
     """The weight reuse value and what it comes from."""
     memory, own = chip.weight_memory, chip.weight_tile_cycles
     return {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import ConfigError, InputError
 from tilesim.machines import Topology
+from tilesim.network.obstacles import ModelSupport, SupportDocument
 
 SCHEMA = "tilesim.support/1"
 """The version of the document; it grows keys, and changes when one changes its meaning."""
@@ -38,8 +39,8 @@ def command(
     stands in the way, 1 if something does, and 2 if a file is no model.
     """
     chip = _chip(one_chip(topology), overrides(set_))
-    found = {model: _looked_at(model, chip) for model in dict.fromkeys(models)}
-    document = {"schema": SCHEMA, "topology": chip and chip.name, "models": [*found.values()]}
+    looked_at = [_looked_at(model, chip) for model in dict.fromkeys(models)]
+    document: SupportDocument = {"schema": SCHEMA, "topology": chip.name if chip else None, "models": looked_at}
     if json_:
         tell_json(document)
     else:
@@ -47,7 +48,7 @@ def command(
         from tilesim.report.terminal import show
 
         show(support_summary(document))
-    _end([*found.values()])
+    _end(looked_at)
 
 
 def _chip(word: str, changes: dict[str, object]) -> Topology | None:
@@ -56,26 +57,33 @@ def _chip(word: str, changes: dict[str, object]) -> Topology | None:
     return api.load_topology(word, changes) if word else None
 
 
-def _looked_at(model: str, chip: Topology | None) -> dict[str, Any]:
+def _looked_at(model: str, chip: Topology | None) -> ModelSupport:
     """What became of one model; or, of a file that is none, why."""
     with progress(f"looking at {model}") as say:
         try:
-            return {"model": model, **api.support(model, chip, say).document(), "faults": []}
+            return api.support(model, chip, say).document(model)
         except InputError as error:
             faults = [*error.faults]
         except OSError as error:
             faults = [f"{model}: cannot be read: {error.strerror or error}"]
-    nothing = dict.fromkeys(("layers", "macs", "parameter_bytes"))
-    return {"model": model, "verdict": NO_MODEL, **nothing, "obstacles": [], "faults": faults}
+    return {
+        "model": model,
+        "verdict": NO_MODEL,
+        "layers": None,
+        "macs": None,
+        "parameter_bytes": None,
+        "obstacles": [],
+        "faults": faults,
+    }
 
 
-def _end(found: Sequence[dict[str, Any]]) -> None:
+def _end(models: Sequence[ModelSupport]) -> None:
     """End with the exit status.
 
     Raises:
         InputError: what is no model.
     """
-    if faults := [fault for each in found for fault in each["faults"]]:
+    if faults := [fault for model in models for fault in model["faults"]]:
         raise InputError(faults)
-    if any(each["obstacles"] for each in found):
+    if any(model["obstacles"] for model in models):
         raise typer.Exit(1)
