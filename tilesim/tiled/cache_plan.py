@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from tilesim.cache_document import CachedLayer, CacheDocument, ParameterSet
+from tilesim.cache_document import CachedLayer, CacheDocument, ParameterSet, TileAccount
 from tilesim.network.graph import Network
 from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
 from tilesim.tiled.caching.packing import descriptors
