@@ -1,4 +1,4 @@
-"""Make the pictures that README.md shows, by the commands that it names, and a browser for the page."""
+"""Make the pictures that README.md and the guide show, by the commands that the guide names, and a browser."""
 
 from __future__ import annotations
 
@@ -10,34 +10,30 @@ from shutil import copyfile, which
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+GUIDE = ROOT / "tilesim" / "guide"
 PICTURES = ROOT / ".github" / "pictures"
-SHOWN = ("tilesim run", "tilesim report", "tilesim compare")
-"""How the commands begin, in a block below a heading of README.md, that pictures come from."""
-ONE_RUN, SCHEDULES = "**See where the cycles went.**", "with real data"
-"""What these blocks stand below."""
+SHOWN = re.compile(r"^\$ (tilesim (?:run \S+ .*--out|report|compare) [^|\n]*)", re.MULTILINE)
+"""The commands of a page that pictures come from."""
+PAGES = ("trace.md", "batches.md")
 SIZE = {"width": 1100, "height": 1000}
 MARGIN = 12
 """Pixels around the timeline."""
 
 
-def commands(readme: str, heading: str) -> list[list[str]]:
-    """The words of the commands below a heading that make runs and pictures of them."""
-    block = readme.split(heading)[1].split("```console\n")[1].split("```", maxsplit=1)[0]
-    lines = re.findall(r"^\$ ([^|\n]*)", block, re.MULTILINE)
-    return [line.split() for line in lines if line.startswith(SHOWN)]
+def commands(page: str) -> list[list[str]]:
+    """The words of a page's commands that make runs and pictures of them."""
+    return [line.split() for line in SHOWN.findall((GUIDE / page).read_text(encoding="utf-8"))]
 
 
 def make(folder: Path) -> None:
-    """Run the commands in ``folder``, and put the pictures of the run that they made where README.md looks for them.
+    """Run the commands in ``folder``, and put the pictures of the run that they made where the pages look for them.
 
     Raises:
         subprocess.CalledProcessError: a command fails.
     """
-    readme = README.read_text(encoding="utf-8")
-    for words in (*commands(readme, ONE_RUN), *commands(readme, SCHEDULES)):
+    for words in (words for page in PAGES for words in commands(page)):
         program = [sys.executable, "-m", "tilesim", *words[1:]]
-        subprocess.run(program, cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=True)  # noqa: S603  (our own README)
+        subprocess.run(program, cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=True)  # noqa: S603  (our own guide)
     [page] = folder.glob("*/report.html")
     [schedules] = folder.glob("runs/*/compare-batching.png")
     PICTURES.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,11 @@
-"""Bring what README.md shows up to date: each command in it is run, and its output put below it.
+"""Bring what README.md and the pages of the guide show up to date: each command is run, and its output put below it.
 
 A block of the kind ``console`` holds commands after ``$`` and their output; one of the kind ``python`` is a script; one
-of the kind ``yaml`` is the file that its first line names (``# my-chip.yaml``). They run from top to bottom in a folder
-with ``workloads/`` and ``topologies/``, as in a terminal of 80 columns. Blocks of other kinds are left alone.
+of the kind ``yaml`` is the file that its first line names (``# my-chip.yaml``). Those of a page run from top to bottom
+in a folder of their own with ``workloads/`` and ``topologies/``, as in a terminal of 80 columns. Blocks of other kinds
+are left alone, and so are those that say what else they need (``python needs=tensorflow``).
+
+Arguments name the pages; without any, all are brought up to date.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+GUIDE = ROOT / "tilesim" / "guide"
+PAGES = (ROOT / "README.md", *sorted(GUIDE.glob("*.md")))
 BLOCK = re.compile(r"^```(console|python|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -38,7 +43,7 @@ def _body(kind: str, body: str, folder: Path) -> str:
         (folder / body.split()[1]).write_text(body)
     elif kind == "python":
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        subprocess.run([sys.executable, "-c", body], cwd=folder, env=environment, check=True)  # noqa: S603  (our own README)
+        subprocess.run([sys.executable, "-c", body], cwd=folder, env=environment, check=True)  # noqa: S603  (our own page)
     else:
         return "\n".join(_shown(command, folder) for command in re.findall(r"^\$ (.*)$", body, re.MULTILINE)) + "\n"
     return body
@@ -52,11 +57,13 @@ def _shown(command: str, folder: Path) -> str:
     return "\n".join([f"$ {command}", *(line.rstrip() for line in done.stdout.splitlines())])
 
 
-def main() -> None:
-    """Rewrite README.md."""
-    with TemporaryDirectory() as folder:
-        README.write_text(rewritten(README.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
+def main(words: Sequence[str]) -> None:
+    """Rewrite the pages that ``words`` name by their files."""
+    for page in PAGES:
+        if not words or page.stem in {Path(word).stem for word in words}:
+            with TemporaryDirectory() as folder:
+                page.write_text(rewritten(page.read_text(encoding="utf-8"), Path(folder)), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Bring the table in README.md up to date that says how three models scale over 1 to 64 tiles.
+"""Bring the table in the guide up to date that says how three models scale over 1 to 64 tiles.
 
 The table stands between ``<!-- scaling -->`` and ``<!-- /scaling -->``. The models are those of the folder that
 ``TILESIM_MODELS`` names, or of ``../shared/models`` beside the project.
@@ -23,7 +23,7 @@ from tilesim.statistics import RunStatistics
 from tilesim.tiled.topology import Topology
 
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+PAGE = ROOT / "tilesim" / "guide" / "chips.md"
 MODELS = {"keyword spotting": "mlperf_kws_dscnn", "ResNet-8": "mlperf_resnet8", "visual wake words": "mlperf_vww_mnv1"}
 TOPOLOGIES = ("edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "edge-4x4", "edge-8x8")
 PLACE = re.compile(r"(?<=<!-- scaling -->\n).*?(?=<!-- /scaling -->)", re.DOTALL)
@@ -69,11 +69,11 @@ def _cell(first: RunStatistics | None, found: RunStatistics | None) -> str:
 
 
 def main() -> None:
-    """Rewrite README.md."""
+    """Rewrite the page."""
     models = Path(os.environ.get("TILESIM_MODELS") or ROOT.parent / "shared" / "models")
     if not models.is_dir():
         sys.exit(f"{models}: there is no such folder; TILESIM_MODELS must name the one that holds the models")
-    README.write_text(rewritten(README.read_text(encoding="utf-8"), models), encoding="utf-8")
+    PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8"), models), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
-"""README.md keeps its word: every command in it runs, and prints what it shows."""
+"""README.md and the guide keep their word: every command in them runs, and prints what they show."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import tilesim
 from tests.scripts import ROOT, script
+from tilesim.cli import app
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
 from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
@@ -18,49 +21,122 @@ from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
 from tilesim.tiled.topology import MODELLED
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+GUIDE = ROOT / "tilesim" / "guide"
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in script("make_readme").PAGES}
+README, INDEX = PAGES["README.md"], PAGES["tilesim/guide/README.md"]
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"(!?)\[[^]]+\]\(([^)\s]+)\)")
+LONGEST = 250
+"""Lines of a page."""
 
 
-def test_commands_print_what_the_readme_shows(tmp_path: Path) -> None:
-    """If only the output is new: ``scripts/make_readme.py`` brings the README up to date."""
-    assert script("make_readme").rewritten(README, tmp_path).splitlines() == README.splitlines()
+def page(name: str) -> str:
+    return PAGES[f"tilesim/guide/{name}.md"]
 
 
-def test_it_lists_every_operator_and_every_key_without_a_choice() -> None:
-    listed = README.split("- Operators read from `.tflite`:")[1].split("- Another operator")[0]
+@pytest.mark.parametrize(
+    "name", [name for name, text in PAGES.items() if "```console" in text or "```python\n" in text]
+)
+def test_commands_print_what_the_page_shows(name: str, tmp_path: Path) -> None:
+    """If only the output is new: ``scripts/make_readme.py`` brings all pages up to date."""
+    assert script("make_readme").rewritten(PAGES[name], tmp_path).splitlines() == PAGES[name].splitlines()
+
+
+@pytest.mark.parametrize("name", script("make_guide").MADE)
+def test_a_page_that_is_made_says_what_the_code_says(name: str) -> None:
+    """If the code is right: ``scripts/make_guide.py`` brings these pages up to date."""
+    assert script("make_guide").rewritten(name) == page(name)
+
+
+def test_commands_that_leave_nothing_behind_are_run_once() -> None:
+    """A page stands by itself, so it makes the files that it needs; other commands would only take time twice."""
+    shown = (command for text in PAGES.values() for command in re.findall(r"^\$ (tilesim .*)", text, re.MULTILINE))
+    commands = Counter(command for command in shown if not re.search(r" -o | --out | seen|\.tasm", command))
+    assert [command for command, count in commands.items() if count > 1] == []
+
+
+def test_blocks_are_run_or_say_what_they_need() -> None:
+    blocks = [(name, *block) for name, text in PAGES.items() for block in BLOCK.findall(text)]
+    kinds = {kind for _, kind, _ in blocks}
+    assert kinds == {"text", "sh", "console", "yaml", "python", "python needs=tensorflow", "python needs=torch"}
+    assert {name for name, kind, _ in blocks if "needs=" in kind} == {"tilesim/guide/quantise.md"}
+    assert "not run by tests" in page("quantise")
+    shell = [line.split("#")[0].split() for _, kind, body in blocks if kind == "sh" for line in body.splitlines()]
+    assert shell == [["./scripts/run"], ["./scripts/test"], ["./scripts/bench", "--quick"]]
+
+
+def test_pages_are_short_and_begin_with_their_title() -> None:
+    assert len(README.splitlines()) <= 300
+    assert "](.github/pictures/" in "".join(README.splitlines()[:25])
+    assert {name: len(text.splitlines()) for name, text in PAGES.items() if len(text.splitlines()) > LONGEST} == {}
+    assert all(re.match(r"# \S.*\n\n", text) for text in PAGES.values())
+
+
+def test_the_index_has_every_page_once() -> None:
+    listed = re.findall(r"^- \[([\w-]+)\]\(([\w-]+)\.md\): \w", INDEX, re.MULTILINE)
+    assert all(name == file for name, file in listed)
+    assert sorted(name for name, _ in listed) == sorted(
+        path.stem for path in GUIDE.glob("*.md") if path.stem != "README"
+    )
+    assert {f"tilesim/guide/{name}.md" for name, _ in listed} <= {target for _, target in LINK.findall(README)}
+
+
+def test_links_lead_somewhere() -> None:
+    lost = [(name, target) for name, text in PAGES.items() for target in links(text) if not leads(name, target)]
+    assert lost == []
+    assert not leads("README.md", "#nowhere")
+    assert not leads("README.md", "tilesim/guide/nothing.md")
+    assert not leads("tilesim/guide/run.md", "time.md#nowhere")
+
+
+def links(text: str) -> Iterator[str]:
+    """Where a page leads, other people's sites excepted."""
+    return (target for _, target in LINK.findall(BLOCK.sub("", text)) if not target.startswith("https://"))
+
+
+def leads(name: str, target: str) -> bool:
+    path, _, anchor = target.partition("#")
+    file = (ROOT / name).parent / path if path else ROOT / name
+    if not file.is_file():
+        return False
+    titles = re.findall(r"^#+ (.+)$", file.read_text(encoding="utf-8"), re.MULTILINE) if anchor else []
+    return not anchor or anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_picture_is_made_by_a_command_of_the_guide() -> None:
+    made = script("make_pictures")
+    assert [words[1] for words in made.commands("trace.md")] == ["run", "report"]
+    assert [words[1] for words in made.commands("batches.md")] == ["run", "run", "compare"]
+    shown = {
+        ((ROOT / name).parent / target).resolve()
+        for name, text in PAGES.items()
+        for picture, target in LINK.findall(text)
+        if picture
+    }
+    assert shown == set(made.PICTURES.iterdir())
+    assert all(path.stat().st_size < 200_000 for path in shown)
+
+
+def test_every_command_is_listed() -> None:
+    listed = re.findall(r"^\| `tilesim (\w+)` \|", page("commands"), re.MULTILINE)
+    assert sorted(listed) == sorted(str(command.name) for command in app.registered_commands)
+
+
+def test_every_operator_and_every_key_without_a_choice_is_listed() -> None:
+    listed = page("operators").split("- Operators read from `.tflite`:")[1].split("- Another operator")[0]
     words = set(re.findall(r"\b[A-Z][A-Za-z0-9_]+\b", listed)) - {"Operators"}
     assert words == {"QuantizeLinear", "DequantizeLinear", "Constant", *BUILDERS, *ACTIVATIONS, *REAL, *INTEGER}
-    table = dict(re.findall(r"^\| `(\w+\.\w+)` \| `(\w+)` \|", README, re.MULTILINE))
+    table = dict(re.findall(r"^\| `(\w+\.\w+)` \| `(\w+)` \|", page("chips"), re.MULTILINE))
     assert table == {key: str(value).lower() for key, value in MODELLED.items()}
 
 
-def test_it_lists_every_directive_and_instruction() -> None:
-    section = README.split("## How to read a program")[1].split("\n## ")[0]
-    named = set(re.findall(r"`(\.?\w+)(?: 1)?`", section))
+def test_every_directive_and_instruction_is_listed() -> None:
+    tiled, systolic = page("assembly").split("## The systolic machine")
+    named = set(re.findall(r"`(\.?\w+)(?: 1)?`", tiled))
     assert named >= {kind.mnemonic for kind in INSTRUCTIONS}
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
     assert named >= set(re.findall(r"^\.\w+", ASSEMBLY.text.write(program), re.MULTILINE))
-
-
-def test_it_lists_every_instruction_of_the_systolic_machine() -> None:
-    named = set(re.findall(r"`(\w+)`", README.split("## A systolic machine")[1].split("\n## ")[0]))
-    assert named >= set(SYSTOLIC.text.mnemonics)
-
-
-def test_no_command_is_left_out() -> None:
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
-    commands = [line.split("#")[0].split() for kind, body in blocks if kind == "sh" for line in body.splitlines()]
-    assert commands == [["./scripts/run"], ["./scripts/test"], ["./scripts/bench", "--quick"]]
-    assert {kind for kind, _ in blocks} == {"text", "sh", "console", "yaml", "python"}
-
-
-def test_its_pictures_are_made_by_commands_that_it_shows() -> None:
-    made = script("make_pictures")
-    assert [words[1] for words in made.commands(README, made.ONE_RUN)] == ["run", "report"]
-    assert [words[1] for words in made.commands(README, made.SCHEDULES)] == ["run", "run", "compare"]
-    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
-    assert {ROOT / path for path in shown} == set(made.PICTURES.iterdir())
-    assert all((ROOT / path).stat().st_size < 200_000 for path in shown)
+    assert set(re.findall(r"`(\w+)`", systolic)) >= set(SYSTOLIC.text.mnemonics)
 
 
 def test_the_first_command() -> None:

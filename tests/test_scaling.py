@@ -1,4 +1,4 @@
-"""README's table of cycles by tiles is what scripts/make_scaling.py makes."""
+"""The guide's table of cycles by tiles is what scripts/make_scaling.py makes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 import tilesim
 from tests.scripts import ROOT, script
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "tilesim" / "guide" / "chips.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
-def test_the_table_in_the_readme_is_up_to_date(models: Path) -> None:
-    """If only the numbers are new: ``scripts/make_scaling.py`` brings the README up to date."""
-    assert script("make_scaling").rewritten(README, models).splitlines() == README.splitlines()
+def test_the_table_in_the_guide_is_up_to_date(models: Path) -> None:
+    """If only the numbers are new: ``scripts/make_scaling.py`` brings the page up to date."""
+    assert script("make_scaling").rewritten(PAGE, models).splitlines() == PAGE.splitlines()
 
 
 def test_a_cell_and_its_place(tmp_path: Path) -> None:
@@ -32,4 +32,4 @@ def test_a_cell_and_its_place(tmp_path: Path) -> None:
     assert made.rewritten("a\n<!-- scaling -->\nold\n<!-- /scaling -->\nb", tmp_path) == (
         "a\n<!-- scaling -->\n| new |\n<!-- /scaling -->\nb"
     )
-    assert made.PLACE.search(README)
+    assert made.PLACE.search(PAGE)

@@ -27,7 +27,13 @@ def test_the_wheel_has_everything(tmp_path: Path) -> None:
     files = (path for kind in KINDS for path in (ROOT / kind).rglob("*") if path.is_file())
     shipped = {f"tilesim/_shipped/{path.relative_to(ROOT)}" for path in files}
     drawers = {f"tilesim/{path.relative_to(PACKAGE)}" for path in (PACKAGE / "report" / "page").glob("*.[jc]s*")}
-    assert names >= shipped | drawers | {"tilesim/config.py", "tilesim/report/page/base.js"}
+    pages = {f"tilesim/{path.relative_to(PACKAGE)}" for path in (PACKAGE / "guide").glob("*.md")}
+    assert names >= shipped | drawers | pages | {
+        "tilesim/config.py",
+        "tilesim/report/page/base.js",
+        "tilesim/guide/run.md",
+    }
+    assert not any(name.endswith(".png") for name in names)
 
     site = tmp_path / "site"
     pip("install", "-q", "--no-deps", "--no-index", "--target", site, wheel)
@@ -41,5 +47,6 @@ def test_the_wheel_has_everything(tmp_path: Path) -> None:
     tilesim("run", "digits", "--topology", "edge-1x1", "--trace", "--out", "made")
     assert tilesim("report", "made") == f"written to {Path('made', 'report.html')}\n"
     assert "edge-4x4" in tilesim("topologies")
+    assert tilesim("guide", "run").startswith("# Run a model")
     assert "example-residual" in tilesim("workloads")
     assert '"schema": "tilesim.run/1"' in tilesim("run", "digits", "--topology", "edge-1x1", "--json")

@@ -16,7 +16,7 @@ from scripts.benchmarks.processes import ROOT, Patience, one_core
 from scripts.benchmarks.table import markdown
 from tilesim.saving import all_or_nothing
 
-README = ROOT / "README.md"
+PAGE = ROOT / "tilesim" / "guide" / "benchmarks.md"
 PLACE = re.compile(r"(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)", re.DOTALL)
 
 
@@ -31,8 +31,8 @@ def main(words: Sequence[str]) -> int:
     with all_or_nothing(options.out) as made:
         (made / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
         (made / "bench.md").write_text(table, encoding="utf-8")
-    if options.readme:
-        README.write_text(rewritten(README.read_text(encoding="utf-8"), table), encoding="utf-8")
+    if options.guide:
+        PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(table, end="")
     return int(not all(group["exact"] for group in found["groups"]))
 
@@ -61,10 +61,10 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     add("--rounds", type=_positive, metavar="N", help="how often each is measured (5)")
     add("--budget", type=float, default=60, metavar="SECONDS", help="a group has no further round after (%(default)s)")
     add("--limit", type=float, default=600, metavar="SECONDS", help="a process is ended after (%(default)s)")
-    add("--readme", action="store_true", help="put the table into README.md; a whole run only")
+    add("--guide", action="store_true", help="put the table into the guide; a whole run only")
     options = parser.parse_args(words)
-    if options.readme and (options.quick or options.only):
-        parser.error("--readme must have a whole run, not --quick or --only")
+    if options.guide and (options.quick or options.only):
+        parser.error("--guide must have a whole run, not --quick or --only")
     options.rounds = options.rounds or (2 if options.quick else 5)
     try:
         options.out.mkdir(parents=True, exist_ok=True)

@@ -24,7 +24,7 @@ from scripts.benchmarks.table import markdown
 from tests.networks import Weave
 from tilesim.network.evaluate import evaluate
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "tilesim" / "guide" / "benchmarks.md").read_text(encoding="utf-8")
 PATIENCE = Patience(rounds=3, budget_seconds=60, limit_seconds=60)
 
 
@@ -147,11 +147,11 @@ def test_the_table() -> None:
     )
 
 
-def test_the_readme_has_a_place_for_it_and_every_group_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_guide_has_a_place_for_it_and_every_group_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert bench.rewritten("a\n<!-- bench -->\nold\n<!-- /bench -->\nb", "| new |\n") == (
         "a\n<!-- bench -->\n| new |\n<!-- /bench -->\nb"
     )
-    place = bench.PLACE.search(README)
+    place = bench.PLACE.search(PAGE)
     assert place
     for header in ("| what | takes |", "| one instruction more |", "| network | instructions |"):
         assert header in place[0]
@@ -164,7 +164,7 @@ def test_the_readme_has_a_place_for_it_and_every_group_is_in_the_help(capsys: py
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--readme", "--quick"], "--readme must have a whole run, not --quick or --only"),
+        (["--guide", "--quick"], "--guide must have a whole run, not --quick or --only"),
         (["--rounds", "0"], "must be a number from 1 up, not 0"),
         (["--only", "nothing"], "invalid choice: 'nothing'"),
         (["--out", "/dev/null/x"], "--out must be a folder that can be written, not /dev/null/x: Not a directory"),
@@ -208,7 +208,7 @@ def test_a_layer_for_scalesim() -> None:
 
 
 def test_a_quick_run(tmp_path: Path) -> None:
-    """What README names, with one round."""
+    """What the guide names, with one round."""
     command = [sys.executable, "-m", "scripts.benchmarks", "--quick", "--rounds", "1", "--out", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found = json.loads((tmp_path / "bench.json").read_text())

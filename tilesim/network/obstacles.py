@@ -12,11 +12,11 @@ from tilesim.network.readers.fault import Fault
 
 About: TypeAlias = Literal["operator", "type", "shape", "form", "chip"]
 
-GUIDE = 'README, "Quantise a model"'
+GUIDE = "`tilesim guide quantise`"
 INTEGERS = f"quantise weights and activations to int8 ({GUIDE})"
 REMEDIES: Mapping[str, str] = {
-    "operator": 'make the model without it, or cut it off and compute it at the host (README, "Limits", lists what is '
-    "read)",
+    "operator": "make the model without it, or cut it off and compute it at the host (`tilesim guide operators` "
+    "lists what is read)",
     "custom": "make the model of built-in operators alone, or cut it off and compute it at the host",
     "dynamic": f"quantise activations beforehand, too, with samples of them ({GUIDE})",
     "type": f"int8 or uint8 is what chips compute with: {INTEGERS}",

@@ -28,7 +28,9 @@ def test_a_table_with_a_verdict_each_and_then_what_is_in_the_way(tilesim: Any, t
     assert next(words for word, words in table.items() if word.endswith("sub.tflite")) == "- - - is not read SUB, int16"
     said = " ".join(result.stdout.split())
     assert "SUB 1 operator: y -> make the model without it" in said
-    assert "int16 2 places: x, y -> convert it with activations of int8, not of int16 (README, " in said
+    assert (
+        "int16 2 places: x, y -> convert it with activations of int8, not of int16 (`tilesim guide quantise`)" in said
+    )
     assert "batching: tensor input must fit the narrow memory of pocket-2x1: it needs 58.45 KiB" in said
     assert max(map(len, lines)) <= 80
     assert result.stderr == ""

@@ -1,30 +1,62 @@
-"""``tilesim workloads``: the networks that come with tilesim."""
+"""``tilesim workloads``: the networks that come with tilesim, or every key of a network in YAML."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from tilesim.api import list_workloads, load_network
 from tilesim.network.graph import Network
 from tilesim.units import format_bytes
 
-
-def command() -> None:
-    """List the networks that come with tilesim."""
+if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
 
+
+def command(
+    keys: Annotated[bool, typer.Option("--keys", help="Show every key of a network in YAML instead.")] = False,
+) -> None:
+    """List the networks that come with tilesim, or every key of one."""
     from tilesim.report.terminal import show
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("name", "input", "layers", "MACs", "parameters"):
-        right = title in {"MACs", "parameters"}
-        table.add_column(title, no_wrap=title != "layers", justify="right" if right else "left")
+    show(*_keys() if keys else [_networks()])
+
+
+def _networks() -> Table:
+    table = _table("name", "input", "layers", "MACs", "parameters")
     for name in list_workloads():
         network = load_network(name)
-        table.add_row(
-            name, _inputs(network), _layers(network), f"{network.macs:,}", format_bytes(network.parameter_bytes)
-        )
-    show(table)
+        counts = f"{network.macs:,}", format_bytes(network.parameter_bytes)
+        table.add_row(name, _inputs(network), _layers(network), *counts)
+    return table
+
+
+def _keys() -> Iterator[RenderableType]:
+    from rich.text import Text
+
+    from tilesim.report.workload_keys import workload_keys
+
+    for place, section in enumerate(workload_keys()):
+        yield Text.assemble("\n" if place else "", (section.title, "bold"), f"  {section.meaning}")
+        if section.keys:
+            table = _table("key", "must be", "default", "meaning")
+            for key in section.keys:
+                table.add_row(*map(Text, key))
+            yield table
+
+
+def _table(*titles: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        folded = title in {"layers", "must be", "meaning"}
+        table.add_column(title, no_wrap=not folded, justify="right" if title in {"MACs", "parameters"} else "left")
+    return table
 
 
 def _inputs(network: Network) -> str:

@@ -1,0 +1,260 @@
+"""Bring the pages of the guide up to date that say what the code says: keys, assumptions and publications.
+
+What is made stands between ``<!-- made -->`` and ``<!-- /made -->``; what is around it is written by hand.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import yaml
+
+from tilesim.machines import SystolicTopology, TiledTopology
+from tilesim.report.keys import keys, spelt
+from tilesim.report.workload_keys import workload_keys
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "tilesim"
+GUIDE = PACKAGE / "guide"
+PLACE = re.compile(r"(?<=<!-- made -->\n).*?(?=<!-- /made -->)", re.DOTALL)
+
+
+def rewritten(page: str) -> str:
+    """The text of the page ``page`` as it is today."""
+    return PLACE.sub(lambda _: "\n".join(MADE[page]()) + "\n", (GUIDE / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def table(*rows: tuple[str, ...]) -> Iterator[str]:
+    """A Markdown table; the first row is its heading."""
+    heading, *body = rows
+    for row in (heading, ("---",) * len(heading), *body):
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+
+
+# ---- keys
+
+
+def chip_keys() -> Iterator[str]:
+    """Every key of a chip, as those have it that set nothing."""
+    chips = {
+        "tiled": TiledTopology(machine="tiled", name="-"),
+        "systolic": SystolicTopology(machine="systolic", name="-"),
+    }
+    for machine, chip in chips.items():
+        rows = [(f"`{key.key}`", _default(key.key, spelt(key)), key.meaning) for key in keys(chip)]
+        yield from ("", f"## machine: {machine}", "", *table(("key", "default", "meaning"), *rows))
+    yield ""
+
+
+def _default(key: str, value: str) -> str:
+    return "must be given" if key in {"machine", "name"} else f"`{value}`" if value else ""
+
+
+def network_keys() -> Iterator[str]:
+    """Every key of a network in YAML."""
+    for section in workload_keys():
+        yield from ("", f"## {section.title[0].upper()}{section.title[1:]}", "")
+        if section.meaning:
+            yield from (section.meaning, "")
+        if section.keys:
+            rows = [(f"`{key.key}`", key.value, key.default, key.meaning) for key in section.keys]
+            yield from table(("key", "must be", "default", "meaning"), *rows)
+            yield ""
+
+
+# ---- run.json
+
+WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything", "None": "null"}
+
+
+def run_keys() -> Iterator[str]:
+    """Every key of run.json: what stands below the keys of its types, those of the whole run first."""
+    module = ast.parse((PACKAGE / "statistics.py").read_text(encoding="utf-8"))
+    types = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+    known = {**WORDS, **{name: f"[{name}](#{name.lower()})" for name in types}}
+    for node in module.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:  # an alias of a type
+            known[node.target.id] = _holds(node.value, known)
+    for name in ("RunStatistics", *(name for name in types if name != "RunStatistics")):
+        yield from (
+            "",
+            f"## {name}",
+            "",
+            f"{plain(ast.get_docstring(types[name]) or '')}{_more(types[name], known)}",
+            "",
+        )
+        meanings = {attribute: plain(text) for attribute, text in strings_below(types[name])}
+        fields = [node for node in types[name].body if isinstance(node, ast.AnnAssign)]
+        rows = [(ast.unparse(node.target), _holds(node.annotation, known)) for node in fields]
+        yield from table(("key", "holds", "meaning"), *((f"`{key}`", holds, meanings[key]) for key, holds in rows))
+    yield ""
+
+
+def _more(node: ast.ClassDef, known: Mapping[str, str]) -> str:
+    base = ast.unparse(node.bases[0])
+    return f" It has the keys of {known[base]}, too." if base in known else ""
+
+
+def _holds(node: ast.expr, known: Mapping[str, str]) -> str:
+    """A type in words."""
+    if isinstance(node, ast.BinOp):
+        return f"{_holds(node.left, known)} or {_holds(node.right, known)}"
+    if not isinstance(node, ast.Subscript):
+        return known.get(ast.unparse(node), ast.unparse(node))
+    inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    words = {
+        "NotRequired": f"{_holds(inner[0], known)}; may be missing",
+        "Annotated": _holds(inner[0], known),
+        "list": f"list of {_holds(inner[0], known)}",
+        "dict": f"object of {_holds(inner[-1], known)}",
+    }
+    return words[ast.unparse(node.value)]
+
+
+# ---- assumptions
+
+
+END = re.compile(r"(?<=[\w\])`]{2})\.(?=\s+[A-Z`]|\s*$)|\.(?=\s+Source:)")
+"""Where a sentence ends, and not an abbreviation."""
+SOURCE = re.compile(r"\**Source\**:\s+")
+
+
+class Remark(NamedTuple):
+    """A docstring of the package, or a string below an attribute, as one line of Markdown."""
+
+    module: str
+    """In dots, without ``tilesim``."""
+    name: str
+    """Of what it is about, within the module; "" for the module."""
+    title: str
+    """Its first sentence."""
+    text: str
+
+    @property
+    def place(self) -> str:
+        return f"`{self.module}{f'.{self.name}' if self.name else ''}`"
+
+    @property
+    def sentences(self) -> list[str]:
+        return [sentence.strip() for sentence in END.split(self.text) if sentence.strip()]
+
+    @property
+    def basis(self) -> list[str]:
+        """The clauses of its sentences that begin with "Source:"."""
+        return [
+            clause
+            for sentence in self.sentences
+            if SOURCE.match(sentence)
+            for clause in re.split(r";\s+", SOURCE.sub("", sentence))
+        ]
+
+
+def remark_of(module: str, name: str, docstring: str) -> Remark:
+    first = END.split(plain(docstring.partition("\n\n")[0]))[0]
+    return Remark(module, name, first, plain(docstring))
+
+
+def plain(docstring: str) -> str:
+    """A docstring as Markdown: one line, without roles."""
+    names = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", docstring).replace("``", "`")
+    return " ".join(re.sub(r"\*\*(\w+)\*\*:", r"\1:", names).split())
+
+
+def remarks() -> Iterator[Remark]:
+    """Every docstring of the package, and every string below an attribute."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        words = path.relative_to(PACKAGE).with_suffix("").parts
+        module = ".".join(words[:-1] if words[-1] == "__init__" else words)
+        yield from _within(ast.parse(path.read_text(encoding="utf-8")), module, "")
+
+
+Scope: TypeAlias = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _within(node: Scope, module: str, name: str) -> Iterator[Remark]:
+    if text := ast.get_docstring(node):
+        yield remark_of(module, name, text)
+    for attribute, text in strings_below(node):
+        yield remark_of(module, f"{name}.{attribute}".lstrip("."), text)
+    for statement in node.body:
+        if isinstance(statement, Scope):
+            yield from _within(statement, module, f"{name}.{statement.name}".lstrip("."))
+
+
+def strings_below(node: Scope) -> Iterator[tuple[str, str]]:
+    """Each attribute of a class or module that a string stands below, with the string."""
+    for statement, below in pairwise(node.body):
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and isinstance(below, ast.Expr):
+            target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+            if isinstance(target, ast.Name) and isinstance(below.value, ast.Constant):
+                yield target.id, str(below.value.value)
+
+
+ASSUMED = re.compile(r"\bassum(?:ed|ption|ptions)\b", re.IGNORECASE)
+
+
+def assumptions() -> Iterator[str]:
+    """What is assumed, and where that is coded."""
+    rows = [
+        (remark.place, remark.title, "all of it" if clause == remark.title else clause)
+        for remark in remarks()
+        for clause in _assumed(remark)
+    ]
+    rows += [
+        (f"`energy.yaml: {name}`", "What it costs", source) for name, source in _energies() if ASSUMED.search(source)
+    ]
+    yield from ("", *table(("where", "what it is", "assumed"), *rows), "")
+
+
+def publications() -> Iterator[str]:
+    """What publications are used for, and where."""
+    rows = [(remark.place, "; ".join(c for c in remark.basis if not ASSUMED.search(c))) for remark in remarks()]
+    yield from ("", *table(("where", "source"), *(row for row in rows if row[1])), "")
+
+
+def _assumed(remark: Remark) -> Iterator[str]:
+    """What a docstring says is assumed."""
+    yield from (_stated(clause, "") for clause in remark.basis if ASSUMED.search(clause))
+    before = ""
+    for sentence in remark.sentences:
+        if ASSUMED.search(sentence) and not SOURCE.match(sentence):
+            yield _stated(sentence, before)
+        before = sentence
+
+
+def _stated(clause: str, before: str) -> str:
+    """What is assumed, without the words that say so; a bare "assumption" is about the sentence before, or all."""
+    shorter = re.sub(r"^Assumption, as is ", f"{before}; and ", clause)
+    shorter = re.sub(r"^[Aa]ssumption(?: for|:) ", "", shorter)
+    shorter = re.sub(r",? (?:is an assumption|are assumptions)$", "", shorter)
+    return (before or "all of it") if shorter.lower() == "assumption" else shorter
+
+
+def _energies() -> Iterator[tuple[str, str]]:
+    entries: Mapping[str, Mapping[str, str]] = yaml.safe_load((PACKAGE / "energy.yaml").read_text(encoding="utf-8"))
+    for name, entry in entries.items():
+        yield name, entry["source"]
+
+
+MADE: Mapping[str, Callable[[], Iterator[str]]] = {
+    "chip-keys": chip_keys,
+    "network-yaml": network_keys,
+    "run-json": run_keys,
+    "assumptions": assumptions,
+    "publications": publications,
+}
+
+
+def main() -> None:
+    """Rewrite the pages."""
+    for page in MADE:
+        (GUIDE / f"{page}.md").write_text(rewritten(page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

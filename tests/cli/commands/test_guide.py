@@ -1,0 +1,69 @@
+"""``tilesim guide``, and ``tilesim workloads --keys``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from tests.scripts import ROOT
+from tilesim.network.readers.yaml_layers import Workload
+
+GUIDE = ROOT / "tilesim" / "guide"
+
+
+def test_without_a_page_it_lists_all_of_them(tilesim: Any) -> None:
+    result = tilesim("guide")
+    assert (result.exit_code, result.stderr) == (0, "")
+    names = {line.split()[0] for line in result.stdout.splitlines() if line.startswith("  ")}
+    assert names == {path.stem for path in GUIDE.glob("*.md")} - {"README"}
+    assert "](" not in result.stdout
+
+
+def test_elsewhere_than_in_a_terminal_it_is_the_page(tilesim: Any) -> None:
+    result = tilesim("guide", "energy")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == (GUIDE / "energy.md").read_text(encoding="utf-8")
+
+
+def test_links_and_pictures_are_words(tilesim: Any) -> None:
+    shown = "".join(tilesim("guide", page).stdout for page in ("trace", "compare", "run-json"))
+    assert "(In the repository: The timeline of the digits on four tiles)" in shown
+    assert "time (`tilesim guide time`)" in shown
+    assert ".md)" not in shown
+    assert "](#" not in shown
+    assert ".png)" not in shown
+
+
+def test_in_a_terminal_it_is_set_in_type(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from tilesim.cli.commands.guide import command
+
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    command("support")
+    shown = capsys.readouterr().out
+    assert "# See what stands" not in shown
+    assert "See what stands in the way of a run" in shown
+    assert "│" in shown or "─" in shown or "━" in shown
+
+
+@pytest.mark.parametrize(("page", "advice"), [("enrgy", "did you mean energy?"), ("zzz", "`tilesim guide` lists them")])
+def test_another_page_is_a_fault(tilesim: Any, page: str, advice: str) -> None:
+    result = tilesim("guide", page)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"error: there is no page '{page}' in the guide; {advice}\n"
+
+
+def test_every_key_of_a_network_is_there(tilesim: Any) -> None:
+    shown = tilesim("workloads", "--keys").stdout
+    kinds = {name for section in Workload.model_json_schema()["$defs"].values() for name in _kinds(section)}
+    assert len(kinds) == 9
+    assert {word for line in shown.splitlines() if line.startswith("kind: ") for word in line.split()} >= kinds
+    keys = {name for section in Workload.model_json_schema()["$defs"].values() for name in section["properties"]}
+    assert {line.split()[0] for line in shown.splitlines() if line} >= keys - {"kind"}
+    assert [line for line in shown.splitlines() if line.startswith("filters ")] != []
+
+
+def _kinds(section: dict[str, Any]) -> list[str]:
+    kind = section["properties"].get("kind", {})
+    return kind.get("enum") or [kind[word] for word in ("const",) if word in kind]
