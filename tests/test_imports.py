@@ -19,6 +19,7 @@ ORDER = (
         "files",
         "saving",
         "printable",
+        "notebook",
         "findings",
         "cache_document",
         "arithmetic",
@@ -30,8 +31,9 @@ ORDER = (
     {"batching", "lowering"},
     {"tiled", "systolic", "rotating"},
     {"machines"},
-    {"api", "public", "tilesim"},  # `tilesim` itself only re-exports
+    {"api"},
     {"report", "sweep"},
+    {"public", "tilesim"},  # `tilesim` itself only re-exports
     {"cli", "__main__"},
 )
 MACHINES = ORDER[4]

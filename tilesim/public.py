@@ -27,7 +27,9 @@ from tilesim.errors import (
     RunError,
     TilesimError,
 )
-from tilesim.machines import MACHINES
+from tilesim.machines import MACHINES, Program, Topology
+from tilesim.network.graph import Network
+from tilesim.report.api import SavedRun, compare, load_run, save_comparison, save_figures, save_report, save_trace
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
@@ -45,22 +47,32 @@ __all__ = [
     "HangError",
     "InputError",
     "ModelError",
+    "Network",
     "PartitionPolicy",
+    "Program",
     "ProgramError",
     "Recording",
     "Run",
     "RunError",
+    "SavedRun",
     "TilesimError",
+    "Topology",
     "Trace",
+    "compare",
     "compile",
     "compile_networks",
     "list_topologies",
     "list_workloads",
     "load_network",
     "load_program",
+    "load_run",
     "load_topology",
     "plan_batches",
+    "save_comparison",
+    "save_figures",
     "save_program",
+    "save_report",
+    "save_trace",
     "simulate",
     "simulate_requests",
     "support",
