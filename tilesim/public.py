@@ -1,6 +1,8 @@
 """The names that `tilesim` itself has."""
 
 from tilesim.api import (
+    cache_plan,
+    check,
     compile,  # noqa: A004  (always used with its module)
     compile_networks,
     list_topologies,
@@ -13,6 +15,7 @@ from tilesim.api import (
     simulate,
     simulate_requests,
     support,
+    verify,
 )
 from tilesim.errors import (
     AccessError,
@@ -27,14 +30,15 @@ from tilesim.errors import (
     RunError,
     TilesimError,
 )
-from tilesim.machines import MACHINES, Program, Topology
+from tilesim.machines.policies import CachePolicy, PartitionPolicy
+from tilesim.machines.program import Program
+from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
+from tilesim.registry import MACHINES
 from tilesim.report.api import SavedRun, compare, load_run, save_comparison, save_figures, save_report, save_trace
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
-from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.partition_policy import PartitionPolicy
 
 __all__ = [
     "MACHINES",
@@ -58,6 +62,8 @@ __all__ = [
     "TilesimError",
     "Topology",
     "Trace",
+    "cache_plan",
+    "check",
     "compare",
     "compile",
     "compile_networks",
@@ -76,4 +82,5 @@ __all__ = [
     "simulate",
     "simulate_requests",
     "support",
+    "verify",
 ]
