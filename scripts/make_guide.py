@@ -14,8 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 import yaml
 
+from tilesim.machines.keys import keys, spelt
 from tilesim.registry import machine_named
-from tilesim.report.keys import keys, spelt
 from tilesim.report.workload_keys import workload_keys
 
 ROOT = Path(__file__).resolve().parent.parent
