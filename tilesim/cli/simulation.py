@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.options.inputs import load_inputs, random_inputs
+from tilesim.cli.options.inputs import load_inputs
 from tilesim.cli.progress import simulating
 from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.machines.options import RunOptions
@@ -81,7 +81,7 @@ def simulated(
         RunError: the run can't go on.
     """
     with simulating(f"{program.name} on {program.topology.name}") as on_start:
-        arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
+        arrays = None if inputs is None else load_inputs(inputs, len(program.inputs))
         with naming(model, inputs):
             return api.simulate(
                 program,

@@ -11,7 +11,7 @@ import typer
 from tilesim import api
 from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
-from tilesim.cli.options.inputs import load_inputs, random_inputs
+from tilesim.cli.options.inputs import load_inputs
 from tilesim.cli.options.partition import PartitionOption
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.paths import given_path
@@ -65,7 +65,7 @@ def command(
     caching = Caching(no_cache, priority, layer_priority, partition)
     with progress(f"compiling {model}") as say:
         [program] = programs_of([model], one_chip(topology), overrides(set_), caching, say).programs
-        arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
+        arrays = None if inputs is None else load_inputs(inputs, len(program.inputs))
         with naming(model, inputs):
             verdict = api.verify(program, arrays, say)
     if json_:

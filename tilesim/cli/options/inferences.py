@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.cli.options.inputs import load_inputs, random_inputs
+from tilesim.cli.options.inputs import load_inputs
 from tilesim.cli.progress import simulating
 from tilesim.cli.simulation import naming
 from tilesim.errors import InputError
@@ -58,8 +58,7 @@ def run_in_turn(
         joint = api.link(programs, order)
         if keep and (faults := machine_of(joint.topology).faults(joint)):
             raise InputError(f"--out keeps the program of all inferences in one piece: {fault}" for fault in faults)
-        arrays = random_inputs(joint.inputs) if held is None else list(_samples(first, inferences, held))
-        given = _by_request([len(programs[number].inputs_of_inference) for number in order], arrays)
+        given = None if held is None else list(_samples(first, inferences, held))
         with simulating(f"{len(order)} inferences on {joint.topology.name}") as on_start:
             run = api.simulate_requests(
                 programs,
@@ -74,15 +73,12 @@ def run_in_turn(
     return joint, run
 
 
-def _samples(tensors: Sequence[HostTensor], inferences: int, arrays: Sequence[Array]) -> Iterator[Array]:
-    """The arrays of each inference, one after the other."""
+def _samples(tensors: Sequence[HostTensor], inferences: int, arrays: Sequence[Array]) -> Iterator[list[Array]]:
+    """The arrays of each inference."""
     samples = samples_of(tensors, arrays)
     for k in range(inferences):
-        for tensor, array in zip(tensors, arrays, strict=True):
-            first = k % samples * tensor.shape[0]
-            yield array[first : first + tensor.shape[0]]
-
-
-def _by_request(counts: Sequence[int], arrays: Sequence[Array]) -> list[list[Array]]:
-    following = iter(arrays)
-    return [[next(following) for _ in range(count)] for count in counts]
+        sample = k % samples
+        yield [
+            array[sample * tensor.shape[0] : (sample + 1) * tensor.shape[0]]
+            for tensor, array in zip(tensors, arrays, strict=True)
+        ]
