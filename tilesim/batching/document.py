@@ -7,9 +7,9 @@ from fractions import Fraction
 from typing import TypedDict
 
 from tilesim.batching.flow import peak_queues
-from tilesim.batching.graph import Graph
+from tilesim.batching.graph import LayerGraph
 from tilesim.batching.plan import Plan
-from tilesim.batching.schedules import Step
+from tilesim.batching.schedules import BatchStep
 from tilesim.batching.sizes import batch_size
 
 
@@ -122,7 +122,7 @@ class BatchingDocument(TypedDict):
     """A plan for each schedule."""
 
 
-def layers_document(graph: Graph, value: Fraction) -> list[BatchedLayer]:
+def layers_document(graph: LayerGraph, value: Fraction) -> list[BatchedLayer]:
     """The layers: how often an inference uses their weights, and the batches that follow."""
     return [
         {
@@ -138,7 +138,7 @@ def layers_document(graph: Graph, value: Fraction) -> list[BatchedLayer]:
     ]
 
 
-def plan_document(graph: Graph, plan: Plan, capacity_bytes: int) -> PlanDocument:
+def plan_document(graph: LayerGraph, plan: Plan, capacity_bytes: int) -> PlanDocument:
     """A plan: what it costs, the most inferences that wait between layers, and its steps."""
     return {
         "schedule": plan.schedule,
@@ -158,7 +158,7 @@ def plan_document(graph: Graph, plan: Plan, capacity_bytes: int) -> PlanDocument
     }
 
 
-def _steps(steps: Sequence[Step], buffer_bytes: Sequence[int]) -> list[PlannedStep]:
+def _steps(steps: Sequence[BatchStep], buffer_bytes: Sequence[int]) -> list[PlannedStep]:
     return [
         {"layer": step.layer, "first": step.first, "count": step.count, "buffer_bytes": size}
         for step, size in zip(steps, buffer_bytes, strict=True)

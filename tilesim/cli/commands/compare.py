@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
@@ -39,6 +40,7 @@ def command(
     json_: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else; a page only with -o.")
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Compare saved runs of one network.
 
@@ -49,7 +51,7 @@ def command(
 
     path = out or Path(NAME)
     must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
-    with progress("reading the runs") as say:
+    with progress("reading the runs", quiet) as say:
         comparison = compare(folders)
         drawn = _drawn(comparison, png_dir)
         if out is not None or not json_:
@@ -61,10 +63,9 @@ def command(
     from tilesim.report.comparison_tables import comparison_tables
     from tilesim.report.terminal import show
 
-    show(comparison_tables(comparison), "")
-    if drawn:
-        tell(f"{len(drawn)} pictures in {png_dir}")
-    tell(f"written to {path}")
+    show(comparison_tables(comparison))
+    if not quiet:
+        tell("", *([f"{len(drawn)} pictures in {png_dir}"] if drawn else []), f"written to {path}")
 
 
 def _drawn(comparison: ComparisonDocument, folder: Path | None) -> list[Path]:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell
-from tilesim.cli.paths import files_of_run, given_path, must_be_free
+from tilesim.cli.paths import PAGE, files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
 
 if TYPE_CHECKING:
     from tilesim.report.document import SavedRun
 
-NAME = "report.html"
 FIGURES = "figures"
 
 RunOption = Annotated[
@@ -38,6 +38,7 @@ def command(
         Path | None, typer.Option(metavar="DIR", help="Draw them into DIR instead.", parser=given_path)
     ] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Make one HTML page of a saved run.
 
@@ -47,22 +48,24 @@ def command(
     from tilesim.report.api import save_report
     from tilesim.report.document import load_run
 
-    path = out or folder / NAME
+    path = out or folder / PAGE
     must_be_free(path, files_of_run(folder), "of the run itself")
-    with progress(f"reading {folder}") as say:
+    with progress(f"reading {folder}", quiet) as say:
         run = load_run(folder)
         if png or png_dir:
             say(f"drawing into {png_dir or folder / FIGURES}")
-            _draw(run, png_dir or folder / FIGURES)
+            _draw(run, png_dir or folder / FIGURES, quiet)
         say(f"writing {path}")
         save_report(run, path)
-    tell(f"written to {path}")
+    if not quiet:
+        tell(f"written to {path}")
     if open_:
         typer.launch(str(path))
 
 
-def _draw(run: SavedRun, folder: Path) -> None:
+def _draw(run: SavedRun, folder: Path, quiet: bool) -> None:
     from tilesim.report.api import save_figures
 
     made = save_figures(run, folder)
-    tell(f"{len(made)} pictures in {folder}")
+    if not quiet:
+        tell(f"{len(made)} pictures in {folder}")

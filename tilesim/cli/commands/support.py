@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated
-
 import typer
 
 from tilesim import api
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.faults import refuse
+from tilesim.cli.options.answers import JsonOption, QuietOption
+from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.models import ModelsArgument
 from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
-from tilesim.errors import ConfigError, InputError
+from tilesim.errors import InputError
 from tilesim.machines.topology import Topology
 from tilesim.network.obstacles import ModelSupport, SupportDocument
 
@@ -20,26 +20,14 @@ SCHEMA = "tilesim.support/1"
 NO_MODEL = "no model"
 
 
-def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL",
-            help="One or several .tflite, .onnx or .yaml files or workloads' names.",
-            show_default=False,
-        ),
-    ],
-    topology: TopologyOption = None,
-    set_: SetOption = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-) -> None:
+def command(models: ModelsArgument, chips: ChipOptions, json_: JsonOption = False, quiet: QuietOption = False) -> None:
     """Say what stands between models and a run, and what would help.
 
     Operators, types of numbers, sizes, forms; with a chip, whether it can run them. The exit status is 0 if nothing
     stands in the way, 1 if something does, and 2 if a file is no model.
     """
-    chip = _chip(one_chip(topology), overrides(set_))
-    looked_at = [_looked_at(model, chip) for model in dict.fromkeys(models)]
+    chip = chips.load() if chips.name() or chips.changes() else None
+    looked_at = [_looked_at(model, chip, quiet) for model in dict.fromkeys(models)]
     document: SupportDocument = {"schema": SCHEMA, "topology": chip.name if chip else None, "models": looked_at}
     if json_:
         tell_json(document)
@@ -48,18 +36,14 @@ def command(
         from tilesim.report.terminal import show
 
         show(support_summary(document))
-    _end(looked_at)
+    refuse(fault for model in looked_at for fault in model["faults"])
+    if any(model["obstacles"] for model in looked_at):
+        raise typer.Exit(1)
 
 
-def _chip(word: str, changes: dict[str, object]) -> Topology | None:
-    if changes and not word:
-        raise ConfigError("--set changes a chip: --topology must name it")
-    return api.load_topology(word, changes) if word else None
-
-
-def _looked_at(model: str, chip: Topology | None) -> ModelSupport:
+def _looked_at(model: str, chip: Topology | None, quiet: bool) -> ModelSupport:
     """What became of one model; or, of a file that is none, why."""
-    with progress(f"looking at {model}") as say:
+    with progress(f"looking at {model}", quiet) as say:
         try:
             return api.support(model, chip, say).document(model)
         except InputError as error:
@@ -75,15 +59,3 @@ def _looked_at(model: str, chip: Topology | None) -> ModelSupport:
         "obstacles": [],
         "faults": faults,
     }
-
-
-def _end(models: Sequence[ModelSupport]) -> None:
-    """End with the exit status.
-
-    Raises:
-        InputError: what is no model.
-    """
-    if faults := [fault for model in models for fault in model["faults"]]:
-        raise InputError(faults)
-    if any(model["obstacles"] for model in models):
-        raise typer.Exit(1)

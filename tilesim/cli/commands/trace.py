@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
@@ -30,6 +31,7 @@ def command(
         bool,
         typer.Option("--chrome", help="Write the JSON format of Chrome's viewer; compressed if FILE ends in .gz."),
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Write the trace of a run for a viewer.
 
@@ -37,6 +39,7 @@ def command(
     and what let its stalls end, the bytes a cycle of each bus, and the MACs in use. A nanosecond there is a cycle.
     """
     must_be_free(output, files_of_run(run), "of the run itself")
-    with progress(f"reading {run}") as say:
+    with progress(f"reading {run}", quiet) as say:
         spans = save_trace(run, output, chrome, say)
-    tell(f"{output}: {spans:,} spans")
+    if not quiet:
+        tell(f"{output}: {spans:,} spans")
