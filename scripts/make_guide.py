@@ -18,8 +18,8 @@ import yaml
 
 from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
+from tilesim.machines.keys import keys, spelt
 from tilesim.registry import machine_named
-from tilesim.report.keys import keys, spelt
 from tilesim.report.workload_keys import workload_keys
 from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
 from tilesim.tiled.isa.assembly import ASSEMBLY as TILED
