@@ -11,12 +11,12 @@ import pytest
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of
 from tests.tiled.units.test_ring_engines import ROW, consume, random_rows, send
+from tilesim import simulate
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import ByteFilter, Flag, Watcher
 from tilesim.tiled.isa.model.program import Block, HostTensor, Program
 from tilesim.tiled.isa.model.sheet import PortName
-from tilesim.tiled.run.simulate import simulate
 
 
 @dataclass(frozen=True)

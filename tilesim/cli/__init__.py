@@ -13,7 +13,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from tilesim.cli.options.groups import flattened
 from tilesim.cli.output import guard, tell
+from tilesim.cli.spelling import in_options
 from tilesim.errors import InputError, TilesimError
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ class Commands(TyperGroup):
 def loaded(name: str) -> Command:
     """The command of this name, from the function ``command`` of its module."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP)
-    one.command(name)(import_module(f"tilesim.cli.commands.{name}").command)
+    one.command(name)(flattened(import_module(f"tilesim.cli.commands.{name}").command))
     return get_command(one)
 
 
@@ -129,7 +131,7 @@ def _failing() -> Iterator[None]:
     except WrongWords as error:
         raise typer.Exit(_told([_of_words(error)], 2)) from None
     except InputError as error:
-        raise typer.Exit(_told(error.faults, error.exit_status)) from None
+        raise typer.Exit(_told([*map(in_options, error.faults)], error.exit_status)) from None
     except TilesimError as error:
         first, *report = str(error).split("\n")
         raise typer.Exit(_told([first], error.exit_status, report)) from None

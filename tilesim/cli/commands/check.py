@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
 
 import typer
 
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
-from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
-from tilesim.cli.options.partition import PartitionOption
-from tilesim.cli.options.program import is_program, ready_program
+from tilesim import api
+from tilesim.cli.faults import refuse
+from tilesim.cli.options.answers import JsonOption, QuietOption
+from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.compilation import CompilationOptions
+from tilesim.cli.options.groups import given, spelt
+from tilesim.cli.options.models import SourcesArgument, is_program, ready_program
+from tilesim.cli.options.running import MastersOption
+from tilesim.cli.options.scope import misapplied
 from tilesim.cli.output import tell, tell_json
+from tilesim.cli.programs import compiled
 from tilesim.cli.progress import progress
-from tilesim.cli.simulation import MastersOption
-from tilesim.errors import InputError
-from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.proof import Proof, Refutation, proof_of
-from tilesim.tiled.rules.ring.collisions import Collision
-from tilesim.tiled.rules.ring.readings import Reading, reading_of
-from tilesim.tiled.rules.tile.cached import overlaps_between
-from tilesim.tiled.verify.recipes import seen
+from tilesim.machines.machine import Document
+from tilesim.machines.options import RunOptions
+from tilesim.machines.program import Program
 
-SCHEMA = "tilesim.check/2"
+MEET = RunOptions.masters
 REFUTED = 1
 """The exit status."""
 
@@ -43,22 +43,12 @@ PROOFS = {
 
 
 def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PROGRAM_OR_MODEL",
-            help="Files of programs or models, or workloads' names; several share one chip.",
-            show_default=False,
-        ),
-    ],
-    topology: TopologyOption = None,
-    set_: SetOption = None,
-    no_cache: NoCacheOption = False,
-    priority: PriorityOption = None,
-    layer_priority: LayerPriorityOption = None,
-    partition: PartitionOption = None,
-    masters: MastersOption = Reading.MEET,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    models: SourcesArgument,
+    chips: ChipOptions,
+    compilation: CompilationOptions,
+    masters: MastersOption = MEET,
+    json_: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Prove that programs keep to the chip's rules.
 
@@ -67,87 +57,67 @@ def command(
     --masters says which one counts. The exit status is 1 if anything that counts is refuted. Models are compiled
     together, as `tilesim run` does it; programs must fit beside them, and beside one another, as they are.
     """
-    reading = reading_of(masters)
-    caching = Caching(no_cache, priority, layer_priority, partition)
-    with progress(f"checking {', '.join(models)}") as say:
-        programs = _programs(models, one_chip(topology), overrides(set_), caching, say)
-        proofs = [proof_of(program, reading) for program in programs]
-        say("looking for start times with which refuted transfers are seen")
-        proofs = [seen(proof) for proof in proofs]
-        together = list(overlaps_between(programs))
-    proven = not together and all(proof.proven for proof in proofs)
+    with progress(f"checking {', '.join(models)}", quiet) as say:
+        programs = _programs(models, chips, compilation, say)
+        checked = api.check(programs, masters, say)
     if json_:
-        tell_json(_document(proven, proofs, together))
+        tell_json(checked.document())
     else:
-        options = _options(topology, set_, caching)
-        for model, proof in zip(models, proofs, strict=True):
-            command = shlex.join(["tilesim", "run", _given(model), *([] if is_program(model) else options)])
+        options = spelt(chips, compilation)
+        for model, proof in zip(models, checked.programs, strict=True):
+            run = shlex.join(["tilesim", "run", _named(model), *([] if is_program(model) else options)])
             reproducible = model.isprintable() and (is_program(model) or len(models) == 1)
-            tell(*_lines(command if reproducible else "", proof))
-        for sentence in together:
+            tell(*_lines(run if reproducible else "", proof))
+        for sentence in checked.together:
             tell(f"refuted (parameters): {sentence}")
-    if not proven:
+    if not checked.proven:
         raise typer.Exit(REFUTED)
 
 
 def _programs(
-    words: list[str], topology: str, changes: dict[str, object], caching: Caching, say: Callable[[str], None]
+    words: list[str], chips: ChipOptions, compilation: CompilationOptions, say: Callable[[str], None]
 ) -> list[Program]:
     """Those in files, and those that the models are compiled to, in the order of the words."""
-    ready, models = [word for word in words if is_program(word)], [word for word in words if not is_program(word)]
-    if faults := caching.faults([] if models else ready):
-        raise InputError(faults)
-    own = iter([ready_program(word, topology, changes) for word in ready])
-    others = iter(compiled(models, topology, changes, caching, say).programs if models else [])
-    return [program_of_tiles(next(own if is_program(word) else others), "check") for word in words]
+    models = [word for word in words if not is_program(word)]
+    refuse([*misapplied(given(compilation), words, chips.names), *compilation.faults()])
+    ready = iter([ready_program(word, chips) for word in words if is_program(word)])
+    made = iter(compiled(models, chips, compilation, say).programs if models else [])
+    return [next(ready if is_program(word) else made) for word in words]
 
 
-def _given(model: str) -> str:
+def _named(model: str) -> str:
     """A file's name, such that it is not taken for an option."""
     return f"./{model}" if model.startswith("-") else model
 
 
-def _options(topology: list[str] | None, set_: list[str] | None, caching: Caching) -> list[str]:
-    """The words with which one model is run on the chip for which it was checked."""
-    found = [("-t", each) for each in topology or []]
-    found += [("--set", each) for each in set_ or []]
-    found += [("--partition", each) for each in caching.partition or []]
-    found += [("--priority", caching.priority)] if caching.priority else []
-    found += [("--layer-priority", caching.layer_priority)] if caching.layer_priority else []
-    return [*(word for pair in found for word in pair), *(["--no-cache"] if caching.no_cache else [])]
+def _lines(command: str, proof: Document) -> Iterator[str]:
+    verdict = "proven" if proof["proven"] else f"{len(proof['refutations'])} refuted"
+    yield f"{proof['program']} on {proof['topology']}: {verdict}"
+    if proof.get("readings"):
+        yield from _ring_lines(proof)
+    for refutation in proof["refutations"]:
+        yield f"refuted ({refutation['rule']}): {refutation['sentence']}"
+        if "start_times" in refutation:
+            yield f"  {_sight(command, proof['reading'], refutation)}"
 
 
-def _document(proven: bool, proofs: list[Proof], together: list[str]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "proven": proven,
-        "programs": [proof.document() for proof in proofs],
-        "together": together,
-    }
+def _ring_lines(proof: Document) -> Iterator[str]:
+    """What is proven of transfers on a ring."""
+    pairs = [f"{count:,} {PAIRS[kind]}" for kind, count in proof["pairs"].items() if count]
+    total = sum(proof["pairs"].values())
+    yield f"  {_counted(proof['transfers'], 'transfer')} on the ring, {_counted(total, 'pair')}{_listed(pairs)}"
+    proofs = [f"{count:,} {PROOFS[kind]}" for kind, count in proof["proofs"].items() if count]
+    if proofs:
+        yield f"  {_counted(sum(proof['proofs'].values()), 'order')} proven one by one{_listed(proofs)}"
+    if total:
+        readings = [
+            _verdict(reading, forbidden["pairs"], proof["reading"]) for reading, forbidden in proof["readings"].items()
+        ]
+        yield f"  the rule for masters, read as {'; '.join(readings)}"
 
 
-def _lines(command: str, proof: Proof) -> Iterator[str]:
-    verdict = "proven" if proof.proven else f"{len(proof.refutations)} refuted"
-    yield f"{proof.program.name} on {proof.program.topology.name}: {verdict}"
-    masters = proof.masters
-    if masters is not None:
-        pairs = [f"{count:,} {PAIRS[kind]}" for kind, count in masters.pairs.items() if count]
-        total = masters.pairs.total()
-        yield f"  {_counted(proof.transfers, 'transfer')} on the ring, {_counted(total, 'pair')}{_listed(pairs)}"
-        proofs = [f"{count:,} {PROOFS[kind]}" for kind, count in masters.proofs.items() if count]
-        if proofs:
-            yield f"  {_counted(masters.proofs.total(), 'order')} proven one by one{_listed(proofs)}"
-        if total:
-            readings = [_verdict(each, count, proof.reading) for each, count in proof.forbidden.items()]
-            yield f"  the rule for masters, read as {'; '.join(readings)}"
-    for refutation in proof.refutations:
-        yield f"refuted ({refutation.rule}): {refutation.sentence}"
-        if refutation.collision is not None:
-            yield f"  {_sight(command, proof.reading, refutation, refutation.collision)}"
-
-
-def _verdict(reading: Reading, pairs: int, binding: Reading) -> str:
-    read = f"{reading}, which binds" if reading is binding else str(reading)
+def _verdict(reading: str, pairs: int, binding: str) -> str:
+    read = f"{reading}, which binds" if reading == binding else reading
     return f"{read}: {_counted(pairs, 'pair')} unproven" if pairs else f"{read}: proven"
 
 
@@ -159,15 +129,17 @@ def _listed(words: list[str]) -> str:
     return f": {', '.join(words)}" if words else ""
 
 
-def _sight(command: str, reading: Reading, refutation: Refutation, collision: Collision) -> str:
+def _sight(command: str, reading: str, refutation: Document) -> str:
     """With what it was seen, or how little was seen."""
-    what = "under way at once" if collision.at_once else "meet"
-    if refutation.start_times is None:
-        if refutation.runs:
-            return f"nothing orders them, but in {_counted(refutation.runs, 'run')} they were not seen to {_be(what)}"
+    what = "meet" if reading == MEET else "under way at once"
+    if refutation["start_times"] is None:
+        if refutation["runs"]:
+            return (
+                f"nothing orders them, but in {_counted(refutation['runs'], 'run')} they were not seen to {_be(what)}"
+            )
         return f"no run was made to see them {what}"
-    holds = [word for label, cycle in refutation.start_times.items() for word in ("--hold", f"{label}={cycle}")]
-    strictly = [] if reading is Reading.MEET else ["--masters", str(reading)]
+    holds = [word for label, cycle in refutation["start_times"].items() for word in ("--hold", f"{label}={cycle}")]
+    strictly = [] if reading == MEET else ["--masters", reading]
     rules = shlex.join(["--rules", "observe", *strictly, *holds])
     return f"to see them {what}: {command} {rules}" if command else f"to see them {what}, run the program with {rules}"
 

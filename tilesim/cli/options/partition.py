@@ -4,37 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
-import typer
-
+from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.models import Named
 from tilesim.cli.options.priorities import layer_of
-from tilesim.errors import InputError
-from tilesim.machines import Program, TiledProgram
+from tilesim.machines.machine import Spreads
+from tilesim.machines.policies import CHOICES, SPATIAL, PartitionPolicy
+from tilesim.machines.program import Program
 from tilesim.network.graph import Network
 from tilesim.printable import printable, unknown
+from tilesim.registry import machine_of
 from tilesim.report.names import short_name
-from tilesim.tiled.partition_policy import AUTO, CHANNEL, CHOICES, SPATIAL, PartitionPolicy
-
-PartitionOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--partition",
-        metavar="[LAYER=]spatial|channel|auto",
-        help="How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
-        "whichever takes fewer simulated cycles; with LAYER=, a name or a number, for one layer. May be given several "
-        "times.",
-    ),
-]
-WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
-ELSEWHERE = {
-    "tiles": "it has nothing to spread",
-    "classifier": "it runs in the classifier",
-    "host": "it runs at the host",
-    "nowhere": "there is nothing to do for it",
-}
-"""Why a layer that is not spread is not."""
 
 
 def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> PartitionPolicy:
@@ -48,34 +28,31 @@ def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> Par
     layers: list[tuple[int, int, str]] = []
     for word in words or []:
         name, equals, choice = word.rpartition("=")
-        try:
-            if choice not in CHOICES:
-                raise InputError(unknown(choice, CHOICES, "a choice"))
-            if equals:
+        wrong: list[str] = []
+        if choice not in CHOICES:
+            wrong.append(unknown(choice, CHOICES, "a choice"))
+        elif equals:
+            with kept(wrong):
                 layers.append((*layer_of(named, name), choice))
-            else:
-                defaults.append(choice)
-        except InputError as error:
-            faults += [f"--partition {word}: {fault}" for fault in error.faults]
+        else:
+            defaults.append(choice)
+        faults += [f"--partition {word}: {fault}" for fault in wrong]
     if len(defaults) > 1:
         faults.append(f"--partition: must be one choice for all layers, not {' and '.join(defaults)}")
     faults += _repeated(named, layers)
-    if faults:
-        raise InputError(faults)
+    refuse(faults)
     return PartitionPolicy(defaults[0] if defaults else SPATIAL, tuple(layers))
 
 
 def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: PartitionPolicy) -> Iterator[str]:
     """What was asked of single layers but could not be, and why not; one sentence each."""
     for number, (network, program) in enumerate(zip(networks, programs, strict=True)):
-        if not isinstance(program, TiledProgram):
+        machine = machine_of(program.topology)
+        if not isinstance(machine, Spreads):
             continue
-        for k, choice in sorted(policy.wishes(number, network).layers.items()):
-            layer = program.layers[k]
-            if choice not in {AUTO, layer.spread}:
-                whose = f" of {printable(network.name)}" if len(networks) > 1 else ""
-                why = layer.reason if layer.spread else ELSEWHERE[layer.place]
-                yield f"layer {k}{whose}, {short_name(layer.name)}, could not be spread {WAYS[choice]}: {why}"
+        for k, why in machine.unmet(program, policy.wishes(number, network).layers):
+            whose = f" of {printable(network.name)}" if len(networks) > 1 else ""
+            yield f"layer {k}{whose}, {short_name(program.layers[k].name)}, {why}"
 
 
 def _repeated(named: Sequence[Named], layers: Sequence[tuple[int, int, str]]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
@@ -13,7 +14,6 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
 from tilesim.tiled.compiler.spread import SEND_CYCLES, DenseLayer, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.tile_plan import TilePlan
-from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
@@ -80,7 +80,7 @@ class Spreader:
         if not all(gathers(plan.network, reader) for reader in readers):
             return 1
         spread = self.maps[source.index].tiles.bit_count() > 1
-        from_host = any(each.stored is source for each in plan.sources)
+        from_host = any(from_outside.stored is source for from_outside in plan.sources)
         outputs = self._shape(node).channels
         return tiles_for(
             DenseLayer(MapShape.of(source.shape), outputs, spread or from_host, leaves=not readers), self.topology

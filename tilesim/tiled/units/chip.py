@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import simpy
 
+from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, Memory
@@ -36,10 +37,6 @@ from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
-
-Holds = Mapping[tuple[str, int | None], int]
-"""Cycles by instruction and tile."""
-NO_HOLDS: Holds = {}
 
 
 class Section(NamedTuple):

@@ -8,11 +8,11 @@ import pytest
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
 from tests.tiled.units.test_ring_engines import ROW, consume, random_rows, send
+from tilesim import simulate
 from tilesim.errors import ProgramError
 from tilesim.sim.core.clock import Clock
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import RingProduce
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.units.ring.ring_queue import RingQueue
 
 TILE, SINK = 0b001, 0b100

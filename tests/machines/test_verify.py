@@ -1,0 +1,91 @@
+"""What is compared of two runs, and what a difference says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tilesim
+from tests.tiled.mutants import MUTANTS, at_large
+from tests.tiled.programs import program
+from tilesim import verify
+from tilesim.errors import ArrayError
+from tilesim.machines.first_divergence import Divergence
+from tilesim.machines.machine import Account
+from tilesim.machines.verify import COLLIDED, ENDED, Difference, differences
+from tilesim.tiled.isa.model.program import Program
+
+MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_ad_ae")
+CHIPS = ("edge-1x1", "edge-2x2", "fig2-5x2")
+"""Of 1, 4 and 10 tiles: larger ones take the stepped model longer, though no more happens in them."""
+TAKE = "take: ring_consume tiles=0x4 write=[r:8,b:1 @0x40+r*16]"
+SEND = "m{0}: ring_produce tiles=0x{0} read=[r:4 @0x0+r*16] to=0x4"
+SAME = Account(ENDED, [np.zeros((1, 2), np.int8)], 7, 5, {"chip.a": {"busy": 3, "idle": 4}})
+
+
+def pocket() -> Program:
+    return tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+
+
+def test_a_network_agrees() -> None:
+    verdict = verify(pocket(), [np.full((1, 4, 4, 4), 3, np.int8)])
+    assert (verdict.agree, verdict.differences, verdict.departure) == (True, (), None)
+    assert (verdict.end, verdict.cycles, verdict.load_cycles) == (ENDED, 225, 177)
+    assert verdict.compared_units == 38
+
+
+def test_runs_that_do_not_end_agree_on_that() -> None:
+    hung = verify(program(TAKE, grid__rows=3), [])
+    assert (hung.agree, hung.end, hung.ended) == (True, "the run program hangs", False)
+    stuck = verify(program("", load="stay: infeed source=data rows=1 to=0x1"), [])
+    assert (stuck.agree, stuck.end) == (True, "the load program hangs")
+    met = verify(program("\n".join((TAKE, SEND.format(1), SEND.format(2))), grid__rows=3), [])
+    assert (met.agree, met.end) == (True, COLLIDED)
+
+
+def test_the_first_difference_has_unit_cycle_and_instruction() -> None:
+    hop = next(mutant for mutant in MUTANTS if mutant.name == "ring hop")
+    with at_large(hop):
+        verdict = verify(pocket(), [np.full((1, 4, 4, 4), 3, np.int8)])
+    assert not verdict.agree
+    assert verdict.differences[:2] == (
+        Difference("", "load_cycles", "177", "178"),
+        Difference("", "cycles", "225", "232"),
+    )
+    assert verdict.departure == Divergence("load", "chip.ring.link1", 14, "busy in parameters0.send", "idle")
+
+
+def test_every_figure_counts() -> None:
+    assert not differences(SAME, SAME)
+    other = {
+        "cycles": replace(SAME, cycles=8),
+        "load_cycles": replace(SAME, load_cycles=6),
+        "output 0": replace(SAME, outputs=[np.array([[0, 1]], np.int8)]),
+        "idle": replace(SAME, units={"chip.a": {"busy": 3, "idle": 5}}),
+        "stall:port": replace(SAME, units={"chip.a": {"busy": 3, "idle": 4, "stall:port": 1}}),
+        "unit": replace(SAME, units={**(SAME.units or {}), "chip.b": {}}),
+        "end": Account(COLLIDED),
+    }
+    for what, account in other.items():
+        assert [each.what for each in differences(SAME, account)] == [what]
+        assert [each.what for each in differences(account, SAME)] == [what]
+    [output] = differences(SAME, other["output 0"])
+    assert (output.event, output.stepped) == ("0 at (0, 1)", "1 at (0, 1)")
+
+
+def test_one_sample_at_a_time() -> None:
+    with pytest.raises(ArrayError, match="must hold one sample, not 2"):
+        verify(pocket(), [np.zeros((2, 4, 4, 4), np.int8)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("name", MODELS)
+def test_real_models_agree(models: Path, name: str, chip: str) -> None:
+    of = tilesim.compile(tilesim.load_network(models / name / "model.tflite"), tilesim.load_topology(chip))
+    verdict = verify(of, [np.load(models / name / "io.npz")["s0_in0"]])
+    assert not verdict.differences
+    assert verdict.ended

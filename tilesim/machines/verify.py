@@ -1,0 +1,199 @@
+"""Two models of one chip, written apart from each other, must agree to the last cycle of every unit.
+
+One is discrete-event: it computes with stretches of time. The other steps through every cycle. They share the program's
+format and the arithmetic of operators, nothing else. So a timing that only one of them has is an error in one of them,
+or a sentence that is missing in a docstring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.errors import ArrayError, CollisionError, HangError
+from tilesim.machines.first_divergence import Divergence, Spans, find_divergence
+from tilesim.machines.machine import Account, AnyMachine, SecondModel
+from tilesim.machines.options import RunOptions, Say, silent
+from tilesim.machines.program import Program
+from tilesim.run import Run
+from tilesim.sim.trace.recorder import Recording
+from tilesim.sim.trace.trace import Trace
+
+Array = NDArray[Any]
+Units = Mapping[str, Mapping[str, int]]
+
+SCHEMA = "tilesim.verify/1"
+"""The version of the document that ``tilesim verify --json`` prints."""
+
+ENDED, COLLIDED = "ended", "transfers met on the ring"
+"""How a run may end, beside hanging."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A figure that the models don't share: of the unit ``track`` (empty: of the whole run), in words."""
+
+    track: str
+    what: str
+    event: str
+    stepped: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a comparison. ``departure``: where the traces part, if both models have come to their end."""
+
+    program: str
+    topology: str
+    end: str
+    cycles: int
+    load_cycles: int
+    compared_units: int
+    differences: tuple[Difference, ...]
+    departure: Divergence | None = None
+
+    @property
+    def agree(self) -> bool:
+        return not self.differences
+
+    @property
+    def ended(self) -> bool:
+        """Whether the event-driven model has come to the end of the run."""
+        return self.end == ENDED
+
+    def document(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {"schema": SCHEMA, "agree": self.agree, **asdict(self)}
+
+
+def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Array], say: Say = silent) -> Verdict:
+    """Run ``program`` on both models and compare outputs, cycles and the account of every unit.
+
+    Args:
+        machine: whose models they are.
+        program: what to run; it brings its chip along.
+        inputs: an array for each of the program's inputs; one sample.
+        say: is told what goes on.
+
+    Raises:
+        ProgramError: an instruction that the chip could not run.
+        ArrayError: inputs that do not fit, or several samples.
+    """
+    _must_be_one_sample(program, inputs)
+    say(f"simulating {program.name} on {program.topology.name}")
+    event = event_account(machine, program, inputs)
+    say(f"stepping through {event.load_cycles + event.cycles:,} cycles of {program.name}")
+    found = machine.step(program, inputs, trace=False)
+    different = tuple(differences(event, found))
+    departure = None
+    if different and event.end == found.end == ENDED:
+        say("looking for where the traces part")
+        traces = (
+            event_account(machine, program, inputs, trace=True).spans,
+            machine.step(program, inputs, trace=True).spans,
+        )
+        labels = {op.label or f"run[{k}]" for k, op in enumerate(program.run)}
+        departure = find_divergence(*traces, labels)
+    return Verdict(
+        program.name,
+        program.topology.name,
+        event.end,
+        event.cycles,
+        event.load_cycles,
+        len(event.units or ()),
+        different,
+        departure,
+    )
+
+
+def event_account(machine: AnyMachine, program: Program, inputs: Sequence[Array], trace: bool = False) -> Account:
+    """What the discrete-event model says."""
+    try:
+        run = machine.simulate(program, inputs, RunOptions(recording=Recording() if trace else None))
+    except HangError as error:
+        return Account(hung(error.section))
+    except CollisionError:
+        return Account(COLLIDED)
+    spans = _spans(run.trace) if run.trace is not None else ()
+    return Account(ENDED, run.outputs, run.cycles, run.statistics["load_cycles"], _units(run), spans)
+
+
+def differences(event: Account, found: Account) -> list[Difference]:
+    """All figures that two accounts don't share."""
+    if event.end != found.end:
+        return [Difference("", "end", event.end, found.end)]
+    different = [
+        Difference("", what, f"{getattr(event, what):,}", f"{getattr(found, what):,}")
+        for what in ("load_cycles", "cycles")
+        if getattr(event, what) != getattr(found, what)
+    ]
+    different += [
+        Difference("", f"output {k}", *_first_element(ours, theirs))
+        for k, (ours, theirs) in enumerate(zip(event.outputs, found.outputs, strict=True))
+        if not _same(ours, theirs)
+    ]
+    return different + _unit_differences(event.units or {}, found.units or {})
+
+
+def _unit_differences(event: Units, found: Units) -> list[Difference]:
+    different = []
+    for track in [*event, *(track for track in found if track not in event)]:
+        if track not in event or track not in found:
+            here, there = ("there" if track in units else "missing" for units in (event, found))
+            different.append(Difference(track, "unit", here, there))
+            continue
+        ours, theirs = event[track], found[track]
+        different += [
+            Difference(track, kind, f"{ours.get(kind, 0):,}", f"{theirs.get(kind, 0):,}")
+            for kind in sorted({*ours, *theirs})
+            if ours.get(kind, 0) != theirs.get(kind, 0)
+        ]
+    return different
+
+
+def _must_be_one_sample(program: Program, inputs: Sequence[Array]) -> None:
+    for tensor, array in zip(program.inputs, inputs, strict=False):
+        if array.ndim and tensor.shape[0] and len(array) > tensor.shape[0]:
+            raise ArrayError(f"input {tensor.name} must hold one sample, not {len(array) // tensor.shape[0]}")
+
+
+def hung(section: str) -> str:
+    """How a run ends of which a section can't go on."""
+    return f"the {section} program hangs"
+
+
+def _units(run: Run) -> Units:
+    """The accounts of all units and links, by kind."""
+    return {
+        unit["track"]: {
+            "busy": unit["busy_cycles"],
+            "idle": unit["idle_cycles"],
+            **{f"stall:{reason}": cycles for reason, cycles in unit["stall_cycles"].items()},
+        }
+        for unit in (*run.statistics["units"], *run.statistics["links"])
+    }
+
+
+def _spans(trace: Trace) -> Spans:
+    columns = zip(trace.track, trace.start_cycle, trace.cycles, trace.kind, trace.what, strict=True)
+    return tuple(
+        (trace.tracks[track], int(start), int(cycles), trace.kinds[kind], trace.whats[what])
+        for track, start, cycles, kind, what in columns
+    )
+
+
+def _same(ours: Array, theirs: Array) -> bool:
+    """To the last bit; what is no number equals itself."""
+    return ours.dtype == theirs.dtype and ours.shape == theirs.shape and ours.tobytes() == theirs.tobytes()
+
+
+def _first_element(ours: Array, theirs: Array) -> tuple[str, str]:
+    """The first element that differs, and where."""
+    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+        return f"{ours.dtype} {ours.shape}", f"{theirs.dtype} {theirs.shape}"
+    at = tuple(int(index) for index in np.argwhere(ours != theirs)[0])
+    return f"{ours[at]} at {at}", f"{theirs[at]} at {at}"
