@@ -3,8 +3,7 @@
 Who carries it out and which flag that raises, what it reads and writes through which port at which rank, and how far
 its header reaches. Checks, rules, units and statistics read it; :mod:`tilesim.tiled.stepped` has its own on purpose.
 
-Source: US 2025/0265455 [0034] (single-ported, single-banked wide memory); US 19/025,090 Fig. 3; words are those of the
-Edge TPU's encoding as reported by others, ranks an assumption.
+Source: the words are those of the Edge TPU's encoding as reported by others; the ranks are an assumption.
 """
 
 from __future__ import annotations
