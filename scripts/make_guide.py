@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import yaml
 
-from tilesim.machines import SystolicTopology, TiledTopology
+from tilesim.registry import machine_named
 from tilesim.report.keys import keys, spelt
 from tilesim.report.workload_keys import workload_keys
 
@@ -41,11 +41,8 @@ def table(*rows: tuple[str, ...]) -> Iterator[str]:
 
 def chip_keys() -> Iterator[str]:
     """Every key of a chip, as those have it that set nothing."""
-    chips = {
-        "tiled": TiledTopology(machine="tiled", name="-"),
-        "systolic": SystolicTopology(machine="systolic", name="-"),
-    }
-    for machine, chip in chips.items():
+    for machine in ("tiled", "systolic"):
+        chip = machine_named(machine).schema(machine=machine, name="-")
         rows = [(f"`{key.key}`", _default(key.key, spelt(key)), key.meaning) for key in keys(chip)]
         yield from ("", f"## machine: {machine}", "", *table(("key", "default", "meaning"), *rows))
     yield ""

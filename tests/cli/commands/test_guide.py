@@ -37,10 +37,10 @@ def test_links_and_pictures_are_words(tilesim: Any) -> None:
 
 
 def test_in_a_terminal_it_is_set_in_type(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    from tilesim.cli.commands.guide import guide
+    from tilesim.cli.commands.guide import command
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    guide("support")
+    command("support")
     shown = capsys.readouterr().out
     assert "# See what stands" not in shown
     assert "See what stands in the way of a run" in shown
