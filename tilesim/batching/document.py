@@ -10,7 +10,7 @@ from typing import Any
 from tilesim.batching.flow import peak_queues
 from tilesim.batching.graph import LayerGraph
 from tilesim.batching.plan import Plan
-from tilesim.batching.schedules import BatchStep
+from tilesim.batching.schedules import ScheduleStep
 from tilesim.batching.sizes import batch_size
 
 
@@ -50,5 +50,5 @@ def plan_document(graph: LayerGraph, plan: Plan, capacity_bytes: int) -> dict[st
     }
 
 
-def _steps(steps: Sequence[BatchStep], buffer_bytes: Sequence[int]) -> list[dict[str, int]]:
+def _steps(steps: Sequence[ScheduleStep], buffer_bytes: Sequence[int]) -> list[dict[str, int]]:
     return [{**asdict(step), "buffer_bytes": size} for step, size in zip(steps, buffer_bytes, strict=True)]
