@@ -18,15 +18,16 @@ import yaml
 
 from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
-from tilesim.machines import SystolicTopology, TiledTopology
+from tilesim.registry import MACHINES, machine_named
 from tilesim.report.keys import keys, spelt
 from tilesim.report.workload_keys import workload_keys
-from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
-from tilesim.tiled.isa.assembly import ASSEMBLY as TILED
+from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tilesim"
 GUIDE = PACKAGE / "guide"
+OURS = [name for name, place in MACHINES.items() if place.startswith("tilesim.")]
+"""The machines that come with tilesim."""
 PLACE = re.compile(r"(?<=<!-- made -->\n).*?(?=<!-- /made -->)", re.DOTALL)
 
 
@@ -47,11 +48,8 @@ def table(*rows: tuple[str, ...]) -> Iterator[str]:
 
 def chip_keys() -> Iterator[str]:
     """Every key of a chip, as those have it that set nothing."""
-    chips = {
-        "tiled": TiledTopology(machine="tiled", name="-"),
-        "systolic": SystolicTopology(machine="systolic", name="-"),
-    }
-    for machine, chip in chips.items():
+    for machine in OURS:
+        chip = machine_named(machine).schema(machine=machine, name="-")
         rows = [(f"`{key.key}`", _default(key.key, spelt(key)), key.meaning) for key in keys(chip)]
         yield from ("", f"## machine: {machine}", "", *table(("key", "default", "meaning"), *rows))
     yield ""
@@ -77,12 +75,33 @@ def network_keys() -> Iterator[str]:
 
 
 def instruction_keys() -> Iterator[str]:
-    """Every instruction of either machine with its keys, as the text form has them."""
-    for machine, forms in {"tiled": TILED.text.mnemonics, "systolic": SYSTOLIC.text.mnemonics}.items():
+    """Every instruction of each machine with its keys, as the text form has them."""
+    for machine in OURS:
+        forms = machine_named(machine).assembly.text.mnemonics
         rows = [(f"`{name}`", *_keys(form.fields.values()), _does(form.kind)) for name, form in forms.items()]
         yield from ("", f"## machine: {machine}", "")
         yield from table(("instruction", "must have", "may have, with its default", "does"), *rows)
     yield ""
+
+
+def sheet() -> Iterator[str]:
+    """What the instruction sheet of the tiled machine says of each instruction."""
+    rows = [
+        (
+            f"`{name}`",
+            str(row.words or ""),
+            ", ".join(f"`{engine}`" for engine in row.raises) or f"the {row.goes}",
+            *_moves(row),
+        )
+        for name, row in SHEET.items()
+    ]
+    yield from ("", *table(("instruction", "words", "carried out by", "reads", "writes"), *rows), "")
+
+
+def _moves(row: SheetRow) -> Iterator[str]:
+    for writes in (False, True):
+        operands = (operand for operand in row.operands if operand.writes == writes)
+        yield "; ".join(f"`{operand.field}`: {operand.memory} memory, rank {operand.rank}" for operand in operands)
 
 
 def _keys(fields: Iterable[Field[Notation]]) -> tuple[str, str]:
@@ -278,6 +297,7 @@ MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "chip-keys": chip_keys,
     "network-yaml": network_keys,
     "instructions": instruction_keys,
+    "sheet": sheet,
     "run-json": run_keys,
     "energy-json": partial(run_keys, energy=True),
     "assumptions": assumptions,

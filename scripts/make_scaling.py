@@ -15,12 +15,11 @@ from pathlib import Path
 import numpy as np
 
 import tilesim
-from tilesim.cli.options.chip import with_tiles
 from tilesim.errors import CapacityError
+from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.report.scaling import scaling
 from tilesim.statistics import RunStatistics
-from tilesim.tiled.topology import Topology
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "tilesim" / "guide" / "chips.md"
@@ -36,7 +35,7 @@ def rewritten(text: str, models: Path) -> str:
 
 def table(models: Path) -> str:
     """Cycles, speed-up over the first chip and efficiency of each model on each chip, as a Markdown table."""
-    chips = [with_tiles(tilesim.load_topology(name), "run") for name in TOPOLOGIES]
+    chips = [tilesim.load_topology(name) for name in TOPOLOGIES]
     columns = [list(_cells(models / folder / "model.tflite", chips)) for folder in MODELS.values()]
     lines = [("topology", "tiles", *MODELS), ("---", *("---:" for _ in range(1 + len(MODELS))))]
     lines += [(chip.name, str(chip.tiles), *cells) for chip, *cells in zip(chips, *columns, strict=True)]

@@ -24,7 +24,7 @@ import numpy as np
 from tilesim import api
 from tilesim.cli.commands.run import _save
 from tilesim.cli.options.inputs import random_inputs
-from tilesim.machines import Program
+from tilesim.machines.program import Program
 from tilesim.report.document import load_run
 from tilesim.run import FOLDER_FILES, Run
 from tilesim.saving import all_or_nothing, undisturbed

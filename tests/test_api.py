@@ -76,7 +76,9 @@ def test_a_bare_name_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert tilesim.load_topology("mine.yaml").name == "mine"
     with pytest.raises(tilesim.ConfigError, match=r"^mine: there is no such topology; there are edge-1x1, "):
         tilesim.load_topology("mine")
-    with pytest.raises(tilesim.ConfigError, match=r"there are edge-1x1, .*; --set grid=RxC gives a chip another grid"):
+    with pytest.raises(
+        tilesim.ConfigError, match=r"there are edge-1x1, .*; the override grid=RxC gives a chip another grid"
+    ):
         tilesim.load_topology("edge-3x3")
 
 

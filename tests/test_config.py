@@ -188,12 +188,12 @@ def test_faults_of_overrides_follow_those_of_the_file(path: Path) -> None:
     changes = {"tile.lanes": "48", "tile.lanse": 1, "name.x": 1, "layers.0.kind": "pool", "exact": "[", "tile.": 1}
     assert faults(path, "name: a\nrows: 0\n", **changes) == [
         "2:7: rows must be at least 1, not 0",
-        "--set tile.lanes=48: tile.lanes must be a power of two, not 48",
-        "--set tile.lanse=1: unknown key 'tile.lanse'; did you mean 'tile.lanes'?",
-        "--set name.x=1: name is a single value, without a key 'x'",
-        "--set layers.0.kind=pool: layers must be a list, not a section with keys",
-        "--set exact=[: the value is not valid YAML",
-        "--set tile.=1: the key must be words with a dot between them, such as grid.rows",
+        "override tile.lanes=48: tile.lanes must be a power of two, not 48",
+        "override tile.lanse=1: unknown key 'tile.lanse'; did you mean 'tile.lanes'?",
+        "override name.x=1: name is a single value, without a key 'x'",
+        "override layers.0.kind=pool: layers must be a list, not a section with keys",
+        "override exact=[: the value is not valid YAML",
+        "override tile.=1: the key must be words with a dot between them, such as grid.rows",
     ]
 
 

@@ -49,7 +49,7 @@ def load(path: Path, schema: type[Model], overrides: Mapping[str, object] | None
         path: A UTF-8 YAML file that holds one mapping.
         schema: What the file must be.
         overrides: Dotted keys and values, such as ``{"grid.rows": 2, "layers.0.kernel": "[3, 3]"}``. Text is read as
-            YAML, so that the words after ``--set`` can be passed as they are.
+            YAML, so that words of a command line can be passed as they are.
 
     Raises:
         ConfigError: With every fault found, in the order of the file, overrides last.
@@ -163,7 +163,7 @@ class _Reading:
         """Lay one override over the plain values ``data``."""
         self.overrides += 1
         too_long = isinstance(value, int) and value.bit_length() > 4 * LONGEST_NUMBER
-        place = _Place(self.overrides, 0, 0, f"--set {dotted}={'...' if too_long else value}")
+        place = _Place(self.overrides, 0, 0, f"override {dotted}={'...' if too_long else value}")
         if too_long:
             self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits")
             return

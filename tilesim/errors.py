@@ -2,7 +2,7 @@
 
     TilesimError
     ├── InputError      what the user gave is wrong; exit status 2; one sentence a fault
-    │   ├── ConfigError     a YAML file or a --set override
+    │   ├── ConfigError     a YAML file or an override
     │   ├── ModelError      a .tflite or .onnx file
     │   ├── ProgramError    a .tasm or .tbin file, or an instruction that no hardware could run
     │   ├── ArrayError      the inputs' names, shapes or dtypes

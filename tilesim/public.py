@@ -1,6 +1,8 @@
 """The names that `tilesim` itself has."""
 
 from tilesim.api import (
+    cache_plan,
+    check,
     compile,  # noqa: A004  (always used with its module)
     compile_networks,
     list_topologies,
@@ -13,6 +15,7 @@ from tilesim.api import (
     simulate,
     simulate_requests,
     support,
+    verify,
 )
 from tilesim.errors import (
     AccessError,
@@ -27,12 +30,11 @@ from tilesim.errors import (
     RunError,
     TilesimError,
 )
-from tilesim.machines import MACHINES
+from tilesim.machines.policies import CachePolicy, PartitionPolicy
+from tilesim.registry import MACHINES
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
-from tilesim.tiled.caching.policy import CachePolicy
-from tilesim.tiled.partition_policy import PartitionPolicy
 
 __all__ = [
     "MACHINES",
@@ -52,6 +54,8 @@ __all__ = [
     "RunError",
     "TilesimError",
     "Trace",
+    "cache_plan",
+    "check",
     "compile",
     "compile_networks",
     "list_topologies",
@@ -64,4 +68,5 @@ __all__ = [
     "simulate",
     "simulate_requests",
     "support",
+    "verify",
 ]

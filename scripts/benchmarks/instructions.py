@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import tilesim
-from tilesim.cli.options.chip import with_tiles
 from tilesim.tiled.isa.model.fields import Loop, Nest, Reference, Side, Traversal
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, MeshOut, NarrowToWide, RingConsume
 from tilesim.tiled.isa.model.program import Program
@@ -16,7 +15,8 @@ TOPOLOGY = "edge-4x4"
 
 def repeated(kind: str, count: int) -> Program:
     """A program of ``count`` instructions of a kind of :data:`KINDS`, all in the first tile and the one below it."""
-    topology = with_tiles(tilesim.load_topology(TOPOLOGY), "run")
+    topology = tilesim.load_topology(TOPOLOGY)
+    assert isinstance(topology, Topology), "this chip has tiles"
     some = KINDS[kind](topology)
     return Program(f"{count} {kind}", topology, load=(), run=some * (count // len(some)))
 

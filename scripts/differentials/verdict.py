@@ -14,7 +14,7 @@ import tilesim
 from scripts.differentials.case import Array, Case, Refusal
 from scripts.differentials.formats import make, reference
 from tilesim.errors import InputError, TilesimError
-from tilesim.machines import Topology
+from tilesim.machines.topology import Topology
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 

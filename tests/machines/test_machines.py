@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import tilesim
-from tilesim.machines import MACHINES
+from tilesim.registry import machine_of
 from tilesim.systolic.isa.model.instructions import Sync
 
 
 def test_a_topology_picks_its_machine() -> None:
     for name in tilesim.list_topologies():
         chip = tilesim.load_topology(name)
-        assert isinstance(chip, MACHINES[chip.machine].schema)
+        assert isinstance(chip, machine_of(chip).schema)
 
 
 @pytest.mark.parametrize("chip", ["pocket-2x1", "systolic-4"])
@@ -46,9 +46,9 @@ def test_a_systolic_machine_refuses_what_is_about_tiles() -> None:
     with pytest.raises(tilesim.InputError) as caught:
         tilesim.compile_networks([network, network], chip, tilesim.CachePolicy(cache=False), "channel")
     assert caught.value.faults == (
-        "systolic-4: a systolic machine runs one network at a time, not 2",
-        "systolic-4: --partition is about tiles; a systolic machine has one array",
-        "systolic-4: --no-cache and priorities are about tiles; a systolic machine keeps parameters in weight memory",
+        "systolic-4: networks must be one at a time, not 2: a systolic machine's program is of one",
+        "systolic-4: partition must be left out: a systolic machine has one array, and no tiles",
+        "systolic-4: cache must be left out: a systolic machine keeps parameters in weight memory",
     )
 
 
@@ -67,9 +67,12 @@ def test_tiles_refuse_batches() -> None:
     network = tilesim.load_network("pocket")
     plan = tilesim.plan_batches(network, tilesim.load_topology("systolic-4"), 2)
     chip = tilesim.load_topology("pocket-2x1")
-    with pytest.raises(tilesim.InputError, match=r"^pocket-2x1: batches are a systolic machine's; tiles run one"):
+    with pytest.raises(tilesim.InputError, match=r"^pocket-2x1: batches must be left out: tiles run one"):
         tilesim.compile(network, chip, batches=plan)
-    with pytest.raises(tilesim.InputError, match=r"^pocket-2x1: must be a systolic machine to run batches"):
+    with pytest.raises(
+        tilesim.InputError,
+        match=r"^pocket-2x1: must be a chip whose machine can run batches, such as tpu-v1,",
+    ):
         tilesim.plan_batches(network, chip, 2)
 
 

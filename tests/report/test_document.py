@@ -15,11 +15,11 @@ import pytest
 from tests.report.batched import batched
 from tests.report.saved import made_up, random_trace
 from tests.systolic.handmade import dense, some, topology
+from tilesim import simulate
 from tilesim.budgets import MOST_RUN_VALUES
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.sections import report
-from tilesim.systolic.run.simulate import simulate
 
 TRACKS = ("chip.infeed", "chip.tile0.tensor")
 ACCOUNT = {"track": "chip.infeed", "busy_cycles": 1, "stall_cycles": {"flag": 2}, "idle_cycles": 3}

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tests.systolic.disorder import Disorder
 from tests.systolic.interpreter import Interpreter
+from tilesim import simulate
 from tilesim.batching import Plan
 from tilesim.config import load
 from tilesim.network.evaluate import evaluate
@@ -17,7 +18,6 @@ from tilesim.shipped import shipped
 from tilesim.systolic.compiler.compile import compile_network
 from tilesim.systolic.isa.checks.hazards import races
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 
 Array = NDArray[Any]

@@ -10,6 +10,7 @@ import pytest
 import tilesim
 from tests.networks import Weave
 from tests.systolic.compiled import as_model, chip, exact, golden, inputs_of
+from tilesim import simulate
 from tilesim.batching import Plan, graph_of, plan
 from tilesim.batching.schedules import Schedule
 from tilesim.errors import CapacityError
@@ -17,7 +18,6 @@ from tilesim.network.graph import Network
 from tilesim.systolic.compiler.compile import compile_network, room_for
 from tilesim.systolic.isa.model.instructions import ReadWeights, WriteHostMemory
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.run.simulate import simulate
 
 
 def mixed() -> tuple[Network, Plan]:

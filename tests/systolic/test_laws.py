@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.systolic.handmade import Listing, multiply, some, topology
+from tilesim import simulate
 from tilesim.run import Run
 from tilesim.sim.core.clock import Clock
 from tilesim.systolic.isa.model.instructions import (
@@ -27,7 +28,6 @@ from tilesim.systolic.isa.model.instructions import (
     WriteHostMemory,
 )
 from tilesim.systolic.isa.model.program import HostTensor, Layer, Program
-from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 
 AREA = 64

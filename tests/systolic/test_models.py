@@ -9,11 +9,11 @@ import pytest
 
 import tilesim
 from tests.systolic.compiled import chip
+from tilesim import simulate
 from tilesim.network.evaluate import evaluate
 from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.systolic.compiler.compile import compile_network
-from tilesim.systolic.run.simulate import simulate
 
 ON_THE_WAY = {"mlperf_kws_dscnn": {30}, "mlperf_vww_mnv1": {84}, "coral_tf2_mnv2_ptq": {171}}
 """Tensors that nothing holds: the vector unit pools them on their way from the accumulators."""

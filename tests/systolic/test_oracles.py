@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.systolic.handmade import Listing, dense, multiply, product, some, topology, tpu
+from tilesim import simulate
 from tilesim.errors import ProgramError
 from tilesim.systolic.isa.model.instructions import MatrixMultiply, ReadWeights
 from tilesim.systolic.isa.model.program import Layer, Program
-from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 from tilesim.units import cycles_to_us
 

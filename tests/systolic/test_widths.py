@@ -9,10 +9,10 @@ import pytest
 
 from tests.networks import Weave
 from tests.systolic.compiled import chip, exact, inputs_of
+from tilesim import simulate
 from tilesim.network.graph import Network
 from tilesim.network.operators import Convolution, FullyConnected
 from tilesim.systolic.isa.model.instructions import MatrixMultiply
-from tilesim.systolic.run.simulate import simulate
 
 
 def network_of(activations: type, weights: type) -> Network:

@@ -23,7 +23,8 @@ from typing import Any
 import tilesim
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tilesim.errors import ProgramError
-from tilesim.tiled.verify import verify
+from tilesim.machines import verify
+from tilesim.tiled import machine
 
 FIRST = 300
 """Programs among which numbers are looked for."""
@@ -91,9 +92,8 @@ class _Finder(MetaPathFinder):
 
 @contextmanager
 def at_large(mutant: Mutant) -> Iterator[None]:
-    """Let :mod:`tilesim.tiled.verify.verify` meet the mutant in place of one of the two models."""
-    part = "stepped" if mutant.steps else "simulate"
-    plain, names = getattr(verify, part), dict(vars(tilesim.tiled))
+    """Let the machine have the mutant in place of one of its two models."""
+    plain, names = machine.simulate, dict(vars(tilesim.tiled))
     modules = {name: module for name, module in sys.modules.items() if _is_anew(name, mutant)}
     finder = _Finder(mutant)
     for name in modules:
@@ -101,8 +101,10 @@ def at_large(mutant: Mutant) -> Iterator[None]:
         vars(tilesim.tiled).pop(name.removeprefix("tilesim.tiled."), None)
     sys.meta_path.insert(0, finder)
     try:
-        module = import_module(f"tilesim.tiled.{'stepped' if mutant.steps else 'run.simulate'}")
-        setattr(verify, part, module if mutant.steps else module.simulate)
+        if mutant.steps:
+            import_module("tilesim.tiled.stepped")
+        else:
+            machine.simulate = import_module("tilesim.tiled.run.simulate").simulate
         yield
     finally:
         sys.meta_path.remove(finder)
@@ -110,14 +112,14 @@ def at_large(mutant: Mutant) -> Iterator[None]:
             del sys.modules[name]
         sys.modules.update(modules)
         vars(tilesim.tiled).update(names)
-        setattr(verify, part, plain)
+        machine.simulate = plain
 
 
 def _is_anew(name: str, mutant: Mutant) -> bool:
     """Whether a module is loaded anew with a mutant: all of its model."""
     if mutant.steps:
         return name.startswith("tilesim.tiled.stepped")
-    kept = ("tilesim.tiled.stepped", "tilesim.tiled.verify.verify", "tilesim.tiled.verify.first_divergence", *SHARED)
+    kept = ("tilesim.tiled.stepped", "tilesim.tiled.machine", *SHARED)
     return name.startswith(("tilesim.tiled.", "tilesim.sim")) and not name.startswith(kept)
 
 
@@ -125,7 +127,8 @@ def tells(number: int) -> bool:
     """Whether the models, as they are now, differ on a random program."""
     program = random_program(number)
     inputs = inputs_of(program)
-    return bool(verify.differences(verify.event_account(program, inputs), verify.stepped_account(program, inputs)))
+    event = verify.event_account(machine.Tiled(), program, inputs)
+    return bool(verify.differences(event, machine.Tiled().step(program, inputs, trace=False)))
 
 
 def _search(mutant: Mutant, numbers: range) -> Iterator[int]:
@@ -305,12 +308,12 @@ MUTANTS = (
         (16, 17, 34),
     ),
     Mutant("host queue (event)", "units/host/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),
-    Mutant("row buffers (event)", "units/dma/narrow_to_wide.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
+    Mutant("row buffers (event)", "units/dma/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
     Mutant(
         "priority of DMAs (event)",
         "units/memories.py",
-        "NARROW_TO_WIDE = 10\n    WIDE_TO_NARROW = 11",
-        "NARROW_TO_WIDE = 11\n    WIDE_TO_NARROW = 10",
+        "return Slot(self.ports[port], rank)",
+        "return Slot(self.ports[port], rank ^ (rank in (10, 11)))",
         (0, 50, 61),
     ),
     Mutant(

@@ -9,9 +9,9 @@ import pytest
 
 from tilesim import api
 from tilesim.errors import CapacityError
+from tilesim.machines.policies import CachePolicy
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import SCHEMA, plan_cache
-from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 

@@ -13,7 +13,8 @@ from tests.tiled.corpus.waits import CAN, undecided, waits
 from tests.tiled.units.ring.test_ring_bursts import GIVEN_UP, TAKEN, chips
 from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
-from tilesim.tiled.verify.verify import COLLIDED, ENDED, differences, event_account, stepped_account
+from tilesim.machines.verify import COLLIDED, ENDED, differences, event_account
+from tilesim.tiled.machine import Tiled
 
 NUMBERS = 5400
 LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 100
@@ -51,10 +52,10 @@ def tally(numbers: Iterable[int]) -> Tally:
         inputs = inputs_of(program)
         try:
             with chips() as made:
-                event = event_account(program, inputs)
+                event = event_account(Tiled(), program, inputs)
         except ProgramError:
             continue  # nothing orders two of its accesses: no program
-        if different := differences(event, stepped_account(program, inputs)):
+        if different := differences(event, Tiled().step(program, inputs, trace=False)):
             found.different[number] = str(different[0])
         found.ends[event.end] += 1
         found.rings.append(made)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench
+from tilesim import simulate
 from tilesim.errors import CollisionError, HangError, ProgramError
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import proof_of
-from tilesim.tiled.run.simulate import simulate
 
 Array = NDArray[np.int8]
 ROW = 16

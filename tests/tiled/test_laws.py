@@ -16,13 +16,13 @@ import pytest
 
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.test_determinism import disorder
+from tilesim import simulate
 from tilesim.errors import ProgramError, RunError
 from tilesim.run import Run
 from tilesim.tiled.isa.model.accesses import mesh_words
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, Instruction, MeshOut, RingProduce
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 

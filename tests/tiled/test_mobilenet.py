@@ -10,8 +10,8 @@ import pytest
 import tilesim
 from tests.tiled.busiest import busiest
 from tests.tiled.test_many_tiles import check_bytes, check_cycles
+from tilesim.machines.policies import CachePolicy
 from tilesim.run import Run
-from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.compile import compile_network
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program

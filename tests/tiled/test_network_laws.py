@@ -14,12 +14,11 @@ from tests.networks import Weave
 from tests.tiled.corpus.chips import random_chip
 from tests.tiled.test_laws import bytes_are_conserved
 from tests.tiled.test_more_operators import multiplied, put_together, resized, table
+from tilesim import simulate, verify
 from tilesim.errors import CapacityError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.verify.verify import verify
 
 EXAMPLES = 25
 LAYERS = {

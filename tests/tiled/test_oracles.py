@@ -17,7 +17,7 @@ import pytest
 import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, at, chip_of, nest
-from tilesim.tiled.caching.policy import CachePolicy
+from tilesim.machines.policies import CachePolicy
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import Alternate, Loop
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp

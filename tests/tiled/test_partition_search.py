@@ -11,12 +11,12 @@ import pytest
 
 import tilesim
 from tests.tiled.test_nothing_is_faked import Subject
+from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL, PartitionPolicy
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import plan_cache
 from tilesim.tiled.caching.plan import Home
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.partition_policy import AUTO, CHANNEL, SPATIAL, PartitionPolicy
 from tilesim.tiled.partition_search import MOST_RUNS
 
 ROW = 256

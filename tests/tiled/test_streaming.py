@@ -10,9 +10,9 @@ import pytest
 import tilesim
 from tests.tiled.mutate import without
 from tests.tiled.test_many_tiles import check_bytes, check_cycles
+from tilesim.machines.policies import CachePolicy
 from tilesim.run import Run
 from tilesim.shipped import shipped
-from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.compile import compile_network, compile_networks
 from tilesim.tiled.isa.model.instructions import Infeed, RingProduce
 from tilesim.tiled.isa.model.program import Program

@@ -10,7 +10,7 @@ Source: JP 7561916 B2.
 
 from tilesim.batching.flow import Moment, NodeRun, moments, peak_queues
 from tilesim.batching.graph import Graph, GraphNode, Layer, graph_of
-from tilesim.batching.plan import Plan, is_of, plan
+from tilesim.batching.plan import Plan, Room, is_of, plan
 from tilesim.batching.schedules import SCHEDULES, Schedule, Step
 from tilesim.batching.sizes import LayerBatch, batch_size, layer_batches, weight_reuse_value
 
@@ -23,6 +23,7 @@ __all__ = [
     "Moment",
     "NodeRun",
     "Plan",
+    "Room",
     "Schedule",
     "Step",
     "batch_size",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import lcm
+from typing import NamedTuple
 
 from tilesim.batching.flow import moments
 from tilesim.batching.graph import Graph
@@ -14,6 +15,15 @@ from tilesim.batching.schedules import SCHEDULES, Schedule, Step, fetches, in_gr
 from tilesim.batching.sizes import layer_batches
 from tilesim.errors import CapacityError, InputError
 from tilesim.units import format_bytes
+
+
+class Room(NamedTuple):
+    """What a plan has to respect: ``capacity_bytes`` of the buffer, which parameters leave for maps; and which layers
+    run steps in a row ``at_once``, as their weights are too many to stay in the array.
+    """
+
+    capacity_bytes: int
+    at_once: frozenset[int]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tilesim.cli.output import guard, tell
+from tilesim.cli.spelling import in_options
 from tilesim.errors import InputError, TilesimError
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _failing() -> Iterator[None]:
     except WrongWords as error:
         raise typer.Exit(_told([_of_words(error)], 2)) from None
     except InputError as error:
-        raise typer.Exit(_told(error.faults, error.exit_status)) from None
+        raise typer.Exit(_told([*map(in_options, error.faults)], error.exit_status)) from None
     except TilesimError as error:
         first, *report = str(error).split("\n")
         raise typer.Exit(_told([first], error.exit_status, report)) from None

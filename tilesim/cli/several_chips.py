@@ -15,10 +15,10 @@ from tilesim.cli.output import tell, tell_json
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated
 from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError
-from tilesim.machines import TiledTopology, Topology
+from tilesim.machines.policies import PartitionPolicy
+from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.run import Run
-from tilesim.tiled.partition_policy import PartitionPolicy
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,8 @@ def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, objec
 
     together = max(attempt.samples for attempt in attempts)
     title = heading(network, f"{len(attempts)} chips", changes, together)
-    rows = [Row(each.chip.name, _arrays(each.chip), each.run.statistics if each.run else None) for each in attempts]
+    rows = [Row(each.chip.name, each.chip.arrays, each.run.statistics if each.run else None) for each in attempts]
     show(title, "", scaling_table(rows))
     sentences = [f"{each.chip.name}: {sentence}" for each in attempts for sentence in each.unmet]
     if sentences:
         tell("", *sentences)
-
-
-def _arrays(chip: Topology) -> int:
-    """Its MAC arrays: a tile has one, and so has a systolic machine."""
-    return chip.tiles if isinstance(chip, TiledTopology) else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +14,10 @@ from tilesim import api
 from tilesim.cli.options.inputs import load_inputs, random_inputs
 from tilesim.cli.progress import simulating
 from tilesim.errors import ArrayError, InputError, ProgramError
-from tilesim.machines import HostTensor, Program
+from tilesim.machines.options import RunOptions
+from tilesim.machines.program import Program
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
-from tilesim.tiled.rules.ring.readings import Reading
 
 RulesOption = Annotated[
     str,
@@ -70,8 +70,8 @@ def simulated(
     inputs: Path | None,
     trace: Recording | None = None,
     rules: str = "strict",
-    not_before: Mapping[str, int] | None = None,
-    masters: str = Reading.MEET,
+    holds: Mapping[str, int] | None = None,
+    masters: str = RunOptions.masters,
 ) -> Run:
     """One inference of ``program``, made from ``model``, with the arrays of the file ``inputs``, or random ones; the
     rest is as in :func:`tilesim.simulate`.
@@ -88,7 +88,7 @@ def simulated(
                 arrays,
                 trace=trace or False,
                 rules=rules,
-                not_before=not_before,
+                holds=holds,
                 on_start=on_start,
                 masters=masters,
             )
@@ -107,6 +107,5 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
 
 def samples(program: Program, run: Run) -> int:
     """How many samples went through a run."""
-    outputs: Sequence[HostTensor] = program.outputs
-    counts = [len(array) // tensor.shape[0] for tensor, array in zip(outputs, run.outputs, strict=True)]
+    counts = [len(array) // tensor.shape[0] for tensor, array in zip(program.outputs, run.outputs, strict=True)]
     return max(counts, default=1)

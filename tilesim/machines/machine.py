@@ -1,95 +1,256 @@
-"""What a machine brings to the house."""
+"""What the house asks of a machine: what each must answer, and what some can besides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
-from tilesim.batching import Plan
+from tilesim.assembly.files import Assembly
+from tilesim.batching import Plan, Room, graph_of, is_of
+from tilesim.errors import InputError
+from tilesim.machines.first_divergence import Spans
+from tilesim.machines.options import CompileOptions, RunOptions, Say
+from tilesim.machines.program import Program
+from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.run import Look, Run
-from tilesim.sim.trace.recorder import Recording
-from tilesim.tiled.caching.policy import CACHE, CachePolicy
-from tilesim.tiled.partition_policy import PartitionPolicy
+from tilesim.run import Run
 
-Say = Callable[[str], None]
-SPATIALLY = PartitionPolicy()
+T = TypeVar("T", bound=Topology)
+P = TypeVar("P", bound=Program)
+Array: TypeAlias = NDArray[Any]
+Document: TypeAlias = dict[str, Any]
+"""Plain values, as JSON holds them."""
+
+
+class Machine(ABC, Generic[T, P]):
+    """A machine: the schema of its topologies, and the two verbs. It has no state.
+
+    What only some machines can is in the classes below; one that can inherits from these.
+    """
+
+    name: ClassVar[str]
+    """What the ``machine:`` key of its topologies says."""
+    example: ClassVar[str] = ""
+    """A chip that comes with tilesim, if one does."""
+    refuses: ClassVar[Mapping[str, str]] = {}
+    """Fields of the options that mean nothing to it, each with the reason; ``networks``: it runs one at a time."""
+    schema: type[T]
+    """What its topologies are."""
+    assembly: Assembly[P]
+    """How its programs are written, read, saved and loaded."""
+
+    @abstractmethod
+    def compile(self, networks: Sequence[Network], topology: T, options: CompileOptions) -> Sequence[P]:
+        """Programs for networks that share a chip.
+
+        Raises:
+            CapacityError: a network does not fit, or has layers that this machine can't run.
+        """
+
+    @abstractmethod
+    def simulate(self, program: P, inputs: Sequence[Array], options: RunOptions) -> Run:
+        """Load the parameters, then run the program, carrying all samples of ``inputs`` at once.
+
+        Raises:
+            InputError: a program that the chip could not run, inputs that do not fit, options that make no sense.
+            RunError: the run can't go on.
+        """
+
+    @abstractmethod
+    def faults(self, program: P) -> Sequence[str]:
+        """What keeps a program from running on its chip, whatever its inputs."""
+
+    def summary(self, topology: T) -> Mapping[str, str]:
+        """What the list of chips says of one, by the titles of its columns."""
+        return {"clock": f"{topology.clock_hz / 1e6:,g} MHz"}
+
+    def has_no_choice(self, _key: str) -> bool:
+        """Whether a key of its topologies can have one value only so far."""
+        return False
+
+
+AnyMachine: TypeAlias = Machine[Any, Any]
+
+
+class Proves(Machine[T, P]):
+    """Tells of programs before they run whether they keep to the chip's rules."""
+
+    can: ClassVar[str] = "prove programs before they run"
+
+    @abstractmethod
+    def check(self, programs: Sequence[P], masters: str, say: Say) -> Check:
+        """What can be proven of programs that share a chip; ``masters`` as in :class:`RunOptions`."""
 
 
 @dataclass(frozen=True)
-class Options:
-    """How a network is to be compiled; each machine refuses those that mean nothing to it.
+class Check:
+    """What was proven or refuted of ``programs``, a document each, that share a chip, and sentences on what they do
+    ``together``.
 
-    ``partition`` and ``cache`` are about tiles, ``batches`` about those of a systolic machine.
+    Every document has ``program``, ``topology``, ``proven`` and ``refutations``, each with its ``rule`` and
+    ``sentence``; what else there is to tell is the machine's.
     """
 
-    partition: PartitionPolicy = SPATIALLY
-    cache: CachePolicy = CACHE
-    batches: Plan | None = None
+    SCHEMA: ClassVar[str] = "tilesim.check/2"
+
+    programs: tuple[Document, ...]
+    together: tuple[str, ...] = ()
+
+    @property
+    def proven(self) -> bool:
+        return not self.together and all(program["proven"] for program in self.programs)
+
+    def document(self) -> Document:
+        """As JSON holds it."""
+        return {
+            "schema": self.SCHEMA,
+            "proven": self.proven,
+            "programs": list(self.programs),
+            "together": list(self.together),
+        }
 
 
-class Compile(Protocol):
-    """The first verb of a machine, for networks that share a chip."""
+class HasDocument(Protocol):
+    """What is printed, or written as JSON."""
 
-    def __call__(self, networks: Sequence[Network], topology: Any, options: Options, say: Say) -> list[Any]: ...
-
-
-class Simulate(Protocol):
-    """The second verb of a machine."""
-
-    def __call__(
-        self,
-        program: Any,
-        inputs: Sequence[NDArray[Any]],
-        keep_tensors: bool,
-        trace: bool | Recording,
-        rules: str,
-        not_before: Mapping[str, int] | None,
-        on_start: Callable[[Look], None],
-        masters: str,
-    ) -> Run: ...
+    def document(self) -> Document: ...
 
 
-class SimulateRequests(Protocol):
-    """The second verb for several inferences, one after the other."""
+class PlansCache(Machine[T, P]):
+    """Decides which parameters stay on the chip."""
 
-    def __call__(
-        self,
-        programs: Sequence[Any],
-        order: Sequence[int],
-        inputs: Sequence[Sequence[NDArray[Any]]],
-        trace: bool | Recording,
-        rules: str,
-        not_before: Mapping[str, int] | None,
-        on_start: Callable[[Look], None],
-        masters: str,
-    ) -> Run: ...
+    can: ClassVar[str] = "keep parameters in its tiles"
+
+    @abstractmethod
+    def cache_plan(self, networks: Mapping[str, Network], topology: T, options: CompileOptions) -> HasDocument:
+        """Where the parameters of ``networks``, by name, live that share a chip.
+
+        Raises:
+            CapacityError: a network does not fit the chip, or has layers that it can't run.
+        """
 
 
-class Save(Protocol):
-    """Writes a program into a folder, under a name whose ending says in which form."""
+class Spreads(Machine[T, P]):
+    """Spreads layers over tiles as the user wants it, where that can be."""
 
-    def __call__(self, program: Any, folder: Path, name: str) -> object: ...
+    can: ClassVar[str] = "spread layers over tiles"
+
+    @abstractmethod
+    def unmet(self, program: P, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        """Of the ``wishes`` for single layers, those that could not be: the layer, and what became of it instead."""
+
+
+class RunsInTurn(Machine[T, P]):
+    """Runs several inferences, one after the other, on one chip."""
+
+    can: ClassVar[str] = "run several inferences in turn"
+
+    @abstractmethod
+    def link(self, programs: Sequence[P], order: Sequence[int]) -> P:
+        """One program that runs ``programs`` in ``order``, by their numbers; its inputs are those of all inferences.
+
+        Raises:
+            InputError: programs that can't follow one another.
+        """
+
+    @abstractmethod
+    def simulate_requests(
+        self, programs: Sequence[P], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions
+    ) -> Run:
+        """Run ``programs`` in ``order``, each inference with its own ``inputs``; raises as :meth:`Machine.simulate`."""
+
+
+class PlansBatches(Machine[T, P]):
+    """Has weights come from a memory of their own, so that it pays to use them for several inferences in a row."""
+
+    can: ClassVar[str] = "run batches"
+
+    @abstractmethod
+    def weight_supply(self, topology: T) -> WeightSupply:
+        """How its weights come."""
+
+    @abstractmethod
+    def room(self, network: Network, topology: T) -> Room:
+        """What a plan of batches has to respect. Raises CapacityError for a network that does not fit at all."""
+
+    @abstractmethod
+    def fastest(self, network: Network, topology: T, plans: Sequence[Plan], say: Say) -> Plan:
+        """The plan that takes the fewest cycles; its ``predicted`` has those of all that fit.
+
+        Raises:
+            CapacityError: none of them does.
+        """
+
+
+class SecondModel(Machine[T, P]):
+    """Has another model of its chips, written apart from the one that :meth:`simulate` runs on, which must agree."""
+
+    can: ClassVar[str] = "be run on a second model"
+
+    @abstractmethod
+    def step(self, program: P, inputs: Sequence[Array], trace: bool) -> Account:
+        """What that one says of a run of one sample; with ``trace``, also when each unit did what."""
 
 
 @dataclass(frozen=True)
-class Machine:
-    """The schema of its topologies, the class of its programs, its verbs, and how programs are kept.
-
-    ``faults`` are what keeps a program from running; ``tells`` whether the file of a program is one of its own.
+class Account:
+    """What a model says of a run: how it ended and, if it came to its end, everything that is compared. ``units`` are
+    the cycles of each unit by kind (``busy``, ``idle``, ``stall:`` and the reason).
     """
 
-    schema: type[BaseModel]
-    program: type
-    compile: Compile
-    simulate: Simulate
-    simulate_requests: SimulateRequests
-    save: Save
-    load: Callable[[Path], Any]
-    faults: Callable[[Any], Sequence[str]]
-    tells: Callable[[Path], bool]
+    end: str
+    outputs: Sequence[Array] = ()
+    cycles: int = 0
+    load_cycles: int = 0
+    units: Mapping[str, Mapping[str, int]] | None = None
+    spans: Spans = ()
+
+
+@dataclass(frozen=True)
+class WeightSupply:
+    """The array of ``rows`` by ``columns``, whose weights come as tiles of ``tile_bytes``, each in ``tile_cycles``
+    cycles of the array, through ``channels`` of ``channel_bytes`` a cycle of the memory.
+    """
+
+    rows: int
+    columns: int
+    tile_bytes: int
+    clock_hz: int
+    memory_clock_hz: int
+    channels: int
+    channel_bytes: int
+    tile_cycles: Fraction
+
+
+def cannot(topology: Topology, capability: type[Any], examples: Sequence[str]) -> InputError:
+    """The refusal of what the machine of a chip can't; ``examples`` are chips that can."""
+    such = f", such as {' or '.join(examples)}" if examples else ""
+    return InputError(
+        f"{topology.name}: must be a chip whose machine can {capability.can}{such}, not one of the "
+        f"{topology.machine} machine"
+    )
+
+
+def meaningless(machine: AnyMachine, topology: Topology, options: CompileOptions | RunOptions) -> Iterator[str]:
+    """A sentence for each option that was given though it means nothing to the machine."""
+    default = type(options)()
+    for option in fields(options):
+        if option.name in machine.refuses and getattr(options, option.name) != getattr(default, option.name):
+            yield f"{topology.name}: {option.name} must be left out: {machine.refuses[option.name]}"
+
+
+def uncompilable(
+    machine: AnyMachine, networks: Sequence[Network], topology: Topology, options: CompileOptions
+) -> Iterator[str]:
+    """A sentence for each thing that a machine can't be asked to compile."""
+    if len(networks) > 1 and "networks" in machine.refuses:
+        yield f"{topology.name}: networks must be one at a time, not {len(networks)}: {machine.refuses['networks']}"
+    yield from meaningless(machine, topology, options)
+    for network in networks[:1]:
+        if options.batches and not is_of(options.batches, graph_of(network)) and "batches" not in machine.refuses:
+            yield f"{topology.name}: batches must be a plan for {network.name}, not for another network"

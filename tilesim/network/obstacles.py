@@ -22,7 +22,7 @@ REMEDIES: Mapping[str, str] = {
     "type": f"int8 or uint8 is what chips compute with: {INTEGERS}",
     "shape": f"give every axis but the first a fixed size when the model is exported ({GUIDE})",
     "form": "export it in the form that the sentence asks for",
-    "chip": "another chip, or another memory by `--set`; `tilesim topologies NAME` lists all keys",
+    "chip": "another chip, or other sizes of its memories; `tilesim topologies NAME` lists all keys",
 }
 TYPES: Mapping[str, str] = {
     **dict.fromkeys(("float32", "float16", "float64", "bfloat16"), INTEGERS),

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tilesim.config import Bytes, Hertz, Section
+from tilesim.machines.topology import Clock
+from tilesim.machines.topology import Topology as AnyTopology
 
 Count = Annotated[int, Field(ge=1, le=1 << 24)]
 Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
@@ -107,15 +109,13 @@ class VectorUnit(Section):
     pipeline_cycles: Annotated[Count, Field(description="cycles from an operand to its result")] = 8
 
 
-class Topology(Section):
+class Topology(AnyTopology):
     """A systolic machine. Source of the defaults: Jouppi et al., ISCA 2017, section 2 and Table 2; those that it does
     not give are assumptions.
     """
 
     machine: Annotated[Literal["systolic"], Field(description="the kind of chip that this is")]
-    name: Annotated[str, Field(description="what results call the chip")]
-    description: Annotated[str, Field(description="what the list of chips says of it")] = ""
-    clock_hz: Annotated[Rate, Field(description="cycles a second of everything on the chip")] = 700_000_000
+    clock_hz: Clock = 700_000_000
     host: Host = Host()
     sequencer: Sequencer = Sequencer()
     unified_buffer: UnifiedBuffer = UnifiedBuffer()

@@ -7,15 +7,14 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
+from tilesim.machines.policies import CACHE, CachePolicy, PartitionPolicy
 from tilesim.network.graph import Network
 from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
 from tilesim.tiled.caching.packing import descriptors
 from tilesim.tiled.caching.plan import Decision
-from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.partition_policy import PartitionPolicy
 from tilesim.tiled.partition_search import WITHOUT_SEARCH, Say, settled_wishes, silent
 from tilesim.tiled.topology import Topology
 

@@ -10,12 +10,11 @@ from itertools import pairwise
 import numpy as np
 
 from tilesim.errors import CapacityError, ProgramError
+from tilesim.machines.policies import AUTO, CACHE, CHANNEL, SPATIAL, CachePolicy, PartitionPolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.network.operators.convolution import Convolution
-from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.compile import compile_networks as compiled
 from tilesim.tiled.isa.model.program import Candidate, Layer, Program
-from tilesim.tiled.partition_policy import AUTO, CHANNEL, SPATIAL, PartitionPolicy, Wishes
 from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology
 

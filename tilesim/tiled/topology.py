@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from tilesim.config import Bytes, Hertz, Section
+from tilesim.config import Bytes, Section
+from tilesim.machines.topology import Clock
+from tilesim.machines.topology import Topology as AnyTopology
 
 Count = Annotated[int, Field(ge=1, le=1 << 24)]
 Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
@@ -144,15 +146,11 @@ MODELLED: dict[str, object] = {
 """Keys of which only one choice is modelled so far: another one is refused instead of being ignored."""
 
 
-class Topology(Section):
+class Topology(AnyTopology):
     """A tiled chip."""
 
     machine: Annotated[Literal["tiled"], Field(description="the kind of chip that this is")]
-    name: Annotated[str, Field(description="what results call the chip")]
-    description: Annotated[str, Field(description="what the list of chips says of it")] = ""
-    clock_hz: Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")] = (
-        500_000_000
-    )
+    clock_hz: Clock = 500_000_000
     grid: Grid = Grid()
     host: Host = Host()
     data_memory: DataMemory = DataMemory()
@@ -164,6 +162,10 @@ class Topology(Section):
     wide_memory: WideMemory = WideMemory()
     tile: Tile = Tile()
     classifier: Classifier = Classifier()
+
+    @property
+    def arrays(self) -> int:
+        return self.tiles
 
     @property
     def tiles(self) -> int:

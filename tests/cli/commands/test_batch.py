@@ -115,7 +115,7 @@ def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
             [
                 "--schedule must be a schedule, not 'lmc'; did you mean 'lcm'?",
                 "dgits: there is no such workload; did you mean digits?",
-                "--topology edge-1x1: must be a chip with a weight memory, such as tpu-v1; it has none",
+                "edge-1x1: must be a chip whose machine can run batches, such as tpu-v1, not one of the tiled machine",
                 "--weight-reuse: must be a number such as 1500, not '1e99999'",
             ],
         ),

@@ -92,8 +92,8 @@ def test_a_program_of_several_inferences_runs_again(tilesim: Any, tmp_path: Path
         (
             ("pocket", "-t", "pocket-2x1", "--batch-schedule", "lcm", "--fit"),
             [
-                "--batch-schedule is about the batches of a systolic machine, such as tpu-v1; pocket-2x1 has tiles",
-                "--fit is about the batches of a systolic machine, such as tpu-v1; pocket-2x1 has tiles",
+                "--batch-schedule: pocket-2x1: must be a chip whose machine can run batches, such as tpu-v1, not",
+                "--fit: pocket-2x1: must be a chip whose machine can run batches, such as tpu-v1, not one of the tiled",
             ],
         ),
         (
@@ -131,11 +131,19 @@ def test_words_that_make_no_sense(tilesim: Any, words: tuple[object, ...], sente
     assert all(sentence in said for sentence in sentences), said
 
 
-@pytest.mark.parametrize("command", ["cache", "check", "verify"])
-def test_commands_about_tiles_say_so(tilesim: Any, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [
+        ("cache", "keep parameters in its tiles"),
+        ("check", "prove programs before they run"),
+        ("verify", "be run on a second model"),
+    ],
+)
+def test_commands_about_what_a_machine_can_not_say_so(tilesim: Any, command: str, what: str) -> None:
     result = tilesim(command, "pocket", "-t", "systolic-4")
     assert result.exit_code == 2
-    assert f"for `tilesim {command}`" in " ".join(result.stderr.split())
+    sentence = f"error: systolic-4: must be a chip whose machine can {what}, such as edge-4x4, not one of the systolic"
+    assert sentence in " ".join(result.stderr.split())
 
 
 def test_chips_of_both_machines_are_compared(tilesim: Any) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tests.networks import Weave
 from tests.systolic.compiled import chip
+from tilesim import simulate
 from tilesim.systolic.compiler.compile import compile_network
 from tilesim.systolic.compiler.fetching import fetched
 from tilesim.systolic.compiler.lower.matrix import PendingMultiply
 from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, ReadWeights, Window
-from tilesim.systolic.run.simulate import simulate
 
 WINDOW = Window(0, 1, 1, 1, 1, 1, 1, 1, 1, 1)
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tests.systolic.handmade import Listing, dense, product, some, topology
+from tilesim import simulate
 from tilesim.errors import ArrayError
 from tilesim.systolic.isa.model.instructions import Copy, Nest, Queue, ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import HostTensor, Program, TensorPlace
 from tilesim.systolic.run.host_driver import bytes_of_inputs, output_array, output_bytes
-from tilesim.systolic.run.simulate import simulate
 
 IMAGE = HostTensor("x", 3, "int8", (1, 2, 3, 4), (0, 3, 1, 2), "int8")
 """Channels first in the model: 2 channels, 3 by 4."""

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from tests.systolic.handmade import Listing, dense, product, some, topology, tpu
+from tilesim import simulate
 from tilesim.errors import InputError
 from tilesim.run import Look
 from tilesim.sim.trace.recorder import Recording
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.run.simulate import simulate
 
 
 @pytest.mark.parametrize(("inputs", "outputs", "batch"), [(4, 4, 3), (9, 6, 5), (3, 11, 1), (300, 5, 2)])
@@ -36,7 +36,7 @@ def test_other_rules_are_refused() -> None:
 
 def test_an_instruction_can_be_held() -> None:
     program, x = dense(topology(), some((4, 4)), 1), some((1, 4))
-    plain, held = simulate(program, [x]), simulate(program, [x], not_before={"vector.1": 100}, trace=True)
+    plain, held = simulate(program, [x]), simulate(program, [x], holds={"vector.1": 100}, trace=True)
     vector = next(unit for unit in held.statistics["units"] if unit["track"] == "chip.vector")
     assert held.cycles > 100 > plain.cycles
     assert vector["stall_cycles"]["hold"] > 50
@@ -46,9 +46,9 @@ def test_an_instruction_can_be_held() -> None:
 def test_holds_must_name_instructions_that_a_unit_takes_up() -> None:
     program = dense(topology(), some((4, 4)), 1)
     with pytest.raises(InputError) as found:
-        simulate(program, [some((1, 4))], not_before={"vector": 1, "halt": 2, "matrix.1": -3})
+        simulate(program, [some((1, 4))], holds={"vector": 1, "halt": 2, "matrix.1": -3})
     assert found.value.faults == (
-        "hold 'vector': must be the label of an instruction, not 'vector'; did you mean 'vector.1'?",
+        "hold 'vector': must be the label of an instruction, not 'vector'; did you mean 'vector.0' or 'vector.1'?",
         "hold 'halt': must be an instruction that a unit takes up, not a halt",
         f"hold 'matrix.1': must be up to a cycle from 0 to {1 << 40}, not -3",
     )
@@ -85,7 +85,7 @@ def test_tracks_that_the_chip_does_not_have_are_refused() -> None:
     each = "tracks to trace: each must be a unit or link of handmade, or a pattern of such, not"
     slip, none = found.value.faults
     assert slip == f"{each} 'chip.matrx'; did you mean 'chip.matrix'?"
-    assert none.startswith(f"{each} 'tile*' (one of chip.sequencer, ")
+    assert none.startswith(f"{each} 'tile*' (one of chip.dma_in, ")
 
 
 def test_loading_is_counted_by_itself() -> None:

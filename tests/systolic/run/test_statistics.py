@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from tests.systolic.handmade import Listing, dense, multiply, some, topology
+from tilesim.machines.options import RunOptions
 from tilesim.report.document import load_run
 from tilesim.run import Run
+from tilesim.sim.trace.recorder import Recording
 from tilesim.systolic.isa.model.instructions import Fill, Nest, Queue, ReadHostMemory, ReadWeights, WriteHostMemory
 from tilesim.systolic.isa.model.program import Batching, HostTensor, Layer, Program, Step
 from tilesim.systolic.run.simulate import simulate
@@ -19,7 +21,7 @@ from tilesim.systolic.run.simulate import simulate
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    return simulate(dense(topology(), some((9, 6)), 5), [some((5, 9))], trace=True)
+    return simulate(dense(topology(), some((9, 6)), 5), [some((5, 9))], RunOptions(recording=Recording()))
 
 
 def unit(run: Run, track: str) -> dict[str, Any]:
@@ -130,7 +132,7 @@ def test_a_queue_full_of_reads_keeps_the_matrix_unit_waiting_for_inputs() -> Non
     chip = topology(sequencer={"queue_depth": 2})
     inputs = (HostTensor("x", 0, "int8", (1, 40), (0, 1), "int8"),)
     program = Program("reads", chip, (), listing.halt(), inputs=inputs, layers=(Layer("a", "fc", 12),))
-    run = simulate(program, [some((1, 40))], trace=True)
+    run = simulate(program, [some((1, 40))], RunOptions(recording=Recording()))
     found = run.statistics
     assert {end[2:] for end in released(run) if end[:2] == ("chip.sequencer", "stall:fifo")} == {
         ("chip.dma_in", f"dma_in.{k}") for k in range(2)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import tilesim
 from tests.networks import Weave, same
+from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, ResizeNearest
 from tilesim.tiled.compiler.all_gather import gather_rows
@@ -21,7 +22,6 @@ from tilesim.tiled.compiler.partition import Partition, partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
 from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
 
 CHIP = tilesim.load_topology("edge-4x4")

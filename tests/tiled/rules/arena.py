@@ -49,7 +49,7 @@ class Arena:
         self._topology, self._reading = topology, reading
         self._chip: Chip | None = None
 
-    def run(self, program: Program, not_before: dict[str, int]) -> tuple[list[dict[str, Any]], bool]:
+    def run(self, program: Program, holds: dict[str, int]) -> tuple[list[dict[str, Any]], bool]:
         """What the monitor finds, and whether the run came to its end."""
         chip = self._chip or Chip(self._topology, 1, None, lambda _tile, _label: None, reading=self._reading)
         for tile in chip.tiles:
@@ -60,7 +60,7 @@ class Arena:
         for passage in chip.monitor.passages:
             for found in (passage.under_way, passage.sent, passage.taken, passage.met):
                 found.clear()
-        chip.run(program.run, [], "run", dict(map(_hold, not_before.items())))
+        chip.run(program.run, [], "run", dict(map(_hold, holds.items())))
         ended = not chip.afloat and all(
             unit.waiting is None or unit.waiting.reason is Reason.INSTRUCTION for unit in chip.units
         )

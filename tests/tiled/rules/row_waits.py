@@ -30,9 +30,9 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
     Work,
     counted_nest,
+    raised_flag,
 )
 from tilesim.tiled.isa.model.program import DataSegment, Program
-from tilesim.tiled.rules.untimed.effects import raised_flag
 from tilesim.tiled.stepped.chip import Chip as SteppedChip
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
@@ -356,13 +356,13 @@ def weakened(program: Program, random: Random) -> Program:
     return replace(program, run=tuple(ops))
 
 
-def outcome(program: Program, not_before: dict[str, int]) -> tuple[list[bytes], list[object]]:
+def outcome(program: Program, holds: dict[str, int]) -> tuple[list[bytes], list[object]]:
     """What the memories hold in the end, and what was noticed on the ring or never came to its end; with packets on the
     ring where somebody is held up, else with whole transfers.
     """
-    chip = Chip(program.topology, 1, None, lambda _tile, _label: None, bursts=not not_before)
+    chip = Chip(program.topology, 1, None, lambda _tile, _label: None, bursts=not holds)
     chip.fill(program.data)
-    chip.run(program.run, [], "run", {(label, None): cycle for label, cycle in not_before.items()})
+    chip.run(program.run, [], "run", {(label, None): cycle for label, cycle in holds.items()})
     stuck = [op.label for tile in chip.tiles for engine in tile.engines.values() for op in engine.unfinished]
     memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
     return [memory.bytes.tobytes() for memory in memories], [*chip.monitor.findings(), *stuck]

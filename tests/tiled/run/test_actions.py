@@ -13,6 +13,7 @@ import pytest
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
+from tilesim import simulate
 from tilesim.arithmetic.average import average_scaling
 from tilesim.errors import ProgramError, RunError
 from tilesim.sim.core.action import Action, Actions
@@ -30,7 +31,6 @@ from tilesim.tiled.isa.model.instructions import (
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import traffic
 from tilesim.tiled.run.actions import tallies
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.stepped.chip import Chip
 from tilesim.tiled.stepped.memory import Bytes, Memory, Port
 from tilesim.tiled.topology import Topology

@@ -25,7 +25,7 @@ def subject() -> Program:
 def began(subject: Program, **held: int) -> dict[tuple[str, str], int]:
     """When each unit was first busy with each instruction, from the start of its section."""
     keys = {key.replace("_at_", "@"): cycle for key, cycle in held.items()}
-    run = tilesim.simulate(subject, [], trace=True, not_before=keys)
+    run = tilesim.simulate(subject, [], trace=True, holds=keys)
     trace, found = run.trace, {}
     assert trace is not None
     columns = (trace.track, trace.start_cycle, trace.kind, trace.what)
@@ -38,7 +38,7 @@ def began(subject: Program, **held: int) -> dict[tuple[str, str], int]:
 
 
 def stalls(subject: Program, track: str, **held: int) -> dict[str, int]:
-    run = tilesim.simulate(subject, [], not_before=held)
+    run = tilesim.simulate(subject, [], holds=held)
     return next(each["stall_cycles"] for each in run.statistics["units"] if each["track"] == f"chip.{track}")
 
 
@@ -69,7 +69,7 @@ def test_a_consumer_is_not_posted_before(subject: Program) -> None:
 
 def test_a_cycle_that_is_past_holds_nothing(subject: Program) -> None:
     plain = tilesim.simulate(subject, []).statistics
-    assert tilesim.simulate(subject, [], not_before={"send": 1, "take": 0}).statistics == plain
+    assert tilesim.simulate(subject, [], holds={"send": 1, "take": 0}).statistics == plain
 
 
 def test_the_wait_is_a_stall_of_its_own(subject: Program) -> None:
@@ -81,7 +81,7 @@ def test_the_wait_is_a_stall_of_its_own(subject: Program) -> None:
 
 def test_a_place_is_a_label_where_there_is_none() -> None:
     unnamed = program("ring_consume tiles=0x2 write=[r:1 @0x0]\nring_produce tiles=0x1 read=[r:1 @0x0] to=0x2")
-    run = tilesim.simulate(unnamed, [], not_before={"run[1]": 200})
+    run = tilesim.simulate(unnamed, [], holds={"run[1]": 200})
     assert run.cycles == 200 + 2 + 1
 
 
@@ -89,7 +89,7 @@ def test_all_faults_at_once() -> None:
     subject = program(RUN + "f: tile_fence tiles=0x1 idle=tensor\nhost: infeed source=data rows=1 to=0x1\n")
     held: dict[str, Any] = {"sned": 1, "both@2": 2, "both@x": 3, "host@0": 4, "f": 5, "send": -1}
     with pytest.raises(tilesim.InputError) as caught:
-        tilesim.simulate(subject, [], not_before=held)
+        tilesim.simulate(subject, [], holds=held)
     assert caught.value.faults == (
         "hold 'sned': must be the label of an instruction, not 'sned'; did you mean 'send'?",
         "hold 'both@2': must name a tile that both goes to (0, 1), not '2'",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from tests.tiled.units.bench import Bench, chip_of, line
+from tilesim.machines import traffic
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, RingConsume, RingProduce, TileFence
 from tilesim.tiled.isa.model.program import Layer, Program
-from tilesim.tiled.run import traffic
+from tilesim.tiled.run.traffic import buses as buses_of
 
 ROW = 256
 SINK = 1 << 3  # two tiles, the classifier, the sink
@@ -17,7 +18,7 @@ def moved(bus: str, *ops: Instruction, host_rows: int = 0) -> list[tuple[int, in
     """What entered a bus of a chip of two tiles, and what its links carried: of the run, then of layers 0 and 1."""
     bench = Bench(chip_of(2, 1))
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
-    buses = traffic.buses(bench.chip)
+    buses = buses_of(bench.chip)
     layers = (Layer("a", "convolution", 0), Layer("b", "convolution", 0))
     found = [
         traffic.total(buses),
@@ -56,4 +57,4 @@ def test_an_instruction_enters_its_bus_once_and_no_width_changes_its_bytes() -> 
     assert moved("instruction_bus", both, first) == [(80, 144), (64, 128), (16, 16)]
     narrow = Bench(chip_of(2, 1, instruction_bus={"width_bytes": 1}))
     narrow.run(both, first)
-    assert traffic.total(traffic.buses(narrow.chip))["instruction_bus"] == {"entered": 80, "carried": 144}
+    assert traffic.total(buses_of(narrow.chip))["instruction_bus"] == {"entered": 80, "carried": 144}

@@ -9,10 +9,10 @@ from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
 from tests.tiled.units.ring.test_ring import Circle
 from tests.tiled.units.test_ring_engines import ROW, consume, queue
+from tilesim import simulate
 from tilesim.errors import HangError
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed, RingProduce
-from tilesim.tiled.run.simulate import simulate
 
 SINK = 1 << 5
 """Of a chip with four tiles."""

@@ -9,9 +9,9 @@ import pytest
 from tests.tiled.programs import program
 from tests.tiled.rules.arena import mixed
 from tests.tiled.rules.lines import consume, fence, proof, send
+from tilesim import simulate
 from tilesim.tiled.rules.proof import Proof, proof_of
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.verify.recipes import seen
 
 OVERLAP = (consume(2), consume(3), send("a", 0, 2), send("b", 1, 3))
@@ -35,7 +35,7 @@ def test_every_pair_is_seen_at_its_times() -> None:
     for each in found.refutations:
         assert each.collision is not None
         assert each.start_times is not None
-        run = simulate(found.program, [], rules="observe", not_before=each.start_times)
+        run = simulate(found.program, [], rules="observe", holds=each.start_times)
         pair = {each.collision.first.name, each.collision.other.name}
         assert pair in [{*finding["instructions"]} for finding in run.statistics["findings"]]
 

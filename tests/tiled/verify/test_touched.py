@@ -16,14 +16,15 @@ import tilesim as api
 from tests.tiled.programs import program
 from tests.tiled.rules.arena import mixed
 from tests.tiled.stepped.test_agreement import accounts
+from tilesim import simulate
 from tilesim.errors import HangError, InputError, ProgramError
 from tilesim.findings import sentence
+from tilesim.machines.holds import holds
 from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.soundness import unrunnable, unsound
-from tilesim.tiled.run.holds import holds
-from tilesim.tiled.run.simulate import simulate
+from tilesim.tiled.run.simulate import tiles_of
 
 RUN = """
 take: ring_consume tiles=0x4 write=[r:4 @0x0+r*16]
@@ -33,8 +34,8 @@ down: wide_to_narrow tiles=0x4 read=[r:4 @0x0+r*16] write=[r:4,w:4 @0x0+r*16+w*4
 """Nothing makes the last one wait for the rows of the first."""
 
 
-def findings(**not_before: int) -> list[dict[str, Any]]:
-    run = simulate(program(RUN, grid__rows=3), [], rules="observe", not_before=not_before)
+def findings(**held: int) -> list[dict[str, Any]]:
+    run = simulate(program(RUN, grid__rows=3), [], rules="observe", holds=held)
     return run.statistics["findings"]  # type: ignore[no-any-return]
 
 
@@ -102,7 +103,7 @@ def test_bits_differ_only_with_a_finding(samples: int, runs: int) -> None:
         labels = [op.label for op in weak.run if not isinstance(op, TileFence | ScalarFence)]
         held = {random.choice(labels): random.randrange(400)}
         try:
-            run = simulate(weak, [x], rules="observe", not_before=held)
+            run = simulate(weak, [x], rules="observe", holds=held)
         except HangError:
             continue
         same = np.array_equal(run.outputs[0], right)
@@ -122,9 +123,9 @@ def test_both_models_agree_on_what_is_observed(programs: int) -> None:
         labels = [op.label for op in made.run if not isinstance(op, TileFence | ScalarFence)]
         held = {label: random.randrange(80) for label in random.sample(labels, random.randint(0, len(labels)))}
         assert not unrunnable(made)
-        found = stepped.simulate(made, [], observes=True, holds=holds(made, held))
+        found = stepped.simulate(made, [], observes=True, holds=holds(made, held, tiles_of))
         try:
-            run = simulate(made, [], rules="observe", not_before=held)
+            run = simulate(made, [], rules="observe", holds=held)
         except HangError:
             assert found.hung == "run"
             continue

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from tilesim import api
-from tilesim.batching import SCHEDULES, Graph, Plan, batch_size, graph_of, plan
+from tilesim.batching import SCHEDULES, Graph, Plan, Room, batch_size, graph_of, plan
 from tilesim.batching.document import layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.options.batching import FitOption, PowerOfTwoOption, WeightReuseOption, advised
@@ -18,10 +19,11 @@ from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overri
 from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError, InputError
-from tilesim.machines import SystolicTopology as Topology
+from tilesim.machines.machine import PlansBatches, WeightSupply
+from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.printable import unknown
-from tilesim.systolic.compiler.compile import Room, room_for
+from tilesim.registry import machine_of, refusal
 
 MOST_INFERENCES = 4096
 ALL = "all"
@@ -68,8 +70,10 @@ def command(
     """
     with progress(f"reading {model}"):
         network, chip, value = _read(model, one_chip(topology), overrides(set_), weight_reuse, schedule)
-        graph, room = graph_of(network), room_for(network, chip)
-        used = value or chip.weight_tile_cycles
+        machine = _batching(chip)
+        supply = machine.weight_supply(chip)
+        graph, room = graph_of(network), machine.room(network, chip)
+        used = value or supply.tile_cycles
         largest = max((batch_size(used, layer.reuse, power_of_two) for layer in graph.layers), default=1)
         count = inputs or min(largest, MOST_INFERENCES)
         plans = _plans(graph, room, used, count, schedule, power_of_two, fit)
@@ -79,7 +83,7 @@ def command(
         "inferences": count,
         "power_of_two": power_of_two,
         "room_bytes": room.capacity_bytes,
-        "weight_reuse": _reuse(chip, value),
+        "weight_reuse": _reuse(supply, value),
         "layers": layers_document(graph, used),
         "schedules": [plan_document(graph, each, room.capacity_bytes) for each in plans],
     }
@@ -141,24 +145,24 @@ def _tried(faults: list[str], read: Callable[[], Read]) -> Read | None:
 def _chip(topology: str, changes: dict[str, object]) -> Topology:
     if not topology:
         raise InputError("--topology must name a chip with a weight memory; `tilesim topologies` lists all chips")
-    chip: object = api.load_topology(topology, changes)
-    if not isinstance(chip, Topology):
-        raise InputError(f"--topology {topology}: must be a chip with a weight memory, such as tpu-v1; it has none")
+    chip = api.load_topology(topology, changes)
+    _batching(chip)
     return chip
 
 
-def _reuse(chip: Topology, given: Fraction | None) -> dict[str, Any]:
+def _batching(chip: Topology) -> PlansBatches[Any, Any]:
+    machine = machine_of(chip)
+    if not isinstance(machine, PlansBatches):
+        raise refusal(chip, PlansBatches)
+    return machine
+
+
+def _reuse(supply: WeightSupply, given: Fraction | None) -> dict[str, Any]:
     """The weight reuse value and what it comes from."""
-    memory, own = chip.weight_memory, chip.weight_tile_cycles
+    own = supply.tile_cycles
     return {
         "value": float(own if given is None else given),
         "given": given is not None,
         "chip_value": float(own),
-        "rows": chip.array.rows,
-        "columns": chip.array.columns,
-        "tile_bytes": chip.weight_tile_bytes,
-        "clock_hz": chip.clock_hz,
-        "memory_clock_hz": memory.clock_hz,
-        "channels": memory.channels,
-        "channel_bytes": memory.channel_bytes,
+        **{key: value for key, value in asdict(supply).items() if key != "tile_cycles"},
     }

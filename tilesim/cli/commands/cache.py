@@ -6,15 +6,14 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides, with_tiles
+from tilesim import api
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.options.compilation import LayerPriorityOption, PriorityOption, read
 from tilesim.cli.options.models import titles
 from tilesim.cli.options.partition import PartitionOption, partition_policy
 from tilesim.cli.options.priorities import policy
 from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
-from tilesim.machines.tiled import check_operators
-from tilesim.tiled.cache_plan import plan_cache
 
 
 def command(
@@ -40,9 +39,8 @@ def command(
     with progress(f"reading {', '.join(models)}") as say:
         named, chip = read(models, one_chip(topology), overrides(set_))
         networks = {title: each.network for title, each in zip(titles(named), named, strict=True)}
-        check_operators(list(networks.values()))
         how = policy(named, True, priority, layer_priority)
-        plan = plan_cache(networks, with_tiles(chip, "cache"), how, partition_policy(named, partition), say)
+        plan = api.cache_plan(networks, chip, how, partition_policy(named, partition), say)
     document = plan.document()
     if json_:
         tell_json(document)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
+from tilesim import api
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
 from tilesim.cli.options.partition import PartitionOption
 from tilesim.cli.options.program import is_program, ready_program
@@ -16,14 +17,11 @@ from tilesim.cli.output import tell, tell_json
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import MastersOption
 from tilesim.errors import InputError
-from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.proof import Proof, Refutation, proof_of
-from tilesim.tiled.rules.ring.collisions import Collision
-from tilesim.tiled.rules.ring.readings import Reading, reading_of
-from tilesim.tiled.rules.tile.cached import overlaps_between
-from tilesim.tiled.verify.recipes import seen
+from tilesim.machines.machine import Document
+from tilesim.machines.options import RunOptions
+from tilesim.machines.program import Program
 
-SCHEMA = "tilesim.check/2"
+MEET = RunOptions.masters
 REFUTED = 1
 """The exit status."""
 
@@ -57,7 +55,7 @@ def command(
     priority: PriorityOption = None,
     layer_priority: LayerPriorityOption = None,
     partition: PartitionOption = None,
-    masters: MastersOption = Reading.MEET,
+    masters: MastersOption = MEET,
     json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
 ) -> None:
     """Prove that programs keep to the chip's rules.
@@ -67,26 +65,21 @@ def command(
     --masters says which one counts. The exit status is 1 if anything that counts is refuted. Models are compiled
     together, as `tilesim run` does it; programs must fit beside them, and beside one another, as they are.
     """
-    reading = reading_of(masters)
     caching = Caching(no_cache, priority, layer_priority, partition)
     with progress(f"checking {', '.join(models)}") as say:
         programs = _programs(models, one_chip(topology), overrides(set_), caching, say)
-        proofs = [proof_of(program, reading) for program in programs]
-        say("looking for start times with which refuted transfers are seen")
-        proofs = [seen(proof) for proof in proofs]
-        together = list(overlaps_between(programs))
-    proven = not together and all(proof.proven for proof in proofs)
+        found = api.check(programs, masters, say)
     if json_:
-        tell_json(_document(proven, proofs, together))
+        tell_json(found.document())
     else:
         options = _options(topology, set_, caching)
-        for model, proof in zip(models, proofs, strict=True):
+        for model, proof in zip(models, found.programs, strict=True):
             command = shlex.join(["tilesim", "run", _given(model), *([] if is_program(model) else options)])
             reproducible = model.isprintable() and (is_program(model) or len(models) == 1)
             tell(*_lines(command if reproducible else "", proof))
-        for sentence in together:
+        for sentence in found.together:
             tell(f"refuted (parameters): {sentence}")
-    if not proven:
+    if not found.proven:
         raise typer.Exit(REFUTED)
 
 
@@ -99,7 +92,7 @@ def _programs(
         raise InputError(faults)
     own = iter([ready_program(word, topology, changes) for word in ready])
     others = iter(compiled(models, topology, changes, caching, say).programs if models else [])
-    return [program_of_tiles(next(own if is_program(word) else others), "check") for word in words]
+    return [next(own if is_program(word) else others) for word in words]
 
 
 def _given(model: str) -> str:
@@ -117,37 +110,32 @@ def _options(topology: list[str] | None, set_: list[str] | None, caching: Cachin
     return [*(word for pair in found for word in pair), *(["--no-cache"] if caching.no_cache else [])]
 
 
-def _document(proven: bool, proofs: list[Proof], together: list[str]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "proven": proven,
-        "programs": [proof.document() for proof in proofs],
-        "together": together,
-    }
+def _lines(command: str, proof: Document) -> Iterator[str]:
+    verdict = "proven" if proof["proven"] else f"{len(proof['refutations'])} refuted"
+    yield f"{proof['program']} on {proof['topology']}: {verdict}"
+    if proof.get("readings"):
+        yield from _ring_lines(proof)
+    for refutation in proof["refutations"]:
+        yield f"refuted ({refutation['rule']}): {refutation['sentence']}"
+        if "start_times" in refutation:
+            yield f"  {_sight(command, proof['reading'], refutation)}"
 
 
-def _lines(command: str, proof: Proof) -> Iterator[str]:
-    verdict = "proven" if proof.proven else f"{len(proof.refutations)} refuted"
-    yield f"{proof.program.name} on {proof.program.topology.name}: {verdict}"
-    masters = proof.masters
-    if masters is not None:
-        pairs = [f"{count:,} {PAIRS[kind]}" for kind, count in masters.pairs.items() if count]
-        total = masters.pairs.total()
-        yield f"  {_counted(proof.transfers, 'transfer')} on the ring, {_counted(total, 'pair')}{_listed(pairs)}"
-        proofs = [f"{count:,} {PROOFS[kind]}" for kind, count in masters.proofs.items() if count]
-        if proofs:
-            yield f"  {_counted(masters.proofs.total(), 'order')} proven one by one{_listed(proofs)}"
-        if total:
-            readings = [_verdict(each, count, proof.reading) for each, count in proof.forbidden.items()]
-            yield f"  the rule for masters, read as {'; '.join(readings)}"
-    for refutation in proof.refutations:
-        yield f"refuted ({refutation.rule}): {refutation.sentence}"
-        if refutation.collision is not None:
-            yield f"  {_sight(command, proof.reading, refutation, refutation.collision)}"
+def _ring_lines(proof: Document) -> Iterator[str]:
+    """What is proven of transfers on a ring."""
+    pairs = [f"{count:,} {PAIRS[kind]}" for kind, count in proof["pairs"].items() if count]
+    total = sum(proof["pairs"].values())
+    yield f"  {_counted(proof['transfers'], 'transfer')} on the ring, {_counted(total, 'pair')}{_listed(pairs)}"
+    proofs = [f"{count:,} {PROOFS[kind]}" for kind, count in proof["proofs"].items() if count]
+    if proofs:
+        yield f"  {_counted(sum(proof['proofs'].values()), 'order')} proven one by one{_listed(proofs)}"
+    if total:
+        readings = [_verdict(reading, found["pairs"], proof["reading"]) for reading, found in proof["readings"].items()]
+        yield f"  the rule for masters, read as {'; '.join(readings)}"
 
 
-def _verdict(reading: Reading, pairs: int, binding: Reading) -> str:
-    read = f"{reading}, which binds" if reading is binding else str(reading)
+def _verdict(reading: str, pairs: int, binding: str) -> str:
+    read = f"{reading}, which binds" if reading == binding else reading
     return f"{read}: {_counted(pairs, 'pair')} unproven" if pairs else f"{read}: proven"
 
 
@@ -159,15 +147,17 @@ def _listed(words: list[str]) -> str:
     return f": {', '.join(words)}" if words else ""
 
 
-def _sight(command: str, reading: Reading, refutation: Refutation, collision: Collision) -> str:
+def _sight(command: str, reading: str, refutation: Document) -> str:
     """With what it was seen, or how little was seen."""
-    what = "under way at once" if collision.at_once else "meet"
-    if refutation.start_times is None:
-        if refutation.runs:
-            return f"nothing orders them, but in {_counted(refutation.runs, 'run')} they were not seen to {_be(what)}"
+    what = "meet" if reading == MEET else "under way at once"
+    if refutation["start_times"] is None:
+        if refutation["runs"]:
+            return (
+                f"nothing orders them, but in {_counted(refutation['runs'], 'run')} they were not seen to {_be(what)}"
+            )
         return f"no run was made to see them {what}"
-    holds = [word for label, cycle in refutation.start_times.items() for word in ("--hold", f"{label}={cycle}")]
-    strictly = [] if reading is Reading.MEET else ["--masters", str(reading)]
+    holds = [word for label, cycle in refutation["start_times"].items() for word in ("--hold", f"{label}={cycle}")]
+    strictly = [] if reading == MEET else ["--masters", reading]
     rules = shlex.join(["--rules", "observe", *strictly, *holds])
     return f"to see them {what}: {command} {rules}" if command else f"to see them {what}, run the program with {rules}"
 

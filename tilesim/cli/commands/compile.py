@@ -17,7 +17,7 @@ from tilesim.cli.output import tell
 from tilesim.cli.paths import files_of_model, given_path, must_be_free
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
-from tilesim.machines import Program
+from tilesim.machines.program import Program
 from tilesim.units import format_bytes
 
 

@@ -10,10 +10,10 @@ import typer
 
 from tilesim import api
 from tilesim.cli.options.batching import Batches, BatchScheduleOption, FitOption, PowerOfTwoOption, WeightReuseOption
-from tilesim.cli.options.chip import SetOption, TopologiesOption, overrides, program_of_tiles
+from tilesim.cli.options.chip import SetOption, TopologiesOption, overrides
 from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.options.energy import EnergyOption, table, with_energies
-from tilesim.cli.options.inferences import InferencesOption, run_batches, run_in_turn
+from tilesim.cli.options.inferences import InferencesOption, run_in_turn
 from tilesim.cli.options.partition import PartitionOption
 from tilesim.cli.options.program import is_program
 from tilesim.cli.options.recording import TraceTracksOption, TraceWindowOption, wanted_trace
@@ -24,10 +24,10 @@ from tilesim.cli.several_chips import compare
 from tilesim.cli.simulation import HoldOption, MastersOption, RulesOption, samples, simulated, start_times
 from tilesim.errors import InputError
 from tilesim.files import Array
-from tilesim.machines import Program, SystolicProgram
+from tilesim.machines.options import RunOptions
+from tilesim.machines.program import Program
 from tilesim.run import FILES, Run
 from tilesim.saving import all_or_nothing
-from tilesim.tiled.rules.ring.readings import Reading
 
 LISTED = 16
 """Outputs that are described."""
@@ -68,7 +68,7 @@ def command(
     trace_window: TraceWindowOption = None,
     trace_tracks: TraceTracksOption = None,
     rules: RulesOption = "strict",
-    masters: MastersOption = Reading.MEET,
+    masters: MastersOption = RunOptions.masters,
     hold: HoldOption = None,
     inferences: InferencesOption = 1,
     no_cache: NoCacheOption = False,
@@ -103,15 +103,9 @@ def command(
     programs = made.programs
     if len(programs) == inferences == 1:
         program, result = programs[0], simulated(models[0], programs[0], inputs, recording, rules, held, masters)
-    elif isinstance(programs[0], SystolicProgram):
-        program, result = (
-            programs[0],
-            run_batches(models[0], programs[0], inferences, inputs, recording, rules, held, masters),
-        )
     else:
-        tiled = [program_of_tiles(each, "run") for each in programs]
         program, result = run_in_turn(
-            models, tiled, inferences, inputs, out is not None, recording, rules, held, masters
+            models, programs, inferences, inputs, out is not None, recording, rules, held, masters
         )
     result = with_energies(result, energies)
     if out is not None:
@@ -159,7 +153,7 @@ def _refuse_rules(rules: str, masters: str, held: dict[str, int]) -> None:
     """What is about one program, and makes no sense with several chips either."""
     reasons = {
         "--rules is about the program of one chip; give one --topology": rules != "strict",
-        "--masters is about the program of one chip; give one --topology": masters != Reading.MEET,
+        "--masters is about the program of one chip; give one --topology": masters != RunOptions.masters,
         "--hold names instructions of one program; give one --topology": bool(held),
     }
     if faults := [fault for fault, holds in reasons.items() if holds]:

@@ -12,7 +12,7 @@ from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overri
 from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import ConfigError, InputError
-from tilesim.machines import Topology
+from tilesim.machines.topology import Topology
 
 SCHEMA = "tilesim.support/1"
 """The version of the document; it grows keys, and changes when one changes its meaning."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tilesim.api import list_topologies, load_topology
 from tilesim.cli.output import tell_json
-from tilesim.machines import SystolicTopology, TiledTopology, Topology
+from tilesim.machines.topology import Topology
 from tilesim.printable import printable
+from tilesim.registry import MACHINES, machine_of
 from tilesim.report.keys import Key, keys, spelt
-from tilesim.report.terminal import frequency, has_width
-from tilesim.tiled.topology import MODELLED
-from tilesim.units import format_bytes
+from tilesim.report.terminal import has_width
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,48 +44,20 @@ def command(
     if name:
         show(_keys_table(chips[0]))
         return
-    tiled = [chip for chip in chips if isinstance(chip, TiledTopology)]
-    systolic = [chip for chip in chips if isinstance(chip, SystolicTopology)]
-    show(_table(TILED_COLUMNS, map(_tiled, tiled)), "", _table(SYSTOLIC_COLUMNS, map(_systolic, systolic)))
+    of_machines = [[chip for chip in chips if chip.machine == machine] for machine in MACHINES]
+    show(*[part for alike in of_machines if alike for part in ("", _table(alike))][1:])
 
 
-TILED_COLUMNS = ("name", "grid", "MACs", "clock", "narrow", "wide", "what")
-SYSTOLIC_COLUMNS = ("name", "array", "MACs", "clock", "buffer", "weights", "what")
-
-
-def _tiled(chip: TiledTopology) -> tuple[str, ...]:
-    return (
-        chip.name,
-        f"{chip.grid.rows}x{chip.grid.columns}",
-        f"{chip.tiles * chip.macs_per_cycle:,}",
-        frequency(chip.clock_hz),
-        format_bytes(chip.narrow_memory.size_bytes),
-        format_bytes(chip.wide_memory.size_bytes),
-        chip.description,
-    )
-
-
-def _systolic(chip: SystolicTopology) -> tuple[str, ...]:
-    memory = chip.weight_memory
-    return (
-        chip.name,
-        f"{chip.array.rows}x{chip.array.columns}",
-        f"{chip.macs_per_cycle:,}",
-        frequency(chip.clock_hz),
-        format_bytes(chip.unified_buffer.size_bytes),
-        f"{memory.clock_hz * memory.transfer_bytes / 1e9:,g} GB/s",
-        chip.description,
-    )
-
-
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+def _table(chips: Sequence[Topology]) -> Table:
+    """Chips of one machine."""
     from rich.table import Table
 
+    summaries = [machine_of(chip).summary(chip) for chip in chips]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in titles:
+    for title in ("name", *summaries[0], "what"):
         table.add_column(title, no_wrap=title != "what", justify="right" if title == "MACs" else "left")
-    for row in rows:
-        table.add_row(*row)
+    for chip, summary in zip(chips, summaries, strict=True):
+        table.add_row(chip.name, *summary.values(), chip.description)
     return table
 
 
@@ -105,5 +76,5 @@ def _keys_table(chip: Topology) -> Table:
 
 def _explained(key: Key, chip: Topology) -> Key:
     """A key whose meaning also says if there is no choice yet."""
-    alone = isinstance(chip, TiledTopology) and key.key in MODELLED
+    alone = machine_of(chip).has_no_choice(key.key)
     return key._replace(meaning=f"{key.meaning}; only {spelt(key)} so far") if alone else key

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides, program_of_tiles
+from tilesim import api
+from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
 from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
 from tilesim.cli.options.inputs import load_inputs, random_inputs
 from tilesim.cli.options.partition import PartitionOption
@@ -21,8 +22,8 @@ from tilesim.printable import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tilesim.tiled.verify.first_divergence import Divergence
-    from tilesim.tiled.verify.verify import Difference, Verdict
+    from tilesim.machines.first_divergence import Divergence
+    from tilesim.machines.verify import Difference, Verdict
 
 LISTED = 20
 """Differences that are shown."""
@@ -61,15 +62,12 @@ def command(
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same. The exit status is 1 if
     anything differs.
     """
-    from tilesim.tiled.verify.verify import verify as compare
-
     caching = Caching(no_cache, priority, layer_priority, partition)
     with progress(f"compiling {model}") as say:
-        [made] = programs_of([model], one_chip(topology), overrides(set_), caching, say).programs
-        program = program_of_tiles(made, "verify")
+        [program] = programs_of([model], one_chip(topology), overrides(set_), caching, say).programs
         arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
         with naming(model, inputs):
-            verdict = compare(program, arrays, say)
+            verdict = api.verify(program, arrays, say)
     if json_:
         tell_json(verdict.document())
     else:

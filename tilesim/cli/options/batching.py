@@ -13,9 +13,11 @@ import typer
 from tilesim import api
 from tilesim.batching import SCHEDULES, Plan, Schedule
 from tilesim.errors import CapacityError, InputError
-from tilesim.machines import Topology
+from tilesim.machines.machine import PlansBatches
+from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.printable import unknown
+from tilesim.registry import can, refusal
 
 MOST_REUSE = 10**6
 
@@ -65,9 +67,8 @@ class Batches:
 
     def faults(self, chip: Topology) -> Iterator[str]:
         """What makes no sense together, or on ``chip``."""
-        if chip.machine != "systolic":
-            for option in self.given:
-                yield f"{option} is about the batches of a systolic machine, such as tpu-v1; {chip.name} has tiles"
+        if not can(chip, PlansBatches):
+            yield from (f"{option}: {fault}" for option in self.given for fault in refusal(chip, PlansBatches).faults)
         elif self.schedule and self.schedule not in SCHEDULES:
             yield f"--batch-schedule {unknown(self.schedule, SCHEDULES, 'a schedule')}"
 
@@ -79,7 +80,7 @@ class Batches:
         """
         if faults := list(self.faults(chip)):
             raise InputError(faults)
-        if chip.machine != "systolic" or (self.inferences == 1 and not self.given):
+        if not can(chip, PlansBatches) or (self.inferences == 1 and not self.given):
             return None
         value = weight_reuse(self.weight_reuse)
         try:

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tilesim.errors import ConfigError, InputError
-from tilesim.machines import Program, TiledProgram, TiledTopology, Topology
+from tilesim.errors import ConfigError
 
 TopologyOption = Annotated[
     list[str] | None,
@@ -49,28 +48,6 @@ def one_chip(words: list[str] | None) -> str:
         fault = f"--topology must be given once, not {len(found)} times; `tilesim run` compares chips"
         raise ConfigError([fault])
     return found[0]
-
-
-def with_tiles(chip: Topology, command: str) -> TiledTopology:
-    """The chip, for a ``command`` that is about tiles.
-
-    Raises:
-        ConfigError: it has none.
-    """
-    if not isinstance(chip, TiledTopology):
-        raise ConfigError(f"{chip.name}: must be a chip of tiles, such as edge-4x4, for `tilesim {command}`")
-    return chip
-
-
-def program_of_tiles(program: Program, command: str) -> TiledProgram:
-    """The program, for a ``command`` that is about tiles.
-
-    Raises:
-        InputError: it is for another machine.
-    """
-    if not isinstance(program, TiledProgram):
-        raise InputError(f"{program.name}: must be for a chip of tiles, such as edge-4x4, for `tilesim {command}`")
-    return program
 
 
 def overrides(words: list[str] | None) -> dict[str, object]:

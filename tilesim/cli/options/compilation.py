@@ -15,7 +15,8 @@ from tilesim.cli.options.partition import partition_policy, unmet
 from tilesim.cli.options.priorities import policy
 from tilesim.cli.options.program import is_program, ready_program
 from tilesim.errors import InputError
-from tilesim.machines import Program, Topology
+from tilesim.machines.program import Program
+from tilesim.machines.topology import Topology
 
 NoCacheOption = Annotated[
     bool, typer.Option("--no-cache", help="Keep no parameters in the tiles: all are streamed in every inference.")

@@ -10,8 +10,7 @@ import numpy as np
 from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.errors import ArrayError
 from tilesim.files import Array, npz_names, read_npy, read_npz
-from tilesim.machines import HostTensor
-from tilesim.tiled.isa.checks.host import HOST_DTYPES
+from tilesim.machines.program import HostTensor
 
 SEED = 0
 
@@ -50,6 +49,6 @@ def _random(tensor: HostTensor, rng: np.random.Generator) -> Array:
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
-    limits = np.iinfo(HOST_DTYPES.get(tensor.element, tensor.element))
+    limits = np.iinfo(tensor.carried)
     low, high = (tensor.scale * (limit - tensor.zero_point) for limit in (int(limits.min), int(limits.max)))
     return rng.uniform(low, high, tensor.shape).astype(dtype)

@@ -11,11 +11,13 @@ import typer
 from tilesim.cli.options.models import Named
 from tilesim.cli.options.priorities import layer_of
 from tilesim.errors import InputError
-from tilesim.machines import Program, TiledProgram
+from tilesim.machines.machine import Spreads
+from tilesim.machines.policies import CHOICES, SPATIAL, PartitionPolicy
+from tilesim.machines.program import Program
 from tilesim.network.graph import Network
 from tilesim.printable import printable, unknown
+from tilesim.registry import machine_of
 from tilesim.report.names import short_name
-from tilesim.tiled.partition_policy import AUTO, CHANNEL, CHOICES, SPATIAL, PartitionPolicy
 
 PartitionOption = Annotated[
     list[str] | None,
@@ -27,14 +29,6 @@ PartitionOption = Annotated[
         "times.",
     ),
 ]
-WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
-ELSEWHERE = {
-    "tiles": "it has nothing to spread",
-    "classifier": "it runs in the classifier",
-    "host": "it runs at the host",
-    "nowhere": "there is nothing to do for it",
-}
-"""Why a layer that is not spread is not."""
 
 
 def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> PartitionPolicy:
@@ -68,14 +62,12 @@ def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> Par
 def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: PartitionPolicy) -> Iterator[str]:
     """What was asked of single layers but could not be, and why not; one sentence each."""
     for number, (network, program) in enumerate(zip(networks, programs, strict=True)):
-        if not isinstance(program, TiledProgram):
+        machine = machine_of(program.topology)
+        if not isinstance(machine, Spreads):
             continue
-        for k, choice in sorted(policy.wishes(number, network).layers.items()):
-            layer = program.layers[k]
-            if choice not in {AUTO, layer.spread}:
-                whose = f" of {printable(network.name)}" if len(networks) > 1 else ""
-                why = layer.reason if layer.spread else ELSEWHERE[layer.place]
-                yield f"layer {k}{whose}, {short_name(layer.name)}, could not be spread {WAYS[choice]}: {why}"
+        for k, why in machine.unmet(program, policy.wishes(number, network).layers):
+            whose = f" of {printable(network.name)}" if len(networks) > 1 else ""
+            yield f"layer {k}{whose}, {short_name(program.layers[k].name)}, {why}"
 
 
 def _repeated(named: Sequence[Named], layers: Sequence[tuple[int, int, str]]) -> list[str]:

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from tilesim.cli.options.models import Named
 from tilesim.errors import InputError
+from tilesim.machines.policies import CachePolicy
 from tilesim.network.graph import Network
 from tilesim.printable import printable
 from tilesim.report.names import short_name
-from tilesim.tiled.caching.policy import CachePolicy
 
 Found = TypeVar("Found")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from tilesim import api
 from tilesim.assembly.files import SUFFIXES
 from tilesim.errors import InputError
-from tilesim.machines import Program, Topology
+from tilesim.machines.program import Program
+from tilesim.machines.topology import Topology
 from tilesim.report.keys import differences
 
 MOST_DIFFERENCES = 5

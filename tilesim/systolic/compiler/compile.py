@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.batching import Plan, graph_of
+from tilesim.batching import Plan, Room, graph_of
 from tilesim.batching import Step as PlanStep
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, macs
@@ -77,15 +76,6 @@ def compile_network(
         inferences=inferences,
         batching=_batching(network, plan, order, where, stream, storage.size_bytes) if plan else None,
     )
-
-
-class Room(NamedTuple):
-    """What a plan has to respect: ``capacity_bytes`` of the unified buffer, which parameters leave for maps; and which
-    layers run steps in a row ``at_once``, as their weights are too many to stay in the array.
-    """
-
-    capacity_bytes: int
-    at_once: frozenset[int]
 
 
 def room_for(network: Network, topology: Topology) -> Room:

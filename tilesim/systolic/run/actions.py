@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilesim.energy import UNITS, Tally
+from tilesim.machines.traffic import counted, layer_of
 from tilesim.sim.core.action import Action
 from tilesim.sim.core.unit import Unit
 from tilesim.systolic.isa.model.program import Program
@@ -17,7 +18,7 @@ def tallies(program: Program, chip: Chip) -> Iterator[Tally]:
     The host's links count what they carry, instructions as well, each other unit what it did; several samples that
     travel together count once, like their cycles.
     """
-    layers = {op.label: op.layer for op in program.run}
+    layers = layer_of(program)
     for unit in chip.units:
         for action, counts in unit.acted.items():
             yield from _by_layer(unit, action, counts, layers)
@@ -26,10 +27,5 @@ def tallies(program: Program, chip: Chip) -> Iterator[Tally]:
 
 
 def _by_layer(unit: Unit, action: Action, counts: Mapping[str, int], layers: Mapping[str, int]) -> Iterator[Tally]:
-    """What was counted for instructions, for the layers that these belong to."""
-    found: dict[int, int] = {}
-    for label, count in counts.items():
-        layer = layers.get(label, -1)
-        found[layer] = found.get(layer, 0) + count
-    for layer, count in found.items():
+    for layer, count in counted(counts, layers).items():
         yield Tally(unit.track, layer, action, count, 0 if action in UNITS else count)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import InputError, ProgramError
-from tilesim.printable import unknown
-from tilesim.run import Look, Progress, Run, unwatched
+from tilesim.errors import ProgramError
+from tilesim.machines import frame
+from tilesim.machines.holds import NO_HOLDS, Holds, holds
+from tilesim.machines.options import RunOptions
+from tilesim.run import Run
 from tilesim.sim.core.memory import Memory
-from tilesim.sim.trace.recorder import Recorder, Recording
-from tilesim.sim.trace.trace import Trace
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.run import hang, host_driver, statistics
-from tilesim.systolic.run.holds import check_holds
 from tilesim.systolic.run.tensor_probe import TensorProbe
 from tilesim.systolic.run.wakeup_sources import PARTNERS
 from tilesim.systolic.units.chip import Chip
@@ -29,30 +27,11 @@ from tilesim.systolic.units.host_memory import HostMemory
 
 Array = NDArray[Any]
 
-RULES = ("strict", "observe")
-"""Both say the same here: there is no ring on which transfers could meet."""
+PLAIN = RunOptions()
 
 
-def simulate(
-    program: Program,
-    inputs: Sequence[Array],
-    keep_tensors: bool = False,
-    trace: bool | Recording = False,
-    rules: str = "strict",
-    not_before: Mapping[str, int] | None = None,
-    on_start: Callable[[Look], None] = unwatched,
-) -> Run:
+def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
     """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once.
-
-    Args:
-        program: what to run; it brings its chip along.
-        inputs: an array for each of the program's inputs, of the model's dtype and shape; with a first axis k times
-            as long, k samples are run.
-        keep_tensors: also read every tensor that the program says a place of, when its layer has written it.
-        trace: record what every unit does, or as much as is asked for.
-        rules: one of :data:`RULES`.
-        not_before: cycles, counted from the start of a section, before which an instruction must not begin, by label.
-        on_start: hears, when the chip begins, whom to ask how far it is.
 
     Raises:
         ProgramError: an instruction that the chip could not run.
@@ -61,11 +40,10 @@ def simulate(
         HangError: the run can't go on.
         AccessError: an address outside of its memory.
     """
-    if rules not in RULES:
-        raise InputError(f"rules {unknown(rules, RULES, 'strict or observe')}")
+    frame.check_rules(options)
     if found := program.once(faults):
         raise ProgramError(found)
-    return _run(_named(program), inputs, keep_tensors, trace, not_before or {}, on_start)
+    return _run(frame.named(program), inputs, options)
 
 
 def timed(program: Program) -> int:
@@ -75,55 +53,39 @@ def timed(program: Program) -> int:
     Raises:
         HangError: the run can't go on.
     """
-    program = _named(program)
+    program = frame.named(program)
     chip, nothing = Chip(program.topology, Absent()), HostMemory([], [], [], 1)
-    return len(_sections(program, chip, nothing, {})[1])
+    return len(_sections(program, chip, nothing, NO_HOLDS)[1])
 
 
-def _run(
-    program: Program,
-    inputs: Sequence[Array],
-    keep_tensors: bool,
-    trace: bool | Recording,
-    not_before: Mapping[str, int],
-    on_start: Callable[[Look], None],
-) -> Run:
-    check_holds(program, not_before)
+def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
+    held = holds(program, options.holds, _tiles_of)
     sent, samples = host_driver.bytes_of_inputs(program, inputs)
     memories = memories_of(program, samples)
     host_memory = HostMemory(sent, program.data, [host_driver.output_bytes(each) for each in program.outputs], samples)
-    recorder = Recorder(None if trace is True else trace) if trace else None
-    watch = TensorProbe(program, memories.buffer)
-    data = Carried(program.topology, memories, host_memory)
-    chip = Chip(program.topology, data, recorder, watch.retired if keep_tensors else _forget)
-    if isinstance(trace, Recording):
-        _must_match_tracks(trace, chip)
-    on_start(_look(program, chip))
-    load_cycles, cycles = _sections(program, chip, host_memory, not_before)
+    probe = TensorProbe(program, memories.buffer)
+    chip = Chip(
+        program.topology,
+        Carried(program.topology, memories, host_memory),
+        frame.recorder_of(options),
+        probe.retired if options.keep_tensors else _forget,
+    )
+    frame.must_match_tracks(options, program, (*chip.units, *chip.links))
+    controls = [chip.intakes[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
+    options.on_start(frame.look_at(program, chip, controls))
+    load_cycles, cycles = _sections(program, chip, host_memory, held)
     outputs = [
         host_driver.output_array(tensor, data)
         for tensor, data in zip(program.outputs, host_memory.outputs, strict=True)
     ]
-    recorded = _trace(program, recorder) if recorder else None
+    trace = frame.trace_of(program, chip.recorder, PARTNERS)
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=statistics.document(program, chip, load_cycles, cycles, recorded),
-        tensors=watch.tensors(outputs) if keep_tensors else {},
-        trace=recorded,
+        statistics=statistics.document(program, chip, load_cycles, cycles, trace),
+        tensors=probe.tensors(outputs) if options.keep_tensors else {},
+        trace=trace,
     )
-
-
-def _must_match_tracks(trace: Recording, chip: Chip) -> None:
-    """See to it that each pattern of tracks has one of the chip's.
-
-    Raises:
-        InputError: all those that have none.
-    """
-    tracks = [unit.track for unit in (*chip.units, *chip.links)]
-    what = f"a unit or link of {chip.topology.name}, or a pattern of such"
-    if found := trace.unmatched(tracks):
-        raise InputError(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in found)
 
 
 def memories_of(program: Program, samples: int) -> Memories:
@@ -142,7 +104,7 @@ def memories_of(program: Program, samples: int) -> Memories:
     )
 
 
-def _sections(program: Program, chip: Chip, host_memory: HostMemory, held: Mapping[str, int]) -> tuple[int, range]:
+def _sections(program: Program, chip: Chip, host_memory: HostMemory, held: Holds) -> tuple[int, range]:
     """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     load_cycles = 0
     if program.load:
@@ -157,35 +119,10 @@ def _sections(program: Program, chip: Chip, host_memory: HostMemory, held: Mappi
     return load_cycles, cycles
 
 
-def _look(program: Program, chip: Chip) -> Look:
-    """Who tells how far ``chip`` is; what it reads another thread may read too."""
-    layer_of = {op.label: op.layer for op in program.run}
-    layers = tuple(layer.name for layer in program.layers)
-    units = [chip.intakes[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
-
-    def look() -> Progress:
-        section, start = chip.section
-        foremost = max(layer_of.get(unit.instruction, -1) for unit in units)
-        return Progress(section, chip.clock.cycle - start, None if foremost < 0 else foremost, layers)
-
-    return look
-
-
-def _trace(program: Program, recorder: Recorder) -> Trace:
-    layers = {op.label: op.layer for op in (*program.load, *program.run)}
-    return recorder.trace([layer.name for layer in program.layers], layers, PARTNERS)
+def _tiles_of(op: Instruction) -> int | None:
+    """No tile; None for what no unit takes up."""
+    return None if op.queue is None else 0
 
 
 def _forget(_label: str) -> None:
     """Nobody keeps tensors."""
-
-
-def _named(program: Program) -> Program:
-    """The program with a label for each instruction."""
-    if all(op.label for op in (*program.load, *program.run)):
-        return program
-    return replace(program, load=_labelled(program.load, "load"), run=_labelled(program.run, "run"))
-
-
-def _labelled(ops: tuple[Instruction, ...], section: str) -> tuple[Instruction, ...]:
-    return tuple(op if op.label else replace(op, label=f"{section}[{k}]") for k, op in enumerate(ops))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim import energy
+from tilesim.machines import traffic
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
@@ -18,8 +19,9 @@ from tilesim.statistics import (
 )
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import Layer, Program
-from tilesim.systolic.run import batching_document, bottleneck, traffic
+from tilesim.systolic.run import batching_document, bottleneck
 from tilesim.systolic.run.actions import tallies
+from tilesim.systolic.run.traffic import buses as buses_of
 from tilesim.systolic.units.chip import Chip
 from tilesim.units import cycles_to_us
 
@@ -28,7 +30,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
-    make up the run. ``bytes`` are those of :mod:`~tilesim.systolic.run.traffic`, ``energy`` is that of
+    make up the run. ``bytes`` are those of :mod:`~tilesim.machines.traffic`, ``energy`` is that of
     :mod:`tilesim.energy`, ``breakdown`` is that of :mod:`~tilesim.systolic.run.bottleneck`, and ``bound_by`` its
     largest cause. ``mac_utilisation`` is the network's MACs by those that the array could do in these cycles.
     ``streamed_bytes`` are what weight memory sent.
@@ -56,7 +58,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         "macs": macs,
         "mac_utilisation": _utilisation(macs, cycles, program),
         "streamed_bytes": chip.weight_memory.bytes,
-        "bytes": traffic.total(chip),
+        "bytes": traffic.total(buses_of(chip)),
         "energy": energy.document(tallies(program, chip), len(program.layers)),
         "bound_by": next(iter(whole), None),
         "breakdown": whole,
@@ -113,7 +115,7 @@ def _unit(unit: Unit) -> UnitStatistics:
 
 
 def _layers(program: Program, chip: Chip, start: int, shares: dict[int, bottleneck.Share]) -> list[LayerStatistics]:
-    moved = traffic.by_layer(program, chip)
+    moved = traffic.by_layer(program, buses_of(chip))
     return [_layer(program, layer, shares[k], start, moved[k]) for k, layer in enumerate(program.layers)]
 
 

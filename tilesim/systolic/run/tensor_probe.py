@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.host import model_array
 from tilesim.sim.core.memory import Memory
 from tilesim.systolic.isa.model.program import Program, TensorPlace
-from tilesim.systolic.run.host_driver import model_array
 
 Array = NDArray[Any]
 

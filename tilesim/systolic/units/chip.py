@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 import simpy
 from simpy.core import StopSimulation
 
+from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.recorder import Recorder
@@ -26,8 +27,6 @@ from tilesim.systolic.units.vector import VectorUnit
 from tilesim.systolic.units.weight_fetcher import WeightFetcher
 from tilesim.systolic.units.weight_fifo import WeightFifo
 from tilesim.systolic.units.weight_path import WeightPath
-
-NO_HOLDS: Mapping[str, int] = {}
 
 
 class Worker(Protocol):
@@ -73,7 +72,7 @@ class Chip:
             self.clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
         )
 
-    def run(self, section: str, instructions: Sequence[Instruction], holds: Mapping[str, int] = NO_HOLDS) -> range:
+    def run(self, section: str, instructions: Sequence[Instruction], holds: Holds = NO_HOLDS) -> range:
         """Run a section up to its halt, or until nothing can happen any more: its cycles.
 
         ``holds`` says before which cycle of the section an instruction must not begin.
@@ -83,7 +82,7 @@ class Chip:
         self.retirement.restart()
         for unit in (*self.units, *self.links):
             unit.restart()
-            unit.holds = {label: start + cycle for label, cycle in holds.items()}
+            unit.holds = {label: start + cycle for (label, _), cycle in holds.items()}
         halted = self.clock.event()
         halted.callbacks.append(StopSimulation.callback)
         self.clock.process(self.sequencer.run(instructions, halted))

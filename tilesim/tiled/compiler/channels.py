@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
@@ -13,7 +14,6 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
 from tilesim.tiled.compiler.spread import SEND_CYCLES, DenseLayer, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.tile_plan import TilePlan
-from tilesim.tiled.partition_policy import CHANNEL, SPATIAL, Wishes
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from zlib import crc32
 
 from tilesim.errors import ProgramError
+from tilesim.machines.policies import CACHE, CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
-from tilesim.tiled.caching.policy import CACHE, CachePolicy
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
 from tilesim.tiled.compiler.compute import compute
 from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of
@@ -28,7 +28,6 @@ from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TileFence
 from tilesim.tiled.isa.model.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.link.start_fence import with_start_fence
-from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.topology import Topology
 

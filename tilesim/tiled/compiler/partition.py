@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
@@ -17,7 +18,6 @@ from tilesim.tiled.compiler.names import band_name, copy_name, map_name, tensor_
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
 from tilesim.tiled.compiler.receptive_field import ReceptiveField
 from tilesim.tiled.compiler.tile_plan import TilePlan
-from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
 DEFAULT = Wishes()

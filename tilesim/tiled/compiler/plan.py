@@ -11,8 +11,8 @@ from math import prod
 from operator import or_
 
 from tilesim.errors import CapacityError
+from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.compute import Pieces, lowered
 from tilesim.tiled.compiler.fusion.choice import fitted
@@ -23,7 +23,6 @@ from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.compiler.transfers import staging_rows
 from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
-from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
 CHUNKS = 8

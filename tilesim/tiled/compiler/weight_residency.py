@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesim.errors import CapacityError
+from tilesim.machines.policies import CachePolicy
 from tilesim.tiled.caching.order import order_of
 from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, plan
-from tilesim.tiled.caching.policy import CachePolicy
 from tilesim.tiled.compiler.allocate import DoesNotFit
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_buffer import area_bytes, least_bytes, stream_slots

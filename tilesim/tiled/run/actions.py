@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilesim.energy import Tally
+from tilesim.machines.traffic import Bus, counted, layer_of
 from tilesim.sim.core.action import Action
 from tilesim.sim.core.unit import Unit
 from tilesim.tiled.isa.model.instructions import WORD_BYTES
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.traffic import Bus
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 
@@ -20,15 +20,15 @@ def tallies(program: Program, chip: Chip, buses: Mapping[str, Bus]) -> Iterator[
     What carries bytes (links, host, the controller as it fetches instructions) counts these, each other unit what it
     did; several samples that travel together count once, like their cycles.
     """
-    layers = {op.label: op.layer for op in program.run}
+    layers = layer_of(program)
     width_bytes = _width_bytes(program.topology)
     for unit in chip.units:
         for action, counts in unit.acted.items():
-            for layer, count in _by_layer(counts, layers):
+            for layer, count in counted(counts, layers).items():
                 yield Tally(unit.track, layer, action, count, count * width_bytes.get(action, 0))
     for action, units in _carriers(buses).items():
         for unit in units:
-            for layer, moved in _by_layer(unit.moved, layers):
+            for layer, moved in counted(unit.moved, layers).items():
                 yield Tally(unit.track, layer, action, moved // width_bytes[action], moved)
 
 
@@ -49,12 +49,3 @@ def _width_bytes(topology: Topology) -> dict[Action, int]:
     rows = (Action.WIDE_READ, Action.WIDE_WRITE, Action.DATA_MEMORY_READ, Action.RING_HOP, Action.HOST_TRANSFER)
     instructions = (Action.INSTRUCTION_HOP, Action.INSTRUCTION_MEMORY_READ)
     return {**dict.fromkeys(words, word), **dict.fromkeys(rows, row), **dict.fromkeys(instructions, WORD_BYTES)}
-
-
-def _by_layer(counts: Mapping[str, int], layers: Mapping[str, int]) -> Iterator[tuple[int, int]]:
-    """What was counted for instructions, for the layers that these belong to."""
-    found: dict[int, int] = {}
-    for label, count in counts.items():
-        layer = layers.get(label, -1)
-        found[layer] = found.get(layer, 0) + count
-    return iter(found.items())

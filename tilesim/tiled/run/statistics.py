@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 
 from tilesim import energy
 from tilesim.findings import Finding
+from tilesim.machines import traffic
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
@@ -21,8 +22,9 @@ from tilesim.statistics import (
 )
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program, Request
-from tilesim.tiled.run import bottleneck, traffic
+from tilesim.tiled.run import bottleneck
 from tilesim.tiled.run.actions import tallies
+from tilesim.tiled.run.traffic import buses as buses_of
 from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
 
@@ -35,7 +37,7 @@ def document(
     ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
     make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
     bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
-    :mod:`~tilesim.tiled.run.traffic`, ``energy`` is that of :mod:`tilesim.energy`, ``breakdown`` and ``bound_by`` are
+    :mod:`~tilesim.machines.traffic`, ``energy`` is that of :mod:`tilesim.energy`, ``breakdown`` and ``bound_by`` are
     those
     of :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and
     what was
@@ -55,7 +57,7 @@ def document(
     interval = _interval([request["end_cycle"] for request in requests])
     macs = sum(layer.macs for layer in program.layers)
     peak = topology.tiles * topology.macs_per_cycle * cycles
-    buses = traffic.buses(chip)
+    buses = buses_of(chip)
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
     breakdowns = bottleneck.breakdowns(program, chip)

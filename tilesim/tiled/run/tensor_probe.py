@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Memory
-from tilesim.tiled.isa.model.program import Program, TensorLayout, TensorPiece
-from tilesim.tiled.run.host_driver import ELEMENTS
+from tilesim.tiled.isa.model.program import ELEMENTS, Program, TensorLayout, TensorPiece
 
 Array = NDArray[Any]
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
+from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
@@ -27,10 +28,6 @@ from tilesim.tiled.stepped.ring import RingStop
 from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import Topology
-
-Holds = Mapping[tuple[str, int | None], int]
-"""Cycles by instruction and tile."""
-NO_HOLDS: Holds = {}
 
 
 class Touch(NamedTuple):

@@ -9,12 +9,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim.errors import ProgramError
+from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.stepped import host_driver
 from tilesim.tiled.stepped.account import Span
-from tilesim.tiled.stepped.chip import NO_HOLDS, Chip, Holds, Touch
+from tilesim.tiled.stepped.chip import Chip, Touch
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import islice
 
 from tilesim.findings import Finding
+from tilesim.machines.holds import LATEST
 from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.proof import Proof, Refutation
 from tilesim.tiled.rules.ring.collisions import Collision
@@ -19,7 +20,6 @@ from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.soundness import unrunnable
 from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
-from tilesim.tiled.run.holds import LATEST
 from tilesim.tiled.run.simulate import observed
 from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 

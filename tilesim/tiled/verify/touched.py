@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.findings import Finding
+from tilesim.machines.holds import Holds
 from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.hazards import Unordered, unordered
 from tilesim.tiled.stepped import Touch
 
 Array = NDArray[Any]
-Holds = Mapping[tuple[str, int | None], int]
 Touches = Mapping[tuple[int, str], Sequence[Touch]]
 Cycles = NDArray[np.int64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
-from tilesim.tiled.run.simulate import simulate
+from tilesim import simulate
 from tilesim.tiled.verify.recipes import seen
 
 
@@ -37,7 +37,7 @@ def test_groups_that_share_a_node_meet(a: tuple[int, int], b: tuple[int, int], s
     assert [(nodes[0], nodes[-1]) for nodes in plain["nodes"]] == [(f"tile {x}", f"tile {y}") for x, y in (a, b)]
     assert (plain["stop"], plain["shared"]) == (stop, shared)
     assert plain["reason"] == "no flag and no fence makes b wait for all of a"
-    run = simulate(found.program, [], rules="observe", not_before=plain["start_times"])
+    run = simulate(found.program, [], rules="observe", holds=plain["start_times"])
     assert [{*finding["instructions"]} for finding in run.statistics["findings"]] == [{"a", "b"}]
 
 

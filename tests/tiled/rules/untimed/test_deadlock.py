@@ -3,8 +3,8 @@
 import pytest
 
 from tests.tiled.rules.lines import consume, proof, send
+from tilesim import simulate
 from tilesim.errors import HangError
-from tilesim.tiled.run.simulate import simulate
 
 HANGS = {
     "nothing is sent": (consume(3), "arrivals", "c3 (ring_consume of tile 3) waits for rows at tile 3, where 4 are"),

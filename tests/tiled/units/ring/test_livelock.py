@@ -10,10 +10,10 @@ import pytest
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
 from tests.tiled.units.test_ring_engines import ROW, consume, queue, random_rows, send
+from tilesim import simulate
 from tilesim.errors import CollisionError, HangError
-from tilesim.tiled.isa.model.fields import ByteFilter, Flag, Watcher
+from tilesim.tiled.isa.model.fields import ByteFilter, Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingProduce
-from tilesim.tiled.run.simulate import simulate
 
 CIRCULATE = {"no_consumer": "circulate"}
 TWO_TO_ONE = """
@@ -149,7 +149,7 @@ def test_a_master_that_never_finds_a_gap_starves() -> None:
     bench.deliver(RingProduce(tiles=1, read=line(0, 9, ROW), to=0b10, label="flood"))
     bench.clock.run()
     assert [each.row for each in bench.chip.afloat] == [0, 1, 2, 3, 4]
-    unit = bench.chip.tiles[0].engines[RingProduce.engine].unit
+    unit = bench.chip.tiles[0].engines[Engine.RING_PRODUCER].unit
     assert unit.waiting is not None
     assert unit.waiting.describe() == "the ring to take its packet"
 
@@ -184,7 +184,7 @@ send: ring_produce tiles=0x1 read=[r:1 @0x0] to=0x2
 take: ring_consume tiles=0x2 write=[r:1 @0x0] wait=avdata>=1
 """
     with pytest.raises(HangError) as caught:
-        simulate(program(lines, ring__no_consumer="circulate"), [], not_before={"take": 30})
+        simulate(program(lines, ring__no_consumer="circulate"), [], holds={"take": 30})
     assert "a packet from send with bitmap 0x2 waits for its ring consumer, which waits for flag avdata" in str(
         caught.value
     )

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tiled.programs import program
+from tilesim import simulate
 from tilesim.errors import CollisionError, HangError
 from tilesim.tiled.isa.model.instructions import Classify
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import simulate as simulation
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.classifier import classified
 
@@ -41,7 +41,7 @@ def chips(only_packets: bool = False) -> Iterator[list[bool]]:
 def outcome(subject: Program, held: dict[str, int]) -> tuple[object, ...]:
     """Everything that a run says."""
     try:
-        run = simulate(subject, [], trace=True, rules="observe", not_before=held)
+        run = simulate(subject, [], trace=True, rules="observe", holds=held)
     except (HangError, CollisionError) as error:
         return (str(error),)
     return run.cycles, run.statistics
@@ -99,7 +99,7 @@ def test_a_link_stalls_for_want_of_a_credit_alone(first: int, both: int) -> None
     """Tile 1 is full until ``first`` is posted; tile 0 takes none of the rows for both until ``both`` is."""
     keys = {"data_memory__bytes_per_cycle": 16}
     assert ways(MULTICAST, {"first": first, "both": both}, **keys) == TAKEN
-    run = simulate(program(MULTICAST, **keys), [], not_before={"first": first, "both": both})
+    run = simulate(program(MULTICAST, **keys), [], holds={"first": first, "both": both})
     [link] = [each for each in run.statistics["links"] if each["track"] == "chip.ring.link1"]
     assert link["stall_cycles"].get("credit", 0) == max(first + 1 - both, 0)
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tests.tiled.programs import program
 from tests.tiled.test_determinism import disorder
 from tests.tiled.units.bench import chip_of
+from tilesim import simulate
 from tilesim.errors import CollisionError, HangError
 from tilesim.findings import sentence
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
 from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import Monitor, Passage, Transfer
 
@@ -209,13 +209,13 @@ RUN = "\n".join(["take: ring_consume tiles=0x8 write=[r:{} @0x0+r*16]", *MASTERS
 
 def findings(run: str = RUN.format(5), **keys: Any) -> list[dict[str, Any]]:
     """On four tiles in a row."""
-    options = {key: keys.pop(key) for key in ("not_before", "rules") if key in keys}
+    options = {key: keys.pop(key) for key in ("holds", "rules") if key in keys}
     run_ = simulate(program(run, grid__rows=4, **keys), [], **{"rules": "observe", **options})
     return run_.statistics["findings"]  # type: ignore[no-any-return]
 
 
 def test_a_meeting_in_full() -> None:
-    found = findings(not_before={"one": 40, "other": 43})
+    found = findings(holds={"one": 40, "other": 43})
     assert found[0] == {
         "kind": "meeting",
         "section": "run",
@@ -231,7 +231,7 @@ def test_a_meeting_in_full() -> None:
 
 def test_strict_rules_end_the_run_with_a_sentence() -> None:
     with pytest.raises(CollisionError) as caught:
-        findings(not_before={"one": 40, "other": 43}, rules="strict")
+        findings(holds={"one": 40, "other": 43}, rules="strict")
     assert str(caught.value) == (
         "the run program lets transfers meet on the ring: in cycle 44 a packet of other from tile 2, which occupies "
         "tile 2 to tile 3, passes tile 2, where one from tile 0, which occupies tile 0 to tile 3, began first and has "
@@ -242,7 +242,7 @@ def test_strict_rules_end_the_run_with_a_sentence() -> None:
 
 
 def test_mixed_rows_and_whose_they_are() -> None:
-    mixed = findings(not_before={"one": 40, "other": 43})[1]
+    mixed = findings(holds={"one": 40, "other": 43})[1]
     assert (mixed["kind"], mixed["stop"], mixed["instruction"]) == ("mixed payload", "tile 3", "take")
     assert [(each["instruction"], each["rows"]) for each in mixed["rows"]] == [("one", [0, 2, 4]), ("other", [1, 3])]
     assert sentence(mixed) == (
@@ -254,7 +254,7 @@ def test_mixed_rows_and_whose_they_are() -> None:
 def test_whole_transfers_one_after_the_other_are_no_mix(rows: tuple[int, ...]) -> None:
     """However many consumers they are shared out to."""
     takes = [f"take{k}: ring_consume tiles=0x8 write=[r:{n} @{k * 128}+r*16]" for k, n in enumerate(rows)]
-    assert findings("\n".join([*takes, *MASTERS]), not_before={"other": 60}) == []
+    assert findings("\n".join([*takes, *MASTERS]), holds={"other": 60}) == []
 
 
 def test_a_pair_that_meets_again_and_again_is_one_finding() -> None:
@@ -272,7 +272,7 @@ also: ring_produce tiles=0x1 read=[r:1 @0x100+r*16] to=0x2
 
 def test_the_second_transfer_of_an_infeed_is_called_so() -> None:
     """Between the rows, 8 cycles each to read, is time for another master."""
-    found = [findings(INFEED, not_before={"also": start}) for start in range(10, 60)]
+    found = [findings(INFEED, holds={"also": start}) for start in range(10, 60)]
     words = {sentence(each) for several in found for each in several if each["kind"] == "meeting"}
     for whose in ("send from source, which occupies source to tile 0", "send (transfer 2) from source, which occupies"):
         assert any(whose in each for each in words), words
@@ -280,7 +280,7 @@ def test_the_second_transfer_of_an_infeed_is_called_so() -> None:
 
 def test_a_hang_tells_what_was_found_before() -> None:
     with pytest.raises(HangError) as caught:
-        findings(RUN.format(6), not_before={"one": 40, "other": 43})
+        findings(RUN.format(6), holds={"one": 40, "other": 43})
     assert [each["kind"] for each in caught.value.findings] == ["meeting", "mixed payload"]
     assert sentence(caught.value.findings[0]) in str(caught.value).splitlines()
 
@@ -288,10 +288,10 @@ def test_a_hang_tells_what_was_found_before() -> None:
 def test_load_programs_are_watched_as_well() -> None:
     subject = program("", load=RUN.format(5), grid__rows=4)
     held = {"one": 40, "other": 43}
-    found = simulate(subject, [], rules="observe", not_before=held).statistics["findings"]
+    found = simulate(subject, [], rules="observe", holds=held).statistics["findings"]
     assert (found[0]["section"], found[0]["cycle"]) == ("load", 44)
     with pytest.raises(CollisionError, match="the load program lets transfers meet"):
-        simulate(subject, [], not_before=held)
+        simulate(subject, [], holds=held)
 
 
 @pytest.mark.parametrize("keys", [{}, {"ring__no_consumer": "circulate"}])
@@ -309,7 +309,7 @@ def test_the_order_of_events_within_a_phase_changes_no_finding(
         caught = []
         for rules in ("observe", "strict"):
             with pytest.raises((HangError, CollisionError)) as error:
-                findings(run, rules=rules, not_before=held, **keys)
+                findings(run, rules=rules, holds=held, **keys)
             caught.append(error.value.findings)
         return caught
 

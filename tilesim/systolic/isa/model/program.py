@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.program import Program as AnyProgram
 from tilesim.systolic.isa.model.instructions import Element, Instruction
 from tilesim.systolic.topology import Topology
 
-T = TypeVar("T")
 Place = Literal["array", "vector", "host", "nowhere"]
 
 
@@ -38,6 +36,10 @@ class HostTensor:
     rounding: str = "even"
     lookup: tuple[int, ...] = ()
     inference: int = 0
+
+    @property
+    def carried(self) -> np.dtype[Any]:
+        return np.dtype(self.element)
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class Batching:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(AnyProgram):
     """Everything that one machine needs for ``inferences`` of one network.
 
     ``load`` puts weights and parameters where ``run`` expects them. Inputs and outputs are those of the first
@@ -138,20 +140,6 @@ class Program:
     tensors: tuple[TensorPlace, ...] = field(default=(), repr=False)
     inferences: int = 1
     batching: Batching | None = field(default=None, repr=False)
-
-    def once(self, finding: Callable[[Program], T]) -> T:
-        """What ``finding`` says of this program, worked out the first time only, for a program never changes."""
-        if finding not in self._found:
-            self._found[finding] = finding(self)
-        found: T = self._found[finding]
-        return found
-
-    @cached_property
-    def _found(self) -> dict[Callable[[Program], Any], Any]:
-        return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def where(section: str, place: int, instruction: Instruction) -> str:

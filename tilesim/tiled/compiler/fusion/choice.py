@@ -7,6 +7,7 @@ from functools import cached_property
 from math import inf
 
 from tilesim.errors import CapacityError
+from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, macs
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
@@ -19,7 +20,6 @@ from tilesim.tiled.compiler.names import map_name
 from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition
 from tilesim.tiled.compiler.placement import MapPlacement, in_calls, in_steps, place, with_room, with_slack
 from tilesim.tiled.compiler.tile_plan import TilePlan
-from tilesim.tiled.partition_policy import Wishes
 from tilesim.tiled.topology import Topology
 
 MOST_STEPS = 12

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.program import Program as AnyProgram
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 
-T = TypeVar("T")
+ELEMENTS: dict[str, np.dtype[Any]] = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
+"""What an element of a host tensor's map is, by its name."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,10 @@ class HostTensor:
     function: str = ""
     scaling: tuple[int, ...] = ()
     lookup: tuple[int, ...] = ()
+
+    @property
+    def carried(self) -> np.dtype[Any]:
+        return ELEMENTS[self.element]
 
     @property
     def rows(self) -> int:
@@ -176,7 +180,7 @@ class Region:
 
 
 @dataclass(frozen=True, eq=False)
-class Program:
+class Program(AnyProgram):
     """Everything that one chip needs for one network, or for several that take turns.
 
     ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference, or each of ``requests``.
@@ -201,23 +205,6 @@ class Program:
     requests: tuple[Request, ...] = field(default=(), repr=False)
     partition: str = ""
     candidates: tuple[Candidate, ...] = field(default=(), repr=False)
-
-    def once(self, finding: Callable[[Program], T]) -> T:
-        """What ``finding`` says of this program, worked out the first time only, for a program never changes.
-
-        It belongs to this very object: what is made from it by ``replace``, copied, or read from a file is asked anew.
-        """
-        if finding not in self._found:
-            self._found[finding] = finding(self)
-        found: T = self._found[finding]
-        return found
-
-    @cached_property
-    def _found(self) -> dict[Callable[[Program], Any], Any]:
-        return {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def where(section: str, place: int, instruction: Instruction) -> str:

@@ -20,11 +20,11 @@ from tilesim.tiled.isa.model.instructions import (
     ScalarFence,
     TileFence,
     Work,
+    raised_flag,
 )
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import Program, where
 from tilesim.tiled.rules.ring.transfers import Transfer, sent_by
-from tilesim.tiled.rules.untimed.effects import raised_flag
 from tilesim.tiled.rules.untimed.firing_conditions import Pace, pace
 
 CONTROLLER = -1

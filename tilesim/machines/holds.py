@@ -1,38 +1,43 @@
-"""Start times that the user gives instructions: which ones there are, and when they begin."""
+"""Delayed issue: instructions that the user lets begin later."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
 
 from tilesim.errors import InputError
+from tilesim.machines.program import Instruction, Program
 from tilesim.printable import shown, unknown
-from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
-from tilesim.tiled.isa.model.program import Program
 
+Holds: TypeAlias = Mapping[tuple[str, int | None], int]
+"""Cycles, counted from the start of a section, before which an instruction must not begin: by label and tile (None:
+wherever the instruction goes).
+"""
+NO_HOLDS: Holds = {}
 LATEST = 1 << 40
 """The last cycle up to which an instruction may be held."""
 MOST_GUESSES = 3
 
 
-def holds(program: Program, not_before: Mapping[str, int]) -> dict[tuple[str, int | None], int]:
-    """The cycles of ``not_before``, by label and tile (None: wherever the instruction goes).
+def holds(program: Program, given: Mapping[str, int], tiles_of: Callable[[Any], int | None]) -> Holds:
+    """The holds that the user has ``given`` by label, or by label, ``@`` and a tile's number.
 
-    Its keys are labels, or labels with ``@`` and a tile's number.
+    ``tiles_of`` says to which tiles an instruction goes, as a bitmap; None if no unit takes it up.
 
     Raises:
         InputError: no such instruction, one that no unit begins, another tile, or no cycle; all at once.
     """
-    if not not_before:
-        return {}
+    if not given:
+        return NO_HOLDS
     labelled = {op.label: op for op in (*program.load, *program.run) if op.label}
-    found = {key: _resolved(key, labelled) for key in not_before}
+    resolved = {key: _resolved(key, labelled) for key in given}
     if faults := [
         f"hold {shown(key)}: {fault}"
-        for key, (label, tile) in found.items()
-        for fault in _faults(label, tile, not_before[key], labelled)
+        for key, (label, tile) in resolved.items()
+        for fault in _faults(label, tile, given[key], labelled, tiles_of)
     ]:
         raise InputError(faults)
-    return {(label, None if tile is None else int(tile)): not_before[key] for key, (label, tile) in found.items()}
+    return {(label, None if tile is None else int(tile)): given[key] for key, (label, tile) in resolved.items()}
 
 
 def _resolved(key: str, labelled: Mapping[str, Instruction]) -> tuple[str, str | None]:
@@ -41,14 +46,20 @@ def _resolved(key: str, labelled: Mapping[str, Instruction]) -> tuple[str, str |
     return (label, tile) if at and key not in labelled else (key, None)
 
 
-def _faults(label: str, tile: str | None, cycle: int, labelled: Mapping[str, Instruction]) -> Iterator[str]:
+def _faults(
+    label: str,
+    tile: str | None,
+    cycle: int,
+    labelled: Mapping[str, Instruction],
+    tiles_of: Callable[[Any], int | None],
+) -> Iterator[str]:
     op = labelled.get(label)
     if op is None:
         yield _unknown(label, labelled)
-    elif isinstance(op, TileFence | ScalarFence | Broadcast):
+    elif (tiles := tiles_of(op)) is None:
         yield f"must be an instruction that a unit takes up, not a {op.mnemonic}"
     elif tile is not None:
-        yield from _tile_faults(label, tile, getattr(op, "tiles", 0))
+        yield from _tile_faults(label, tile, tiles)
     if not 0 <= cycle <= LATEST:
         yield f"must be up to a cycle from 0 to {LATEST}, not {cycle}"
 
@@ -56,7 +67,7 @@ def _faults(label: str, tile: str | None, cycle: int, labelled: Mapping[str, Ins
 def _unknown(label: str, labelled: Mapping[str, Instruction]) -> str:
     """Labels that hold the whole word are nearer than those of like letters."""
     what = "the label of an instruction"
-    if longer := [each for each in labelled if label in each][:MOST_GUESSES]:
+    if longer := [known for known in labelled if label in known][:MOST_GUESSES]:
         return f"must be {what}, not {shown(label)}; did you mean {' or '.join(map(shown, longer))}?"
     return unknown(label, labelled, what)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesim.tiled.verify.first_divergence import Divergence, Span, find_divergence
+from tilesim.machines.first_divergence import Divergence, Span, find_divergence
 
 LOAD: list[Span] = [("chip.a", 0, 5, "busy", "load[0]")]
 RUN: list[Span] = [("chip.a", 9, 2, "busy", "x"), ("chip.a", 11, 3, "stall:port", "x"), ("chip.b", 10, 1, "busy", "y")]

@@ -1,4 +1,4 @@
-"""What the user says about how layers are to be spread over the tiles."""
+"""What the user says about how networks are to be laid out on a chip."""
 
 from __future__ import annotations
 
@@ -36,3 +36,19 @@ class Wishes:
 
     def of(self, layer: int) -> str:
         return self.layers.get(layer, self.default)
+
+
+@dataclass(frozen=True)
+class CachePolicy:
+    """Whether parameters stay in the tiles at all, and who gets room first: networks by number, layers by network and
+    number, both in descending order.
+    """
+
+    cache: bool = True
+    network_priority: tuple[int, ...] = ()
+    layer_priority: tuple[tuple[int, int], ...] = ()
+
+
+SPATIALLY = PartitionPolicy()
+CACHE = CachePolicy()
+"""First come first served, as much as there is room for."""

@@ -1,13 +1,13 @@
 """Two models of one chip, written apart from each other, must agree to the last cycle of every unit.
 
-One is discrete-event (:mod:`tilesim.tiled.units`): it computes with stretches of time. The other steps through every
-cycle (:mod:`tilesim.tiled.stepped`). They share the program's format and the arithmetic of operators, nothing else. So
-a timing that only one of them has is an error in one of them, or a sentence that is missing in a docstring.
+One is discrete-event: it computes with stretches of time. The other steps through every cycle. They share the program's
+format and the arithmetic of operators, nothing else. So a timing that only one of them has is an error in one of them,
+or a sentence that is missing in a docstring.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, CollisionError, HangError
+from tilesim.machines.first_divergence import Divergence, Spans, find_divergence
+from tilesim.machines.machine import Account, AnyMachine, SecondModel
+from tilesim.machines.options import RunOptions, Say, silent
+from tilesim.machines.program import Program
 from tilesim.run import Run
+from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
-from tilesim.tiled import stepped
-from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.simulate import simulate
-from tilesim.tiled.verify.first_divergence import Divergence, Spans, find_divergence
 
 Array = NDArray[Any]
 Units = Mapping[str, Mapping[str, int]]
@@ -30,18 +31,6 @@ SCHEMA = "tilesim.verify/1"
 
 ENDED, COLLIDED = "ended", "transfers met on the ring"
 """How a run may end, beside hanging."""
-
-
-@dataclass(frozen=True)
-class Account:
-    """What a model says of a run: how it ended and, if it came to its end, everything that is compared."""
-
-    end: str
-    outputs: Sequence[Array] = ()
-    cycles: int = 0
-    load_cycles: int = 0
-    units: Units | None = None
-    spans: Spans = ()
 
 
 @dataclass(frozen=True)
@@ -81,10 +70,11 @@ class Verdict:
         return {"schema": SCHEMA, "agree": self.agree, **asdict(self)}
 
 
-def verify(program: Program, inputs: Sequence[Array], say: Callable[[str], None] = lambda _: None) -> Verdict:
+def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Array], say: Say = silent) -> Verdict:
     """Run ``program`` on both models and compare outputs, cycles and the account of every unit.
 
     Args:
+        machine: whose models they are.
         program: what to run; it brings its chip along.
         inputs: an array for each of the program's inputs; one sample.
         say: is told what goes on.
@@ -95,14 +85,17 @@ def verify(program: Program, inputs: Sequence[Array], say: Callable[[str], None]
     """
     _must_be_one_sample(program, inputs)
     say(f"simulating {program.name} on {program.topology.name}")
-    event = event_account(program, inputs)
+    event = event_account(machine, program, inputs)
     say(f"stepping through {event.load_cycles + event.cycles:,} cycles of {program.name}")
-    found = stepped_account(program, inputs)
+    found = machine.step(program, inputs, trace=False)
     different = tuple(differences(event, found))
     departure = None
     if different and event.end == found.end == ENDED:
         say("looking for where the traces part")
-        traces = event_account(program, inputs, trace=True).spans, stepped_account(program, inputs, trace=True).spans
+        traces = (
+            event_account(machine, program, inputs, trace=True).spans,
+            machine.step(program, inputs, trace=True).spans,
+        )
         labels = {op.label or f"run[{k}]" for k, op in enumerate(program.run)}
         departure = find_divergence(*traces, labels)
     return Verdict(
@@ -117,26 +110,16 @@ def verify(program: Program, inputs: Sequence[Array], say: Callable[[str], None]
     )
 
 
-def event_account(program: Program, inputs: Sequence[Array], trace: bool = False) -> Account:
+def event_account(machine: AnyMachine, program: Program, inputs: Sequence[Array], trace: bool = False) -> Account:
     """What the discrete-event model says."""
     try:
-        run = simulate(program, inputs, trace=trace)
+        run = machine.simulate(program, inputs, RunOptions(recording=Recording() if trace else None))
     except HangError as error:
-        return Account(_hung(error.section))
+        return Account(hung(error.section))
     except CollisionError:
         return Account(COLLIDED)
     spans = _spans(run.trace) if run.trace is not None else ()
     return Account(ENDED, run.outputs, run.cycles, run.statistics["load_cycles"], _units(run), spans)
-
-
-def stepped_account(program: Program, inputs: Sequence[Array], trace: bool = False) -> Account:
-    """What the cycle-stepped model says."""
-    found = stepped.simulate(program, inputs, trace=trace)
-    if found.collided:
-        return Account(COLLIDED)
-    if found.hung:
-        return Account(_hung(found.hung))
-    return Account(ENDED, found.outputs, found.cycles, found.load_cycles, found.units, tuple(found.spans))
 
 
 def differences(event: Account, found: Account) -> list[Difference]:
@@ -178,7 +161,8 @@ def _must_be_one_sample(program: Program, inputs: Sequence[Array]) -> None:
             raise ArrayError(f"input {tensor.name} must hold one sample, not {len(array) // tensor.shape[0]}")
 
 
-def _hung(section: str) -> str:
+def hung(section: str) -> str:
+    """How a run ends of which a section can't go on."""
     return f"the {section} program hangs"
 
 

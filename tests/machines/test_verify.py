@@ -11,10 +11,12 @@ import pytest
 import tilesim
 from tests.tiled.mutants import MUTANTS, at_large
 from tests.tiled.programs import program
+from tilesim import verify
 from tilesim.errors import ArrayError
+from tilesim.machines.first_divergence import Divergence
+from tilesim.machines.machine import Account
+from tilesim.machines.verify import COLLIDED, ENDED, Difference, differences
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.verify.first_divergence import Divergence
-from tilesim.tiled.verify.verify import COLLIDED, ENDED, Account, Difference, differences, verify
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_ad_ae")
 CHIPS = ("edge-1x1", "edge-2x2", "fig2-5x2")

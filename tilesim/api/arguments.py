@@ -1,0 +1,40 @@
+"""What a script hands over, as the calls want it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.errors import ArrayError
+
+Inputs: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]] | Mapping[str, NDArray[Any]]
+
+
+def must_be(value: object, kind: type, maker: str) -> None:
+    """Raises TypeError for a value that is none of a ``kind``, which ``maker`` makes."""
+    if not isinstance(value, kind):
+        name = kind.__name__
+        raise TypeError(f"the {name.lower()} must be a {name}, which {maker} makes, not {_titled(value)}")
+
+
+def listed(inputs: Inputs, count: int) -> list[NDArray[Any]]:
+    """The arrays of the ``count`` inputs, in order. Raises ArrayError, TypeError."""
+    if isinstance(inputs, Mapping):
+        names = [f"in{k}" for k in range(count)]
+        if missing := [name for name in names if name not in inputs]:
+            held = ", ".join(map(str, inputs)) or "none"
+            raise ArrayError(f"inputs must hold an array {name}; they hold {held}" for name in missing)
+        arrays = [inputs[name] for name in names]
+    else:
+        arrays = list(inputs) if isinstance(inputs, Sequence) else [inputs]
+    if wrong := [array for array in arrays if not isinstance(array, np.ndarray)]:
+        raise TypeError(f"each input must be a NumPy array, not {_titled(wrong[0])}")
+    return arrays
+
+
+def _titled(value: object) -> str:
+    """A value for a sentence: its type and, if it is text, what it says."""
+    return repr(value) if isinstance(value, str) else f"a {type(value).__name__}"

@@ -1,0 +1,87 @@
+"""The nouns in files: read, written, listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from tilesim.config import load, peek
+from tilesim.errors import ProgramError
+from tilesim.machines.program import Program
+from tilesim.machines.topology import Topology
+from tilesim.network.graph import Network
+from tilesim.network.readers import read
+from tilesim.registry import MACHINES, machine_named, machine_of, machine_of_file
+from tilesim.saving import undisturbed
+from tilesim.shipped import located, names
+
+
+def list_topologies() -> tuple[str, ...]:
+    """Names of the topologies that come with tilesim."""
+    return names("topologies")
+
+
+def list_workloads() -> tuple[str, ...]:
+    """Names of the workloads that come with tilesim."""
+    return names("workloads")
+
+
+def load_network(path: Path | str) -> Network:
+    """Read a .tflite, .onnx or .yaml network, or a shipped workload by its name.
+
+    Raises:
+        InputError: no such file or workload, or faults in it, all at once.
+    """
+    return read(located(path, "workloads"))
+
+
+def load_topology(name_or_path: Path | str, overrides: Mapping[str, object] | None = None) -> Topology:
+    """Read a topology: a shipped one by its name, or a path (anything with ``/`` or ``.yaml``).
+
+    ``overrides`` change keys, e.g. ``{"grid.rows": 2}``; ``{"grid": "2x4"}`` is short for rows and columns.
+
+    Raises:
+        ConfigError: no such topology, or faults in it, all at once.
+    """
+    path = located(name_or_path, "topologies")
+    machine = machine_named(peek(path, "machine", tuple(MACHINES)))
+    topology: Topology = load(path, machine.schema, _spelt_out(overrides or {}))
+    return topology
+
+
+def load_program(path: Path | str) -> Program:
+    """Read a saved program: a .tasm, with its data in the .npz beside it, or a .tbin.
+
+    Raises:
+        ProgramError: faults in it, all at once.
+    """
+    with undisturbed(Path(path).parent):
+        machine = machine_of_file(Path(path))
+        program: Program = machine.assembly.load(Path(path))
+    if faults := machine.faults(program):
+        raise ProgramError(f"{path}: {fault}" for fault in faults)
+    return program
+
+
+def save_program(program: Program, path: Path | str) -> None:
+    """Write a program to ``path``: one that ends in .tbin gets all of it, in binary.
+
+    Any other gets its text, and the .npz beside it its data; only a name that ends in .tasm is taken for a program's.
+
+    Raises:
+        ProgramError: the files cannot be written.
+    """
+    machine_of(program.topology).assembly.save(program, Path(path).parent, Path(path).name)
+
+
+def _spelt_out(overrides: Mapping[str, object]) -> dict[str, object]:
+    """``grid=2x4`` as ``grid.rows=2`` and ``grid.columns=4``."""
+    found: dict[str, object] = {}
+    for key, value in overrides.items():  # in order: what comes later holds
+        size = re.fullmatch(r"(\d+)x(\d+)", str(value)) if key == "grid" else None
+        if size is None:
+            found[key] = value
+        else:
+            found["grid.rows"], found["grid.columns"] = size.groups()
+    return found

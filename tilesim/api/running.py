@@ -1,0 +1,174 @@
+"""The second verb: a program and arrays into a run; and what is told of a program without one, or by two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tilesim.api.arguments import Inputs, listed, must_be
+from tilesim.errors import InputError
+from tilesim.machines.machine import (
+    Check,
+    Proves,
+    RunsInTurn,
+    SecondModel,
+    meaningless,
+)
+from tilesim.machines.options import RunOptions, Say, silent
+from tilesim.machines.program import Program
+from tilesim.machines.verify import Verdict
+from tilesim.machines.verify import verify as compare_models
+from tilesim.registry import machine_of, refusal
+from tilesim.run import Look, Run, unwatched
+from tilesim.sim.trace.recorder import Recording
+
+
+def simulate(
+    program: Program,
+    inputs: Inputs,
+    keep_tensors: bool = False,
+    trace: bool | Recording = False,
+    rules: str = "strict",
+    holds: Mapping[str, int] | None = None,
+    on_start: Callable[[Look], None] = unwatched,
+    masters: str = "meet",
+) -> Run:
+    """Run one inference of a program on its chip.
+
+    Args:
+        program: what to run; it brings its chip along.
+        inputs: an array for each input, of the model's dtype and shape; a first axis k times as long holds k samples,
+            which all go through the same run. A mapping holds them as ``in0``, ``in1``, ...; a program of one input
+            also takes the array alone.
+        keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
+        trace: also record what every unit does, into ``run.trace``; or as much of it as the recording says.
+        rules: what becomes of transfers that meet on the ring, and of accesses that nothing orders. ``strict``: the
+            first two transfers end the run, and such a program is refused; ``observe``: the chip does what it then
+            does, and ``run.statistics["findings"]`` says what came of it.
+        holds: cycles before which instructions must not begin, by label (``{"send": 100}``), or by label and tile
+            (``{"send@2": 100}``), counted from the start of the load or run program.
+        on_start: hears, when the chip begins, whom to ask how far it is: from another thread, as often as one likes. If
+            the chip has to begin again, it hears so again.
+        masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
+            in common (``disjoint``); or be under way at once at all (``single``).
+
+    Raises:
+        InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
+        RunError: the run can't go on: it hangs, or transfers met; its ``findings`` say what was noticed.
+        TypeError: something else than a program and arrays.
+    """
+    must_be(program, Program, "compile or load_program")
+    machine, arrays = machine_of(program.topology), listed(inputs, len(program.inputs))
+    options = RunOptions(keep_tensors, _recording(trace), rules, masters, holds or {}, on_start)
+    if faults := list(meaningless(machine, program.topology, options)):
+        raise InputError(faults)
+    return machine.simulate(program, arrays, options)
+
+
+def simulate_requests(
+    programs: Sequence[Program],
+    inputs: Sequence[Inputs],
+    order: Sequence[int] | None = None,
+    trace: bool | Recording = False,
+    rules: str = "strict",
+    holds: Mapping[str, int] | None = None,
+    on_start: Callable[[Look], None] = unwatched,
+    masters: str = "meet",
+) -> Run:
+    """Run inferences of programs, one after the other, on the one chip that they share.
+
+    Args:
+        programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
+        inputs: for each inference what :func:`simulate` takes.
+        order: for each inference the number of its program; if not given, they take turns.
+        trace, rules, holds, on_start, masters: as in :func:`simulate`; labels begin with ``request2.``, that of
+            inference 2.
+
+    The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
+    which.
+
+    Raises:
+        InputError, RunError: as in :func:`simulate`.
+        TypeError: something else than programs and arrays.
+    """
+    for program in programs:
+        must_be(program, Program, "compile or load_program")
+    turns = [k % max(1, len(programs)) for k in range(len(inputs))] if order is None else order
+    if not turns or not all(0 <= number < len(programs) for number in turns):
+        raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
+    machine = _in_turn(programs)
+    options = RunOptions(False, _recording(trace), rules, masters, holds or {}, on_start)
+    if faults := list(meaningless(machine, programs[0].topology, options)):
+        raise InputError(faults)
+    arrays = [listed(each, len(programs[k].inputs_of_inference)) for k, each in zip(turns, inputs, strict=False)]
+    return machine.simulate_requests(programs, turns, arrays, options)
+
+
+def link(programs: Sequence[Program], order: Sequence[int]) -> Program:
+    """The one program that :func:`simulate_requests` runs, whose inputs and outputs are those of all inferences.
+
+    Raises:
+        InputError: programs that can't follow one another, or of a machine that runs no several inferences.
+    """
+    program: Program = _in_turn(programs).link(programs, order)
+    return program
+
+
+def _in_turn(programs: Sequence[Program]) -> RunsInTurn[Any, Any]:
+    machine = machine_of(programs[0].topology)
+    if not isinstance(machine, RunsInTurn):
+        raise refusal(programs[0].topology, RunsInTurn)
+    return machine
+
+
+def check(programs: Program | Sequence[Program], masters: str = "meet", say: Say = silent) -> Check:
+    """Prove that programs that share a chip keep to its rules whatever the delays, or show how they can break them.
+
+    Args:
+        programs: one, or those that are to lie side by side.
+        masters: what two masters of the ring must not do, as in :func:`simulate`.
+        say: is told what goes on.
+
+    Raises:
+        InputError: programs of a machine that proves nothing, or another word for ``masters``.
+        TypeError: something else than programs.
+    """
+    together = [programs] if isinstance(programs, Program) else programs
+    for program in together:
+        must_be(program, Program, "compile or load_program")
+    machines = [_proving(program) for program in together]
+    return machines[0].check(together, masters, say)
+
+
+def _proving(program: Program) -> Proves[Any, Any]:
+    machine = machine_of(program.topology)
+    if not isinstance(machine, Proves):
+        raise refusal(program.topology, Proves)
+    return machine
+
+
+def verify(program: Program, inputs: Inputs, say: Say = silent) -> Verdict:
+    """Run one inference on two models of the chip, written apart from each other, and compare them.
+
+    Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same.
+
+    Args:
+        program: what to run; it brings its chip along.
+        inputs: what :func:`simulate` takes, of one sample.
+        say: is told what goes on.
+
+    Raises:
+        InputError: inputs that do not fit, a program that the chip could not run, or of a machine with one model.
+        TypeError: something else than a program and arrays.
+    """
+    must_be(program, Program, "compile or load_program")
+    machine = machine_of(program.topology)
+    if not isinstance(machine, SecondModel):
+        raise refusal(program.topology, SecondModel)
+    return compare_models(machine, program, listed(inputs, len(program.inputs)), say)
+
+
+def _recording(trace: bool | Recording) -> Recording | None:
+    if isinstance(trace, Recording):
+        return trace
+    return Recording() if trace else None

@@ -1,0 +1,90 @@
+"""The frame of every simulation: what is the same before and behind a run, whatever the chip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+from tilesim.errors import InputError
+from tilesim.machines.options import RULES, RunOptions
+from tilesim.machines.program import Instruction, Program
+from tilesim.printable import unknown
+from tilesim.run import Look, Progress
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import Unit
+from tilesim.sim.trace.recorder import Recorder
+from tilesim.sim.trace.trace import Trace
+from tilesim.sim.trace.wakeups import Partners
+
+P = TypeVar("P", bound=Program)
+Op = TypeVar("Op", bound=Instruction)
+
+NOBODY: Partners = MappingProxyType({})
+
+
+class Clocked(Protocol):
+    """A chip that runs a section of a program: its name, ``load`` or ``run``, and its first cycle."""
+
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def section(self) -> tuple[str, int]: ...
+
+
+def check_rules(options: RunOptions) -> None:
+    """Raises InputError for rules that there are not."""
+    if options.rules not in RULES:
+        raise InputError(f"rules {unknown(options.rules, RULES, 'strict or observe')}")
+
+
+def named(program: P) -> P:
+    """The program with a label for each instruction."""
+    if all(op.label for op in (*program.load, *program.run)):
+        return program
+    return replace(program, load=_labelled(program.load, "load"), run=_labelled(program.run, "run"))
+
+
+def _labelled(ops: Sequence[Op], section: str) -> tuple[Op, ...]:
+    return tuple(op if op.label else replace(op, label=f"{section}[{k}]") for k, op in enumerate(ops))
+
+
+def recorder_of(options: RunOptions) -> Recorder | None:
+    """Who records the run, if it is to be recorded."""
+    return None if options.recording is None else Recorder(options.recording)
+
+
+def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit]) -> None:
+    """See to it that each pattern of tracks to record has one of the chip's ``units``.
+
+    Raises:
+        InputError: all those that have none.
+    """
+    tracks = [unit.track for unit in units]
+    what = f"a unit or link of {program.topology.name}, or a pattern of such"
+    if options.recording is not None and (wrong := options.recording.unmatched(tracks)):
+        raise InputError(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in wrong)
+
+
+def look_at(program: Program, chip: Clocked, controls: Sequence[Unit]) -> Look:
+    """Who tells how far ``chip`` is, by the instructions that its ``controls`` are at; what it reads another thread may
+    read too.
+    """
+    layer_of = {op.label: op.layer for op in program.run}
+    layers = tuple(layer.name for layer in program.layers)
+
+    def look() -> Progress:
+        section, start = chip.section
+        foremost = max(layer_of.get(unit.instruction, -1) for unit in controls)
+        return Progress(section, chip.clock.cycle - start, None if foremost < 0 else foremost, layers)
+
+    return look
+
+
+def trace_of(program: Program, recorder: Recorder | None, partners: Partners = NOBODY) -> Trace | None:
+    """What was recorded of the program's instructions, if anything; ``partners`` as in :meth:`Recorder.trace`."""
+    if recorder is None:
+        return None
+    layers = {op.label: op.layer for op in (*program.load, *program.run)}
+    return recorder.trace([layer.name for layer in program.layers], layers, partners)

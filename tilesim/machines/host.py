@@ -1,0 +1,76 @@
+"""The host's side of a run: model arrays to what its link carries, channels last, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.errors import ArrayError
+from tilesim.machines.program import HostTensor
+from tilesim.network.operators.dequantise import Dequantise
+from tilesim.network.operators.quantise import Quantise
+
+Array = NDArray[Any]
+
+
+def samples_of(tensors: Sequence[HostTensor], inputs: Sequence[Array]) -> int:
+    """How many samples ``inputs`` hold.
+
+    Raises:
+        ArrayError: a wrong number of inputs, a wrong dtype or shape, or inputs that disagree on the number of samples.
+    """
+    if len(inputs) != len(tensors):
+        raise ArrayError(f"inputs must be {len(tensors)} arrays, not {len(inputs)}")
+    pairs = list(zip(tensors, inputs, strict=True))
+    if faults := [fault for tensor, array in pairs for fault in _faults(tensor, array)]:
+        raise ArrayError(faults)
+    samples = {len(array) // tensor.shape[0] for tensor, array in pairs}
+    if len(samples) > 1:
+        raise ArrayError(f"all inputs must hold the same number of samples, not {sorted(samples)}")
+    return samples.pop() if samples else 1
+
+
+def carried(tensor: HostTensor, array: Array) -> Array:
+    """A model input as it is carried: (samples, *canonical shape), quantised if it is of floats."""
+    if tensor.scale:
+        array = Quantise(tensor.scale, tensor.zero_point, tensor.carried, tensor.rounding).evaluate([array])
+    return array.reshape(-1, *tensor.shape).transpose(0, *(axis + 1 for axis in _canonical_order(tensor.axes)))
+
+
+def received(tensor: HostTensor, values: Array) -> Array:
+    """A model output from what was carried, (samples, ...) in the canonical order of its elements."""
+    if tensor.lookup:
+        entries = np.array(tensor.lookup, np.int32)[np.ascontiguousarray(values).view(np.uint8)]
+        values = entries if tensor.scale else entries.astype(tensor.dtype)
+    array = model_array(values, canonical(tensor.shape, tensor.axes), tensor.axes)
+    return Dequantise(tensor.scale, tensor.zero_point).evaluate([array]) if tensor.scale else array
+
+
+def canonical(shape: Sequence[int], axes: Sequence[int]) -> list[int]:
+    """The canonical shape of a tensor whose model axis k is canonical axis ``axes[k]``."""
+    return [shape[axis] for axis in _canonical_order(axes)]
+
+
+def model_array(values: Array, shape: Sequence[int], axes: Sequence[int]) -> Array:
+    """(samples, elements) of the canonical ``shape`` as the model has them, samples along the first axis."""
+    stacked = values.reshape(-1, *shape).transpose(0, *(axis + 1 for axis in axes))
+    return np.ascontiguousarray(stacked).reshape(-1, *stacked.shape[2:])
+
+
+def _canonical_order(axes: Sequence[int]) -> list[int]:
+    """The model's axis that each canonical axis is."""
+    return [axes.index(axis) for axis in range(len(axes))]
+
+
+def _faults(tensor: HostTensor, array: Array) -> Iterator[str]:
+    if array.dtype != np.dtype(tensor.dtype):
+        yield f"input {tensor.name} must be of dtype {tensor.dtype}, not {array.dtype}"
+    if array.shape[1:] != tensor.shape[1:] or not array.ndim or not len(array) or len(array) % tensor.shape[0]:
+        shown = " x ".join(str(size) for size in tensor.shape)
+        yield (
+            f"input {tensor.name} must be of shape {shown}, or hold several samples along its first axis, "
+            f"not {' x '.join(str(size) for size in array.shape) or 'a single number'}"
+        )

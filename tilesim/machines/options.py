@@ -1,0 +1,52 @@
+"""How a network is to be compiled and a program to be run: one object each, handed down to the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from tilesim.batching import Plan
+from tilesim.machines.policies import CACHE, SPATIALLY, CachePolicy, PartitionPolicy
+from tilesim.run import Look, unwatched
+from tilesim.sim.trace.recorder import Recording
+
+Say: TypeAlias = Callable[[str], None]
+"""Is told what is being tried."""
+
+RULES = ("strict", "observe")
+"""What becomes of transfers that meet on a ring, and of accesses that nothing orders: they end the run, or keep it from
+beginning; or it goes on and says so. Where there is no ring, both say the same.
+"""
+
+
+def silent(_what: str) -> None:
+    """Nobody listens."""
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """How networks that share a chip are to be compiled: how layers are spread over its tiles, whose parameters stay in
+    them, of which inferences a systolic machine makes batches.
+    """
+
+    partition: PartitionPolicy = SPATIALLY
+    cache: CachePolicy = CACHE
+    batches: Plan | None = None
+    say: Say = field(default=silent, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How a program is to be run; :func:`tilesim.simulate` explains each.
+
+    ``holds`` delays the issue of instructions: cycles, counted from the start of a section, before which an instruction
+    must not begin, by label, or by label, ``@`` and tile.
+    """
+
+    keep_tensors: bool = False
+    recording: Recording | None = None
+    rules: str = "strict"
+    masters: str = "meet"
+    holds: Mapping[str, int] = field(default_factory=dict, hash=False)
+    on_start: Callable[[Look], None] = field(default=unwatched, compare=False, repr=False)

@@ -1,0 +1,124 @@
+"""What programs of all machines have in common: instructions for one chip, and how the host lays out its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import Field, dataclass, field, fields
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.machines.topology import Topology
+
+P = TypeVar("P", bound="Program")
+T = TypeVar("T")
+
+
+class Instruction(Protocol):
+    """One step of a unit, a dataclass. Statistics and traces call it by its ``label``, and add it to the ``layer`` of
+    that number.
+    """
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    @property
+    def mnemonic(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def layer(self) -> int: ...
+
+
+class DataSegment(Protocol):
+    """Bytes that are there before the program starts: parameters."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def data(self) -> NDArray[np.uint8]: ...
+
+
+class HostTensor(Protocol):
+    """How the host presents one model input, or takes one model output; ``index`` is the model's.
+
+    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``, channels last); on
+    its way an element is of ``carried``. A float tensor is quantised by the host on its way in (``rounding`` half to
+    ``even`` or ``away`` from zero), dequantised on its way out: ``real = scale * (q - zero_point)`` in float32,
+    ``scale`` 0 for integers. ``lookup``: before that each byte of an output is replaced by the entry that it counts.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def index(self) -> int: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def axes(self) -> tuple[int, ...]: ...
+    @property
+    def carried(self) -> np.dtype[Any]: ...
+    @property
+    def scale(self) -> float: ...
+    @property
+    def zero_point(self) -> int: ...
+    @property
+    def rounding(self) -> str: ...
+    @property
+    def lookup(self) -> tuple[int, ...]: ...
+
+
+class Layer(Protocol):
+    """A layer of the network: instructions name it by its place in the program's list."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def macs(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Everything that one chip needs for one network, or for several that take turns.
+
+    ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference, or as many as the program is for.
+    """
+
+    name: str
+    topology: Topology = field(repr=False)
+    load: tuple[Instruction, ...] = field(repr=False)
+    run: tuple[Instruction, ...] = field(repr=False)
+    data: tuple[DataSegment, ...] = field(default=(), repr=False)
+    inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
+    outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
+    layers: tuple[Layer, ...] = field(default=(), repr=False)
+
+    @property
+    def inferences(self) -> int:
+        """Of how many inferences the inputs are, those of the first one first."""
+        return 1
+
+    @property
+    def inputs_of_inference(self) -> Sequence[HostTensor]:
+        """What one inference takes."""
+        return self.inputs[: len(self.inputs) // self.inferences]
+
+    def once(self: P, finding: Callable[[P], T]) -> T:
+        """What ``finding`` says of this program, worked out the first time only, for a program never changes.
+
+        It belongs to this very object: what is made from it by ``replace``, copied, or read from a file is asked anew.
+        """
+        if finding not in self._found:
+            self._found[finding] = finding(self)
+        found: T = self._found[finding]
+        return found
+
+    @cached_property
+    def _found(self) -> dict[Callable[..., Any], Any]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}

@@ -1,0 +1,71 @@
+"""The machines that there are, by the ``machine:`` key of a topology: the one place that names them.
+
+One from outside is an entry more: of the packages that are installed, those that have an entry point in the group
+``tilesim.machines`` add theirs; a script does it with ``tilesim.MACHINES["mine"] = "my_package.machine:Mine"``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+from tilesim.assembly.files import machine_in as named_in
+from tilesim.errors import InputError, ProgramError
+from tilesim.machines.machine import AnyMachine, cannot
+from tilesim.machines.topology import Topology
+from tilesim.printable import unknown
+
+MACHINES: dict[str, str] = {
+    "tiled": "tilesim.tiled.machine:Tiled",
+    "systolic": "tilesim.systolic.machine:Systolic",
+    **{entry.name: entry.value for entry in entry_points(group="tilesim.machines")},
+}
+"""The class of each, imported when it is asked for. The first is what a topology is read as that names no machine."""
+
+
+def machine_named(name: str) -> AnyMachine:
+    """The machine of that name, one of :data:`MACHINES`."""
+    return _made(MACHINES[name])
+
+
+def machine_of(topology: Topology) -> AnyMachine:
+    """The machine that a chip is of.
+
+    Raises:
+        InputError: nobody has registered it.
+    """
+    if topology.machine not in MACHINES:
+        raise InputError(f"{topology.name}: machine {unknown(topology.machine, MACHINES, 'one that there is')}")
+    return machine_named(topology.machine)
+
+
+def machine_of_file(path: Path) -> AnyMachine:
+    """The machine that the program in a file is for; the first one, where it does not say, which tells what is wrong.
+
+    Raises:
+        ProgramError: there is no such file, or no such machine.
+    """
+    name = named_in(path) or next(iter(MACHINES))
+    if name not in MACHINES:
+        raise ProgramError(f"{path}: .chip machine {unknown(name, MACHINES, 'a machine that there is')}")
+    return machine_named(name)
+
+
+def can(topology: Topology, capability: type[Any]) -> bool:
+    """Whether a chip's machine has a ``capability``, one of those in :mod:`tilesim.machines.machine`."""
+    return isinstance(machine_of(topology), capability)
+
+
+def refusal(topology: Topology, capability: type[Any]) -> InputError:
+    """The sentence that a chip's machine has not the ``capability``, and which have."""
+    able = [machine for machine in map(machine_named, MACHINES) if isinstance(machine, capability)]
+    return cannot(topology, capability, [machine.example for machine in able if machine.example])
+
+
+@cache
+def _made(place: str) -> AnyMachine:
+    machine: AnyMachine = resolve_name(place)()
+    return machine

@@ -1,0 +1,97 @@
+"""The systolic machine, as the house sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from tilesim.batching import Plan, Room
+from tilesim.errors import InputError, ProgramError
+from tilesim.machines.machine import Array, PlansBatches, RunsInTurn, WeightSupply
+from tilesim.machines.options import CompileOptions, RunOptions, Say
+from tilesim.network.graph import Network
+from tilesim.run import Run
+from tilesim.systolic.compiler.choice import fastest
+from tilesim.systolic.compiler.compile import compile_network, room_for
+from tilesim.systolic.isa.assembly import ASSEMBLY
+from tilesim.systolic.isa.checks.hazards import races
+from tilesim.systolic.isa.checks.program import faults
+from tilesim.systolic.isa.model.program import Program
+from tilesim.systolic.run.simulate import simulate
+from tilesim.systolic.topology import Topology
+from tilesim.units import format_bytes
+
+
+class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
+    """The weight-stationary array with its vector unit."""
+
+    name = "systolic"
+    example = "tpu-v1"
+    refuses: ClassVar[Mapping[str, str]] = {
+        "networks": "a systolic machine's program is of one",
+        "partition": "a systolic machine has one array, and no tiles",
+        "cache": "a systolic machine keeps parameters in weight memory",
+        "masters": "those are of a ring, and a systolic machine has none",
+    }
+    schema = Topology
+    assembly = ASSEMBLY
+
+    def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
+        return [compile_network(network, topology, options.say, options.batches) for network in networks]
+
+    def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
+        """A run of a program in which syncs order whatever meets in a memory."""
+        if wrong := program.once(_unsound):
+            raise ProgramError(wrong)
+        return simulate(program, inputs, options)
+
+    def faults(self, program: Program) -> list[str]:
+        return program.once(_unsound)
+
+    def summary(self, topology: Topology) -> dict[str, str]:
+        memory = topology.weight_memory
+        return {
+            "array": f"{topology.array.rows}x{topology.array.columns}",
+            "MACs": f"{topology.macs_per_cycle:,}",
+            **super().summary(topology),
+            "buffer": format_bytes(topology.unified_buffer.size_bytes),
+            "weights": f"{memory.clock_hz * memory.transfer_bytes / 1e9:,g} GB/s",
+        }
+
+    def link(self, programs: Sequence[Program], order: Sequence[int]) -> Program:
+        """The one program, which is for all inferences."""
+        [program] = programs[:1]
+        if len(programs) > 1 or len(order) != program.inferences:
+            raise InputError(
+                f"{program.name}: the program is for {program.inferences} inferences of one network, not for "
+                f"{len(order)}"
+            )
+        return program
+
+    def simulate_requests(
+        self, programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions
+    ) -> Run:
+        return self.simulate(self.link(programs, order), [array for arrays in inputs for array in arrays], options)
+
+    def weight_supply(self, topology: Topology) -> WeightSupply:
+        memory, array = topology.weight_memory, topology.array
+        return WeightSupply(
+            rows=array.rows,
+            columns=array.columns,
+            tile_bytes=topology.weight_tile_bytes,
+            clock_hz=topology.clock_hz,
+            memory_clock_hz=memory.clock_hz,
+            channels=memory.channels,
+            channel_bytes=memory.channel_bytes,
+            tile_cycles=topology.weight_tile_cycles,
+        )
+
+    def room(self, network: Network, topology: Topology) -> Room:
+        return room_for(network, topology)
+
+    def fastest(self, network: Network, topology: Topology, plans: Sequence[Plan], say: Say) -> Plan:
+        return fastest(network, topology, plans, say)
+
+
+def _unsound(program: Program) -> list[str]:
+    return program.once(faults) or races(program)

@@ -1,0 +1,144 @@
+"""The multi-tile chip, as the house sees it. What takes long to import, and not every run needs, comes late."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar
+
+from tilesim.errors import CapacityError
+from tilesim.machines.machine import (
+    Account,
+    Array,
+    Check,
+    HasDocument,
+    PlansCache,
+    Proves,
+    RunsInTurn,
+    SecondModel,
+    Spreads,
+)
+from tilesim.machines.options import CompileOptions, RunOptions, Say
+from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
+from tilesim.machines.verify import COLLIDED, ENDED, hung
+from tilesim.network.graph import Network
+from tilesim.run import Run
+from tilesim.tiled.isa.assembly import ASSEMBLY
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.link.link import link_programs
+from tilesim.tiled.run.simulate import simulate, simulate_requests
+from tilesim.tiled.topology import MODELLED, Topology
+from tilesim.units import format_bytes
+
+WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
+ELSEWHERE = {
+    "tiles": "it has nothing to spread",
+    "classifier": "it runs in the classifier",
+    "host": "it runs at the host",
+    "nowhere": "there is nothing to do for it",
+}
+"""Why a layer that is not spread is not."""
+
+
+class Tiled(
+    Proves[Topology, Program],
+    PlansCache[Topology, Program],
+    Spreads[Topology, Program],
+    RunsInTurn[Topology, Program],
+    SecondModel[Topology, Program],
+):
+    """The multi-tile chip."""
+
+    name = "tiled"
+    example = "edge-4x4"
+    refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
+    schema = Topology
+    assembly = ASSEMBLY
+
+    def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
+        from tilesim.tiled.partition_search import compile_networks
+
+        _check_operators(networks)
+        return compile_networks(networks, topology, options.cache, options.partition, options.say)
+
+    def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
+        return simulate(program, inputs, options)
+
+    def faults(self, program: Program) -> list[str]:
+        return program.once(faults)
+
+    def summary(self, topology: Topology) -> dict[str, str]:
+        return {
+            "grid": f"{topology.grid.rows}x{topology.grid.columns}",
+            "MACs": f"{topology.tiles * topology.macs_per_cycle:,}",
+            **super().summary(topology),
+            "narrow": format_bytes(topology.narrow_memory.size_bytes),
+            "wide": format_bytes(topology.wide_memory.size_bytes),
+        }
+
+    def has_no_choice(self, key: str) -> bool:
+        return key in MODELLED
+
+    def check(self, programs: Sequence[Program], masters: str, say: Say) -> Check:
+        from tilesim.tiled.rules.proof import proof_of
+        from tilesim.tiled.rules.ring.readings import reading_of
+        from tilesim.tiled.rules.tile.cached import overlaps_between
+        from tilesim.tiled.verify.recipes import seen
+
+        reading = reading_of(masters)
+        proofs = [proof_of(program, reading) for program in programs]
+        say("looking for start times with which refuted transfers are seen")
+        return Check(tuple(seen(proof).document() for proof in proofs), tuple(overlaps_between(programs)))
+
+    def cache_plan(self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions) -> HasDocument:
+        from tilesim.tiled.cache_plan import plan_cache
+
+        _check_operators([*networks.values()])
+        return plan_cache(networks, topology, options.cache, options.partition, options.say)
+
+    def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        for k, choice in sorted(wishes.items()):
+            layer = program.layers[k]
+            if choice not in {AUTO, layer.spread}:
+                yield (
+                    k,
+                    f"could not be spread {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}",
+                )
+
+    def link(self, programs: Sequence[Program], order: Sequence[int]) -> Program:
+        return link_programs(programs, order)
+
+    def simulate_requests(
+        self, programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions
+    ) -> Run:
+        return simulate_requests(programs, order, inputs, options)
+
+    def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> Account:
+        from tilesim.tiled import stepped
+
+        outcome = stepped.simulate(program, inputs, trace=trace)
+        if outcome.collided:
+            return Account(COLLIDED)
+        if outcome.hung:
+            return Account(hung(outcome.hung))
+        spans = tuple(outcome.spans)
+        return Account(ENDED, outcome.outputs, outcome.cycles, outcome.load_cycles, outcome.units, spans)
+
+
+def _check_operators(networks: Sequence[Network]) -> None:
+    """Refuse networks with operators that tiles have no unit for.
+
+    Raises:
+        CapacityError: all of them at once.
+    """
+    from tilesim.tiled.compiler.operators import is_known
+
+    lacking = [
+        f"{network.name}: node {node.title} ({node.kind}) must be an operator that a tiled machine can run, which this "
+        "one is not"
+        for network in networks
+        for node in network.nodes
+        if not is_known(node.operator)
+    ]
+    if lacking:
+        raise CapacityError(lacking)
