@@ -21,7 +21,7 @@ from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.footprint import Footprint, footprints
 from tilesim.tiled.rules.tile.touches import Touches
-from tilesim.tiled.rules.untimed.firing_conditions import Pace, own_pace
+from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, own_conditions
 from tilesim.tiled.topology import Topology
 
 
@@ -54,9 +54,9 @@ class Act:
         return increments(self.op)
 
     @cached_property
-    def pace(self) -> Pace:
+    def firing(self) -> FiringConditions:
         """In rounds of its own."""
-        return own_pace(self.op)
+        return own_conditions(self.op)
 
     @cached_property
     def waits(self) -> tuple[Wait, ...]:
