@@ -10,12 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from functools import partial
+from inspect import Parameter, isclass, isfunction, signature
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import yaml
 
+from tilesim import public
 from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
 from tilesim.registry import MACHINES, machine_named
@@ -118,6 +120,24 @@ def _spelt(field: Field[Notation]) -> str:
 
 def _does(kind: Callable[..., object]) -> str:
     return remark_of("", "", kind.__doc__ or "").title
+
+
+# ---- Python
+
+
+def python_names() -> Iterator[str]:
+    """What ``import tilesim`` gives: calls, then classes."""
+    named = {name: getattr(public, name) for name in public.__all__}
+    calls = [(f"`{name}({_parameters(call)})`", _does(call)) for name, call in named.items() if isfunction(call)]
+    classes = [(f"`{name}`", _does(kind)) for name, kind in named.items() if isclass(kind)]
+    yield from ("", *table(("call", "does"), *calls), "", *table(("class", "is"), *classes), "")
+
+
+def _parameters(call: Callable[..., object]) -> str:
+    return ", ".join(
+        name if parameter.default is Parameter.empty else f"{name}="
+        for name, parameter in signature(call).parameters.items()
+    )
 
 
 # ---- run.json
@@ -298,6 +318,7 @@ MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "network-yaml": network_keys,
     "instructions": instruction_keys,
     "sheet": sheet,
+    "python": python_names,
     "run-json": run_keys,
     "energy-json": partial(run_keys, energy=True),
     "assumptions": assumptions,
