@@ -5,6 +5,7 @@ operators. It is what somebody writes first who adds a machine, and is registere
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
@@ -13,9 +14,9 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 from pydantic import Field
+from tilesim.assembly.grammar import Grammar
 
 from tilesim.assembly.files import Assembly
-from tilesim.assembly.grammar import Grammar
 from tilesim.machines import frame, host, program, statistics, topology
 from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions
@@ -23,6 +24,7 @@ from tilesim.machines.statistics import Measured
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, macs
 from tilesim.run import Run
+from tilesim.sim.bottleneck import Bottleneck
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.statistics import LayerStatistics
@@ -117,7 +119,7 @@ class Null(Machine[Topology, Program]):
         request = {"network": program.name, **ends, "outputs": [*range(len(program.outputs))]}
         measured = Measured(
             run=range(cycles), load_cycles=0, macs=network.macs, peak_macs_per_cycle=0, units=[unit], links=[],
-            buses={}, tallies=[], breakdown={"macs": cycles}, bound_by="macs",
+            buses={}, tallies=[], bottleneck=Bottleneck(Counter(macs=cycles)),
             layers=[_layer(program, k, each) for k in range(len(program.layers))],
             requests=[request], throughput_per_second=program.topology.clock_hz / cycles, trace=trace,
         )  # fmt: skip

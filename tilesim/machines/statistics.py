@@ -11,6 +11,7 @@ from tilesim.findings import Finding
 from tilesim.machines import traffic
 from tilesim.machines.program import Program
 from tilesim.machines.traffic import Bus
+from tilesim.sim.bottleneck import Bottleneck
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
@@ -40,8 +41,7 @@ class Measured:
     links: Sequence[Unit]
     buses: Mapping[str, Bus]
     tallies: Iterable[Tally]
-    breakdown: dict[str, int]
-    bound_by: str | None
+    bottleneck: Bottleneck
     layers: list[LayerStatistics]
     requests: list[RequestStatistics]
     throughput_per_second: float
@@ -69,8 +69,8 @@ def document(program: Program, measured: Measured) -> RunStatistics:
         "streamed_bytes": measured.streamed_bytes,
         "bytes": traffic.total(measured.buses),
         "energy": energy.document(measured.tallies, len(program.layers)),
-        "bound_by": measured.bound_by,
-        "breakdown": measured.breakdown,
+        "bound_by": measured.bottleneck.bound_by(),
+        "breakdown": measured.bottleneck.breakdown,
         "units": [unit_account(unit) for unit in measured.units],
         "layers": measured.layers,
         "links": [link_account(unit) for unit in measured.links],

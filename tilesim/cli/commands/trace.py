@@ -8,6 +8,7 @@ from typing import IO, Annotated, cast
 
 import typer
 
+from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
@@ -36,6 +37,7 @@ def command(
         bool,
         typer.Option("--chrome", help="Write the JSON format of Chrome's viewer; compressed if FILE ends in .gz."),
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Write the trace of a run for a viewer.
 
@@ -43,7 +45,7 @@ def command(
     and what let its stalls end, the bytes a cycle of each bus, and the MACs in use. A nanosecond there is a cycle.
     """
     must_be_free(output, files_of_run(run), "of the run itself")
-    with progress(f"reading {run}") as say:
+    with progress(f"reading {run}", quiet) as say:
         saved = load_run(run)
         if saved.trace is None:
             raise InputError(f"{run}: must hold a trace.npz, which tilesim run --trace --out {run} writes")
@@ -57,7 +59,8 @@ def command(
                 write(saved.statistics, saved.trace, file, lambda n: say(f"writing {output}: {n:,} of {spans:,} spans"))
         except OSError as error:
             raise InputError(f"{output}: cannot be written: {error.strerror}") from None
-    tell(f"{output}: {spans:,} spans")
+    if not quiet:
+        tell(f"{output}: {spans:,} spans")
 
 
 def _opened(path: Path) -> IO[bytes]:

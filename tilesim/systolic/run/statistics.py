@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tilesim.machines import statistics, traffic
 from tilesim.machines.statistics import Measured
+from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
     BytesByBus,
@@ -16,8 +17,9 @@ from tilesim.statistics import (
 )
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import Layer, Program
-from tilesim.systolic.run import batching_document, bottleneck
+from tilesim.systolic.run import batching_document
 from tilesim.systolic.run.actions import tallies
+from tilesim.systolic.run.bottleneck import UNUSED, USEFUL, bottlenecks_of
 from tilesim.systolic.run.traffic import buses as buses_of
 from tilesim.systolic.units.chip import Chip
 
@@ -37,8 +39,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     """
     topology, cycles = program.topology, len(run)
     requests = list(_requests(program, chip, run))
-    shares = bottleneck.shares(program, chip)
-    whole = bottleneck.whole(shares)
+    bottlenecks = bottlenecks_of(program, chip)
     measured = Measured(
         run=run,
         load_cycles=load_cycles,
@@ -48,9 +49,8 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         links=chip.links,
         buses=buses_of(chip),
         tallies=tallies(program, chip),
-        breakdown=whole,
-        bound_by=next(iter(whole), None),
-        layers=_layers(program, chip, run.start, shares),
+        bottleneck=whole(bottlenecks.values()),
+        layers=_layers(program, chip, run.start, bottlenecks),
         requests=requests,
         throughput_per_second=topology.clock_hz * program.inferences / max(1, cycles),
         streamed_bytes=chip.weight_memory.bytes,
@@ -83,15 +83,14 @@ def _requests(program: Program, chip: Chip, run: range) -> Iterator[RequestStati
         }
 
 
-def _layers(program: Program, chip: Chip, start: int, shares: dict[int, bottleneck.Share]) -> list[LayerStatistics]:
+def _layers(program: Program, chip: Chip, start: int, bottlenecks: dict[int, Bottleneck]) -> list[LayerStatistics]:
     moved = traffic.by_layer(program, buses_of(chip))
-    return [_layer(program, layer, shares[k], start, moved[k]) for k, layer in enumerate(program.layers)]
+    return [_layer(program, layer, bottlenecks[k], start, moved[k]) for k, layer in enumerate(program.layers)]
 
 
-def _layer(program: Program, layer: Layer, share: bottleneck.Share, start: int, moved: BytesByBus) -> LayerStatistics:
+def _layer(program: Program, layer: Layer, bottleneck: Bottleneck, start: int, moved: BytesByBus) -> LayerStatistics:
     """What a layer is, and its cycles of the matrix unit; ``matrix`` says what the array is given, if it runs there."""
-    cycles, macs = share.cycles.total(), layer.macs * program.inferences
-    causes = bottleneck.in_order(share.cycles)
+    cycles, macs = bottleneck.cycles.total(), layer.macs * program.inferences
     matrix: MatrixShape = {
         "vectors": layer.vectors,
         "inputs": layer.inputs,
@@ -106,12 +105,12 @@ def _layer(program: Program, layer: Layer, share: bottleneck.Share, start: int, 
         "parameters": "",
         "macs": macs,
         "tiles": int(layer.place in {"array", "vector"}),
-        "start_cycle": 0 if share.start is None else share.start - start,
+        "start_cycle": 0 if bottleneck.start is None else bottleneck.start - start,
         "cycles": cycles,
         "mac_utilisation": statistics.utilisation(macs, program.topology.macs_per_cycle, cycles),
-        "mac_busy_cycles": share.busy_cycles,
-        "bound_by": next(iter(causes), None),
-        "breakdown": causes,
+        "mac_busy_cycles": bottleneck.cycles[USEFUL] + bottleneck.cycles[UNUSED],
+        "bound_by": bottleneck.bound_by(),
+        "breakdown": bottleneck.breakdown,
         "matrix": matrix if layer.place == "array" else None,
         "bytes": moved,
     }

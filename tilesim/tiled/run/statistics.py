@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from tilesim.findings import Finding
 from tilesim.machines import statistics, traffic
 from tilesim.machines.statistics import Measured
+from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
     BytesByBus,
@@ -18,8 +19,8 @@ from tilesim.statistics import (
 )
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program, Request
-from tilesim.tiled.run import bottleneck
 from tilesim.tiled.run.actions import tallies
+from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
 from tilesim.tiled.run.traffic import buses as buses_of
 from tilesim.tiled.units.chip import Chip
 
@@ -48,8 +49,7 @@ def document(
     buses = buses_of(chip)
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
-    breakdowns = bottleneck.breakdowns(program, chip)
-    whole = bottleneck.whole(breakdowns, chip)
+    bottlenecks = bottlenecks_of(program, chip)
     measured = Measured(
         run=run,
         load_cycles=load_cycles,
@@ -59,9 +59,8 @@ def document(
         links=links,
         buses=buses,
         tallies=tallies(program, chip, buses),
-        breakdown=whole,
-        bound_by=bottleneck.bound_by(whole),
-        layers=_layers(program, chip, run.start, breakdowns, traffic.by_layer(program, buses)),
+        bottleneck=whole(bottlenecks.values()),
+        layers=_layers(program, chip, run.start, bottlenecks, traffic.by_layer(program, buses)),
         requests=requests,
         throughput_per_second=topology.clock_hz / max(1, interval or cycles),
         streamed_bytes=_streamed_bytes(program),
@@ -116,16 +115,13 @@ def _interval(ends: list[int]) -> float | None:
 
 
 def _layers(
-    program: Program, chip: Chip, start: int, breakdowns: list[dict[str, int]], moved: list[BytesByBus]
+    program: Program, chip: Chip, start: int, bottlenecks: dict[int, Bottleneck], moved: list[BytesByBus]
 ) -> list[LayerStatistics]:
-    return [
-        _layer(program, chip, k, start, breakdown, bytes_)
-        for k, (breakdown, bytes_) in enumerate(zip(breakdowns, moved, strict=True))
-    ]
+    return [_layer(program, chip, k, start, bottlenecks[k], bytes_) for k, bytes_ in enumerate(moved)]
 
 
 def _layer(
-    program: Program, chip: Chip, k: int, start: int, breakdown: dict[str, int], moved: BytesByBus
+    program: Program, chip: Chip, k: int, start: int, bottleneck: Bottleneck, moved: BytesByBus
 ) -> LayerStatistics:
     """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word.
 
@@ -147,8 +143,8 @@ def _layer(
         "start_cycle": spans[0][0] - start if spans else 0,
         "cycles": cycles,
         "mac_utilisation": statistics.utilisation(layer.macs, tiles * program.topology.macs_per_cycle, cycles),
-        "mac_busy_cycles": breakdown.get("macs", 0),
+        "mac_busy_cycles": bottleneck.cycles["macs"],
         "bytes": moved,
-        "bound_by": bottleneck.layer_bound_by(breakdown),
-        "breakdown": breakdown,
+        "bound_by": bottleneck.bound_by(ignoring=NO_WORK),
+        "breakdown": bottleneck.breakdown,
     }
