@@ -14,9 +14,9 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 from pydantic import Field
-from tilesim.assembly.grammar import Grammar
 
 from tilesim.assembly.files import Assembly
+from tilesim.assembly.records import Grammar
 from tilesim.machines import frame, host, program, statistics, topology
 from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions

@@ -91,6 +91,13 @@ def test_a_machine_that_nobody_registered_is_named(tmp_path: Path) -> None:
         tilesim.load_program(tmp_path / "nothing.tasm")
 
 
+def test_a_machine_that_can_not_be_imported_is_a_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(tilesim.MACHINES, "null", "tests.machines.nowhere:Null")
+    sentence = r"machine tests.machines.nowhere:Null: must be a class that can be imported: No module named"
+    with pytest.raises(tilesim.InputError, match=sentence):
+        tilesim.load_topology(folder / "nothing.yaml")
+
+
 ANSWERED: dict[str, tuple[str, ...]] = {
     "run": ("run", "pocket", "-t", "nothing.yaml", "--trace", "--out", "one"),
     "compare": ("compare", "one", "two"),
@@ -129,9 +136,12 @@ def test_every_command_answers_or_says_that_the_machine_can_not(command: Any, na
     ("words", "fault"),
     [
         (("-n", 2), f"{CANNOT} run several inferences in turn, such as edge-4x4 or tpu-v1, not one of the null"),
-        (("--partition", "channel"), "nothing: --partition must be left out: a null machine has one unit"),
+        (
+            ("--partition", "channel"),
+            "--partition applies to chips that can spread layers over tiles, such as edge-4x4, not",
+        ),
         (("--hold", "layer0=3"), "nothing: --hold must be left out: a null machine has one unit"),
-        (("--fit",), f"--fit: {CANNOT} run batches, such as tpu-v1, not one of the null machine"),
+        (("--fit",), "--fit applies to chips that can run batches, such as tpu-v1, not to nothing"),
         (("--trace-tracks", "chip.x*"), "tracks to trace: each must be a unit or link of nothing"),
     ],
 )
