@@ -34,8 +34,8 @@ def scaling(first: RunStatistics, statistics: RunStatistics) -> Scaling:
 
 
 def tiles(statistics: RunStatistics) -> int:
-    """The tiles of the chip, at work or not."""
-    return len(mac_arrays(statistics))
+    """The tiles of the chip, at work or not; 1 of a machine whose MAC arrays no role describes."""
+    return len(mac_arrays(statistics)) or 1
 
 
 @dataclass(frozen=True)
