@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
 
 INTERRUPTED = 130
 """The exit status."""
+YOUNG_OBJECTS = 100_000
+"""Before they are searched for garbage: most of what modules make as they load stays."""
 
 
 def main() -> None:
@@ -15,6 +18,7 @@ def main() -> None:
     heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # else somebody has it ignored
     if heeded:
         signal.signal(signal.SIGINT, _leave)
+    gc.set_threshold(YOUNG_OBJECTS)
     from tilesim.cli import main as run
 
     if heeded:

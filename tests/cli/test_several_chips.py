@@ -67,9 +67,9 @@ def test_what_makes_no_sense_with_several_chips(tilesim: Any, tmp_path: Path) ->
     result = tilesim("run", "digits.tasm", *several)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.splitlines() == [
+        "error: --trace applies to one chip, not to the 2 that are compared",
+        "error: --out applies to one chip, not to the 2 that are compared",
         "error: digits.tasm: a program is compiled for one chip; give the model, or at most one --topology",
-        "error: --out keeps the files of one run; give one --topology",
-        "error: --trace records one run; give one --topology",
     ]
     assert list(tmp_path.iterdir()) == []
 

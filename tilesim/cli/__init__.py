@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from tilesim.cli.options.groups import flattened
 from tilesim.cli.output import guard, tell
 from tilesim.cli.spelling import in_options
 from tilesim.errors import InputError, TilesimError
@@ -70,7 +71,7 @@ class Commands(TyperGroup):
 def loaded(name: str) -> Command:
     """The command of this name, from the function ``command`` of its module."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP)
-    one.command(name)(import_module(f"tilesim.cli.commands.{name}").command)
+    one.command(name)(flattened(import_module(f"tilesim.cli.commands.{name}").command))
     return get_command(one)
 
 

@@ -10,6 +10,9 @@ from tilesim.assembly.files import TEXT
 from tilesim.errors import InputError
 from tilesim.run import FOLDER_FILES
 
+PAGE = "report.html"
+"""What `tilesim report` writes into the folder of a run."""
+
 
 def given_path(word: str) -> Path:
     """A path from the command line.

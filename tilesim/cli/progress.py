@@ -21,12 +21,12 @@ Words: TypeAlias = str | Callable[[], str]
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[Words], None]]:
+def progress(what: str, quiet: bool = False) -> Iterator[Callable[[Words], None]]:
     """Say on standard error, if that is a terminal, ``what`` is going on and for how long, once it takes a while. What
     it yields is to be told what goes on now instead.
     """
     now: list[Words] = [what]
-    if not sys.stderr.isatty():
+    if quiet or not sys.stderr.isatty():
         yield now.append
         return
     done = Event()
@@ -40,9 +40,9 @@ def progress(what: str) -> Iterator[Callable[[Words], None]]:
 
 
 @contextmanager
-def simulating(what: str) -> Iterator[Callable[[Look], None]]:
+def simulating(what: str, quiet: bool = False) -> Iterator[Callable[[Look], None]]:
     """Say as :func:`progress` does that ``what`` is simulated, and how far, if what it yields is told whom to ask."""
-    with progress(f"simulating {what}") as say:
+    with progress(f"simulating {what}", quiet) as say:
         yield lambda look: say(lambda: f"simulating {what}: {_how_far(look)}")
 
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from tilesim import api
-from tilesim.cli.options.models import Named
-from tilesim.cli.options.partition import partition_policy, unmet
+from tilesim.cli.faults import kept, refuse
+from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.compilation import PlacementOptions
+from tilesim.cli.options.models import Named, is_program
+from tilesim.cli.options.partition import unmet
+from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.progress import progress
-from tilesim.cli.simulation import samples, simulated
-from tilesim.errors import CapacityError, ConfigError, ProgramError, TilesimError
+from tilesim.cli.simulation import samples, simulated_once
+from tilesim.errors import CapacityError, ProgramError, TilesimError
 from tilesim.machines.policies import PartitionPolicy
 from tilesim.machines.topology import Topology
-from tilesim.network.graph import Network
 from tilesim.run import Run
 
 
@@ -34,58 +36,53 @@ class Attempt:
     unmet: tuple[str, ...] = ()
 
 
+def incomparable(models: Sequence[str], topologies: Sequence[str]) -> Iterator[str]:
+    """What can't be run on several chips, if there are several."""
+    if len(topologies) > 1:
+        if len(models) > 1:
+            yield f"{', '.join(models)}: several models share one chip; give one --topology"
+        for model in filter(is_program, models):
+            yield f"{model}: a program is compiled for one chip; give the model, or at most one --topology"
+
+
 def compare(
-    model: str,
-    topologies: Sequence[str],
-    changes: Mapping[str, object],
-    inputs: Path | None,
-    as_json: bool,
-    partition: Sequence[str] | None = None,
+    model: str, chips: ChipOptions, how: PlacementOptions, options: RunningOptions, as_json: bool, quiet: bool
 ) -> None:
-    """Run ``model`` on each chip and print a table, or the list of all statistics; ``partition`` are the words that say
-    how its layers are to be spread.
+    """Run ``model`` on each chip and print a table, or the list of all statistics.
 
     Raises:
         InputError: something of what the user gave is wrong; for a network that some chips are too small for, when
             the others are done and shown.
         TilesimError: the chips do not agree on the outputs.
     """
-    chips = _chips(topologies, changes)
-    network = api.load_network(model)
-    policy = partition_policy([Named(model, network)], partition)
-    attempts = [_attempt(model, network, chip, policy, inputs) for chip in chips]
+    faults: list[str] = []
+    topologies: list[Topology] = []
+    for name in chips.names:
+        with kept(faults):
+            topologies.append(api.load_topology(name, chips.changes()))
+    with kept(faults):
+        named = Named(model, api.load_network(model))
+        policy = how.partition_policy([named])
+    refuse(faults)
+    attempts = [_attempt(named, chip, policy, options, quiet) for chip in topologies]
     ran = [(attempt.chip.name, attempt.run) for attempt in attempts if attempt.run is not None]
     _must_agree(model, ran)
     if as_json:
         tell_json([run.statistics for _, run in ran])
     else:
-        _show(network.name, attempts, changes)
-    if faults := dict.fromkeys(fault for attempt in attempts for fault in attempt.faults):
-        raise CapacityError(faults)
+        _show(named.network.name, attempts, chips.changes(), quiet)
+    if too_small := dict.fromkeys(fault for attempt in attempts for fault in attempt.faults):
+        raise CapacityError(too_small)
 
 
-def _chips(topologies: Sequence[str], changes: Mapping[str, object]) -> list[Topology]:
-    """All chips, or what is wrong with any."""
-    chips: list[Topology] = []
-    faults: list[str] = []
-    for name in topologies:
-        try:
-            chips.append(api.load_topology(name, changes))
-        except ConfigError as error:
-            faults += error.faults
-    if faults:
-        raise ConfigError(dict.fromkeys(faults))
-    return chips
-
-
-def _attempt(model: str, network: Network, chip: Topology, policy: PartitionPolicy, inputs: Path | None) -> Attempt:
+def _attempt(named: Named, chip: Topology, policy: PartitionPolicy, options: RunningOptions, quiet: bool) -> Attempt:
     try:
-        with progress(f"compiling {model} for {chip.name}") as say:
-            program = api.compile(network, chip, policy, say)
+        with progress(f"compiling {named.word} for {chip.name}", quiet) as say:
+            program = api.compile(named.network, chip, policy, say)
     except (CapacityError, ProgramError) as error:
         return Attempt(chip, None, faults=error.faults)
-    run = simulated(model, program, inputs)
-    return Attempt(chip, run, samples(program, run), unmet=tuple(unmet([network], [program], policy)))
+    run = simulated_once(named.word, program, options, quiet=quiet)
+    return Attempt(chip, run, samples(program, run), unmet=tuple(unmet([named.network], [program], policy)))
 
 
 def _must_agree(model: str, runs: Sequence[tuple[str, Run]]) -> None:
@@ -98,7 +95,7 @@ def _must_agree(model: str, runs: Sequence[tuple[str, Run]]) -> None:
             )
 
 
-def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, object]) -> None:
+def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, object], quiet: bool) -> None:
     from tilesim.report.scaling import Row, scaling_table
     from tilesim.report.terminal import heading, show
 
@@ -106,6 +103,6 @@ def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, objec
     title = heading(network, f"{len(attempts)} chips", changes, together)
     rows = [Row(each.chip.name, each.chip.arrays, each.run.statistics if each.run else None) for each in attempts]
     show(title, "", scaling_table(rows))
-    sentences = [f"{each.chip.name}: {sentence}" for each in attempts for sentence in each.unmet]
-    if sentences:
-        tell("", *sentences)
+    notes = [f"{attempt.chip.name}: {sentence}" for attempt in attempts for sentence in attempt.unmet]
+    if notes and not quiet:
+        tell("", *notes)

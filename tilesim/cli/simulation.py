@@ -1,97 +1,115 @@
-"""A program, run with the user's arrays."""
+"""Programs, run with the user's arrays or with random ones: once, or several times in turn."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tilesim import api
-from tilesim.cli.options.inputs import load_inputs, random_inputs
+from tilesim.cli.faults import refuse
+from tilesim.cli.options.inputs import load_inputs
+from tilesim.cli.options.running import Conditions, RunningOptions
 from tilesim.cli.progress import simulating
-from tilesim.errors import ArrayError, InputError, ProgramError
-from tilesim.machines.options import RunOptions
-from tilesim.machines.program import Program
+from tilesim.energy import priced
+from tilesim.errors import ArrayError, ProgramError
+from tilesim.files import Array
+from tilesim.machines.host import samples_of
+from tilesim.machines.program import HostTensor, Program
+from tilesim.registry import machine_of
 from tilesim.run import Run
-from tilesim.sim.trace.recorder import Recording
 
-RulesOption = Annotated[
-    str,
-    typer.Option(
-        "--rules",
-        metavar="strict|observe",
-        help="What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
-        "refuses the run; observe goes on, and says what came of it.",
-    ),
-]
-MastersOption = Annotated[
-    str,
-    typer.Option(
-        "--masters",
-        metavar="single|disjoint|meet",
-        help="What transfers of two masters must not do: be under way at once (single), be so past a node in common "
-        "(disjoint), or meet there.",
-    ),
-]
-HoldOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--hold",
-        metavar="LABEL[@TILE]=CYCLE",
-        help="Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the run. "
-        "May be given several times.",
-    ),
-]
-
-
-def start_times(words: list[str] | None) -> dict[str, int]:
-    """The words after ``--hold`` as instructions and cycles.
-
-    Raises:
-        InputError: words that are not LABEL=CYCLE, all at once.
-    """
-    pairs = [word.rpartition("=") for word in words or []]
-    if faults := [
-        f"--hold {label}{equals}{cycle}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
-        for label, equals, cycle in pairs
-        if not label or not re.fullmatch(r"[0-9]{1,18}", cycle)
-    ]:
-        raise InputError(faults)
-    return {label: int(cycle) for label, _, cycle in pairs}
+ANYHOW = Conditions()
 
 
 def simulated(
-    model: str,
-    program: Program,
-    inputs: Path | None,
-    trace: Recording | None = None,
-    rules: str = "strict",
-    holds: Mapping[str, int] | None = None,
-    masters: str = RunOptions.masters,
+    models: Sequence[str],
+    programs: Sequence[Program],
+    options: RunningOptions,
+    conditions: Conditions,
+    keep: bool,
+    quiet: bool,
+) -> tuple[Program, Run]:
+    """The program of all inferences of ``programs``, made from ``models``, and its run, priced as is asked for.
+    ``keep``: the program is to be written down.
+
+    Raises:
+        InputError, RunError: as :func:`simulated_once` and :func:`simulated_in_turn`.
+    """
+    if len(programs) == options.inferences == 1:
+        program, run = programs[0], simulated_once(models[0], programs[0], options, conditions, quiet)
+    else:
+        program, run = simulated_in_turn(models, programs, options, conditions, keep, quiet)
+    energy = run.statistics.get("energy")
+    if conditions.energies is None or energy is None:
+        return program, run
+    return program, replace(run, statistics={**run.statistics, "energy": priced(energy, conditions.energies)})
+
+
+def simulated_once(
+    model: str, program: Program, options: RunningOptions, conditions: Conditions = ANYHOW, quiet: bool = False
 ) -> Run:
-    """One inference of ``program``, made from ``model``, with the arrays of the file ``inputs``, or random ones; the
-    rest is as in :func:`tilesim.simulate`.
+    """One inference of ``program``, made from ``model``.
 
     Raises:
         InputError: inputs that do not fit, or an instruction that the chip could not run; each names its file.
         RunError: the run can't go on.
     """
-    with simulating(f"{program.name} on {program.topology.name}") as on_start:
-        arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
-        with naming(model, inputs):
-            return api.simulate(
-                program,
+    arrays = arrays_for(program, options.inputs)
+    with simulating(f"{program.name} on {program.topology.name}", quiet) as on_start, naming(model, options.inputs):
+        return api.simulate(
+            program,
+            arrays,
+            trace=conditions.recording or False,
+            rules=options.rules,
+            holds=conditions.holds,
+            on_start=on_start,
+            masters=options.masters,
+        )
+
+
+def simulated_in_turn(
+    models: Sequence[str],
+    programs: Sequence[Program],
+    options: RunningOptions,
+    conditions: Conditions,
+    keep: bool,
+    quiet: bool,
+) -> tuple[Program, Run]:
+    """The program of all inferences, and its run. Inference i gets sample i of the arrays that are given, or of those
+    samples over again. ``keep``: the program is to be written down, so it must be one that can be read again.
+
+    Raises:
+        InputError: as :func:`simulated_once`; a program too large to keep.
+        RunError: the run can't go on.
+    """
+    order = [*range(len(programs))] * options.inferences
+    tensors = programs[0].inputs_of_inference
+    samples = None if options.inputs is None else load_inputs(options.inputs, len(tensors))
+    with naming(", ".join(models), options.inputs):
+        linked = api.link(programs, order)
+        if keep:
+            unkept = machine_of(linked.topology).faults(linked)
+            refuse(f"--out keeps the program of all inferences in one piece: {fault}" for fault in unkept)
+        arrays = None if samples is None else _samples(tensors, options.inferences, samples)
+        with simulating(f"{len(order)} inferences on {linked.topology.name}", quiet) as on_start:
+            run = api.simulate_requests(
+                programs,
                 arrays,
-                trace=trace or False,
-                rules=rules,
-                holds=holds,
+                order,
+                trace=conditions.recording or False,
+                rules=options.rules,
+                holds=conditions.holds,
                 on_start=on_start,
-                masters=masters,
+                masters=options.masters,
             )
+    return linked, run
+
+
+def arrays_for(program: Program, inputs: Path | None) -> list[Array] | None:
+    """What is in the file ``inputs``; without one, arrays are made up. Raises ArrayError for what does not fit."""
+    return None if inputs is None else load_inputs(inputs, len(program.inputs))
 
 
 @contextmanager
@@ -109,3 +127,12 @@ def samples(program: Program, run: Run) -> int:
     """How many samples went through a run."""
     counts = [len(array) // tensor.shape[0] for tensor, array in zip(program.outputs, run.outputs, strict=True)]
     return max(counts, default=1)
+
+
+def _samples(tensors: Sequence[HostTensor], inferences: int, arrays: Sequence[Array]) -> list[list[Array]]:
+    """The arrays of each inference."""
+    count = samples_of(tensors, arrays)
+    return [
+        [array[k % count * tensor.shape[0] :][: tensor.shape[0]] for tensor, array in zip(tensors, arrays, strict=True)]
+        for k in range(inferences)
+    ]

@@ -11,10 +11,12 @@ OPTIONS = {
     "masters": "--masters",
     "rules": "--rules",
     "holds": "--hold",
+    "hold": "--hold",
 }
 PLACES = (
     re.compile(r"^(?:[^:]*: )?(?P<word>\w+) must be left out: "),
     re.compile(r"^(?P<word>override) \S+="),
+    re.compile(r"^(?P<word>hold) (?:must be the label |')"),
     re.compile(r"; (?P<word>the override) grid=RxC "),
 )
 """Where a fault names an argument."""
@@ -23,7 +25,7 @@ PLACES = (
 def in_options(fault: str) -> str:
     """A fault in the words of the command line."""
     for place in PLACES:
-        found = place.search(fault)
-        if found and (option := OPTIONS.get(found["word"].removeprefix("the "))):
-            return f"{fault[: found.start('word')]}{option}{fault[found.end('word') :]}"
+        match = place.search(fault)
+        if match and (option := OPTIONS.get(match["word"].removeprefix("the "))):
+            return f"{fault[: match.start('word')]}{option}{fault[match.end('word') :]}"
     return fault

@@ -32,7 +32,7 @@ def holds(program: Program, given: Mapping[str, int], tiles_of: Callable[[Any], 
     labelled = {op.label: op for op in (*program.load, *program.run) if op.label}
     resolved = {key: _resolved(key, labelled) for key in given}
     if faults := [
-        f"hold {shown(key)}: {fault}"
+        fault if label not in labelled else f"hold {shown(key)}: {fault}"
         for key, (label, tile) in resolved.items()
         for fault in _faults(label, tile, given[key], labelled, tiles_of)
     ]:
@@ -60,7 +60,7 @@ def _faults(
         yield f"must be an instruction that a unit takes up, not a {op.mnemonic}"
     elif tile is not None:
         yield from _tile_faults(label, tile, tiles)
-    if not 0 <= cycle <= LATEST:
+    if op is not None and not 0 <= cycle <= LATEST:
         yield f"must be up to a cycle from 0 to {LATEST}, not {cycle}"
 
 
@@ -68,8 +68,8 @@ def _unknown(label: str, labelled: Mapping[str, Instruction]) -> str:
     """Labels that hold the whole word are nearer than those of like letters."""
     what = "the label of an instruction"
     if longer := [known for known in labelled if label in known][:MOST_GUESSES]:
-        return f"must be {what}, not {shown(label)}; did you mean {' or '.join(map(shown, longer))}?"
-    return unknown(label, labelled, what)
+        return f"hold must be {what}, not {shown(label)}; did you mean {' or '.join(map(shown, longer))}?"
+    return f"hold {unknown(label, labelled, what)}"
 
 
 def _tile_faults(label: str, tile: str, bitmap: int) -> Iterator[str]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
+from tilesim.cache_document import CachedLayer, CacheDocument, ParameterSet, TileAccount
 from tilesim.machines.policies import CACHE, CachePolicy, PartitionPolicy
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
-from tilesim.tiled.caching.packing import descriptors
+from tilesim.tiled.caching.account import (
+    CacheAccount,
+    accounts,
+    delivery_cycles,
+    descriptors,
+    load_bytes,
+    streamed_bytes,
+)
 from tilesim.tiled.caching.plan import Decision
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
@@ -35,51 +41,42 @@ class CachePlan:
         """What becomes of each set of parameters, in the order in which they are first used."""
         return tuple(decision for layout in self.layouts for decision in layout.decisions.values())
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> CacheDocument:
         """The plan as JSON."""
+        memory = self.topology.data_memory
+        loaded, streamed = load_bytes(self.decisions), streamed_bytes(self.decisions)
         return {
             "schema": SCHEMA,
             "topology": self.topology.name,
             "networks": [{"name": name, "layers": self._layers(k)} for k, name in enumerate(self.networks)],
             "tiles": [_account(account) for account in self.accounts],
-            **self._totals(),
-        }
-
-    def _layers(self, network: int) -> list[dict[str, Any]]:
-        """The layers of one network that have parameters."""
-        own = [each for each in self.decisions if each.set.network == network]
-        nodes = [*self.networks.values()][network].nodes
-        return [
-            {
-                "layer": layer,
-                "name": nodes[layer].name,
-                "kind": nodes[layer].kind,
-                "sets": [_decision(each) for each in each_layer],
-            }
-            for layer, each_layer in groupby(own, lambda each: each.set.layer)
-        ]
-
-    def _totals(self) -> dict[str, int]:
-        """``load`` is what comes before the first inference, ``streamed`` in every one; cycles are the least that data
-        memory takes. ``runs`` are those of cached and of other parameters in data memory, ``runs_in_order`` those that
-        there would be if they lay there in the order of their use.
-        """
-        memory = self.topology.data_memory
-        loaded, streamed = load_bytes(self.decisions), streamed_bytes(self.decisions)
-        return {
             "parameter_bytes": sum(layout.data_bytes for layout in self.layouts),
             "data_memory_bytes": memory.size_bytes,
             "wide_memory_bytes": sum(account.capacity_bytes for account in self.accounts),
             "tiles_hold_data_memory": self.topology.tiles_hold_data_memory,
             "cached_bytes": sum(account.cached_bytes for account in self.accounts),
             "load_bytes": loaded,
-            "load_descriptors": sum(isinstance(each, Infeed) for layout in self.layouts for each in layout.load()),
+            "load_descriptors": sum(isinstance(op, Infeed) for layout in self.layouts for op in layout.load()),
             "load_cycles_at_least": delivery_cycles(loaded, memory.bytes_per_cycle),
             "streamed_bytes": streamed,
             "streamed_cycles_at_least": delivery_cycles(streamed, memory.bytes_per_cycle),
             "runs": sum(descriptors(layout.sources, layout.stay) for layout in self.layouts),
             "runs_in_order": sum(descriptors(layout.decisions, layout.stay) for layout in self.layouts),
         }
+
+    def _layers(self, network: int) -> list[CachedLayer]:
+        """The layers of one network that have parameters."""
+        own = [decision for decision in self.decisions if decision.set.network == network]
+        nodes = [*self.networks.values()][network].nodes
+        return [
+            {
+                "layer": layer,
+                "name": nodes[layer].name,
+                "kind": nodes[layer].kind,
+                "sets": [_decision(decision) for decision in own_sets],
+            }
+            for layer, own_sets in groupby(own, lambda decision: decision.set.layer)
+        ]
 
 
 def plan_cache(
@@ -99,12 +96,12 @@ def plan_cache(
     _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
-    found = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
-    return CachePlan(topology, networks, tuple(layouts), found)
+    by_tile = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
+    return CachePlan(topology, networks, tuple(layouts), by_tile)
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
-    own = decision.set
+def _decision(decision: Decision) -> ParameterSet:
+    own, lack = decision.set, decision.lack
     return {
         "chunk": own.chunk,
         "bytes_per_tile": own.bytes_per_tile,
@@ -113,12 +110,12 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "home": decision.home.value,
         "home_tile": decision.tile,
         "cached_bytes": own.bytes_per_tile * len(decision.holders),
-        "lack": asdict(decision.lack) if decision.lack else None,
+        "lack": {"tile": lack.tile, "below_bytes": lack.below_bytes} if lack else None,
         "reason": decision.reason,
     }
 
 
-def _account(account: CacheAccount) -> dict[str, int]:
+def _account(account: CacheAccount) -> TileAccount:
     return {
         "tile": account.tile,
         "capacity_bytes": account.capacity_bytes,

@@ -61,7 +61,7 @@ def test_where_the_weight_reuse_value_comes_from(tilesim: Any) -> None:
 
 
 def test_json_has_every_step(tilesim: Any) -> None:
-    found = document(tilesim, *PUBLISHED, "--schedule", "demand", "--inputs", 40)
+    found = document(tilesim, *PUBLISHED, "--schedule", "demand", "--inferences", 40)
     [made] = found["schedules"]
     assert made["batches"] == [1, 2, 8, 8, 8, 32]
     assert (made["weight_set_loads"], made["fits"], made["group"]) == (57, True, None)
@@ -121,7 +121,7 @@ def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
         ),
         (
             ("batch", "digits"),
-            ["--topology must name a chip with a weight memory; `tilesim topologies` lists all chips"],
+            ["--topology must name a chip; `tilesim topologies` lists them"],
         ),
         (
             ("batch", "digits", "-t", "tpu-v1", "--weight-reuse", "2000000"),

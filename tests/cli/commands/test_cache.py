@@ -192,7 +192,7 @@ def test_only_one_chip_is_taken(tilesim: Any, words: tuple[str, ...]) -> None:
     result = tilesim(*words, "-t", "edge-1x1", "-t", "edge-1x2")
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == "error: --topology must be given once, not 2 times; `tilesim run` compares chips\n"
-    assert tilesim(*words).stderr.startswith("error: --topology must name the chip ")
+    assert tilesim(*words).stderr.startswith("error: --topology must name a chip; ")
 
 
 @pytest.mark.parametrize("choice", ["channel", "auto"])

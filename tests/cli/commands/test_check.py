@@ -119,7 +119,9 @@ def test_a_recipe_for_a_model_names_its_chip(tilesim: Any) -> None:
     result = tilesim("check", "digits", "-t", "edge-2x2", "--set", "tile.lanes=32", "--masters", "disjoint")
     assert result.exit_code == 1
     [command, *_] = re.findall(r"to see them under way at once: tilesim (.*)", result.stdout)
-    assert command.startswith("run digits -t edge-2x2 --set tile.lanes=32 --rules observe --masters disjoint --hold ")
+    assert command.startswith(
+        "run digits --topology edge-2x2 --set tile.lanes=32 --rules observe --masters disjoint --hold "
+    )
     found = json.loads(tilesim(*shlex.split(command), "--json").stdout)["findings"]
     assert "under way at once" in {each["kind"] for each in found}
 
@@ -199,7 +201,7 @@ def test_programs_and_models_may_be_mixed(tilesim: Any, tmp_path: Path) -> None:
     assert "must not overlap" in result.stdout
     alone = tilesim("check", tmp_path / "p.tbin", "--no-cache", "--priority", "digits")
     assert alone.stderr.splitlines() == [
-        f"error: --no-cache is about compiling, but {tmp_path / 'p.tbin'} is a program",
-        f"error: --priority is about compiling, but {tmp_path / 'p.tbin'} is a program",
+        f"error: --priority applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
+        f"error: --no-cache applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
         "error: --priority must be left out, as --no-cache leaves nothing in the tiles",
     ]

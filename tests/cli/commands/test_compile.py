@@ -50,7 +50,7 @@ def test_a_program_keeps_its_chip(tilesim: Any) -> None:
 def test_a_model_needs_a_chip(tilesim: Any) -> None:
     result = tilesim("compile", "digits", "-o", "p.tbin")
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: --topology must name the chip that the model is to run on")
+    assert result.stderr.startswith("error: --topology must name a chip; ")
 
 
 @pytest.mark.parametrize("words", [("run", "p.tbin"), ("compile", "p.tbin", "-o", "p.tasm")])

@@ -92,8 +92,8 @@ def test_a_program_of_several_inferences_runs_again(tilesim: Any, tmp_path: Path
         (
             ("pocket", "-t", "pocket-2x1", "--batch-schedule", "lcm", "--fit"),
             [
-                "--batch-schedule: pocket-2x1: must be a chip whose machine can run batches, such as tpu-v1, not",
-                "--fit: pocket-2x1: must be a chip whose machine can run batches, such as tpu-v1, not one of the tiled",
+                "--batch-schedule applies to chips that can run batches, such as tpu-v1, not to pocket-2x1",
+                "--fit applies to chips that can run batches, such as tpu-v1, not to pocket-2x1",
             ],
         ),
         (
@@ -120,7 +120,7 @@ def test_a_program_of_several_inferences_runs_again(tilesim: Any, tmp_path: Path
         ),
         (
             ("pocket", "-t", "systolic-4", "-t", "tpu-v1", "--batch-schedule", "lcm"),
-            ["--batch-schedule is about one chip; give one --topology"],
+            ["--batch-schedule applies to one chip, not to the 2 that are compared"],
         ),
     ],
 )

@@ -98,19 +98,25 @@ def test_the_more_important_network_keeps_its_parameters(tilesim: Any) -> None:
     ("words", "sentence"),
     [
         ((*BOTH, "-t", "edge-2x2"), "digits, example-conv: several models share one chip; give one --topology"),
-        (("run", "digits", *CHIP, *CHIP, "-n", "2"), "--inferences follow one another on one chip"),
-        (("run", "digits", *CHIP, *CHIP, "--no-cache"), "--no-cache is about one chip; give one --topology"),
+        (
+            ("run", "digits", *CHIP, *CHIP, "-n", "2"),
+            "--inferences applies to one chip, not to the 2 that are compared",
+        ),
+        (
+            ("run", "digits", *CHIP, *CHIP, "--no-cache"),
+            "--no-cache applies to one chip, not to the 2 that are compared",
+        ),
         (("run", "digits", "p.tasm", *CHIP), "p.tasm: a program runs alone; give the models"),
-        (("run", "p.tasm", "--no-cache"), "--no-cache is about compiling, but p.tasm is a program"),
+        (("run", "p.tasm", "--no-cache"), "--no-cache applies to models that are compiled, not to p.tasm, a program"),
         ((*BOTH, "--no-cache", "--priority", "digits"), "--priority must be left out, as --no-cache leaves nothing"),
         (
             (*BOTH, "--priority", "digit"),
             "--priority digit: must name one of digits, example-conv; did you mean digits?",
         ),
-        ((*BOTH, "--inputs", "x.npz"), "--inputs holds the arrays of one model; leave it out"),
+        ((*BOTH, "--inputs", "x.npz"), "--inputs applies to one model, not to digits and example-conv"),
         (("run", "digits", "digits", *CHIP), "digits: must be given once, not 2 times"),
         (("run", "digits", *CHIP, "-n", "0"), "invalid value for '--inferences'"),
-        (("run", "digits", "example-conv"), "--topology must name the chip"),
+        (("run", "digits", "--set", "grid=1x1"), "--topology must name a chip"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tilesim: Any, words: tuple[str, ...], sentence: str) -> None:

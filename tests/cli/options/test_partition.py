@@ -112,7 +112,7 @@ def test_a_program_is_compiled_already(tilesim: Any, tmp_path: Path) -> None:
     result = tilesim("run", saved, "--partition", "auto")
     assert (result.exit_code, result.stderr) == (
         2,
-        f"error: --partition is about compiling, but {saved} is a program\n",
+        f"error: --partition applies to models that are compiled, not to {saved}, a program\n",
     )
 
 

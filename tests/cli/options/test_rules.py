@@ -62,9 +62,9 @@ def test_start_times_decide(tilesim: Any, meeting: Path) -> None:
         ),
         (
             ("--hold", "n=4"),
-            ["hold 'n': must be the label of an instruction, not 'n'; did you mean 'one'?"],
+            ["--hold must be the label of an instruction, not 'n'; did you mean 'one'?"],
         ),
-        (("--hold", "on=4"), ["hold 'on': must be the label of an instruction, not 'on'; did you mean 'one'?"]),
+        (("--hold", "on=4"), ["--hold must be the label of an instruction, not 'on'; did you mean 'one'?"]),
         (
             ("--hold", "one", "--hold", "=3", "--hold", "one=-3"),
             [
@@ -114,9 +114,9 @@ def test_several_chips_have_no_common_instructions(tilesim: Any) -> None:
     result = tilesim("run", "digits", *chips, "--rules", "observe", "--hold", "a=1", "--masters", "single")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "error: --rules is about the program of one chip; give one --topology",
-        "error: --masters is about the program of one chip; give one --topology",
-        "error: --hold names instructions of one program; give one --topology",
+        "error: --rules applies to one chip, not to the 2 that are compared",
+        "error: --masters applies to one chip, not to the 2 that are compared",
+        "error: --hold applies to one chip, not to the 2 that are compared",
     ]
 
 

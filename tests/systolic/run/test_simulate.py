@@ -48,7 +48,7 @@ def test_holds_must_name_instructions_that_a_unit_takes_up() -> None:
     with pytest.raises(InputError) as found:
         simulate(program, [some((1, 4))], holds={"vector": 1, "halt": 2, "matrix.1": -3})
     assert found.value.faults == (
-        "hold 'vector': must be the label of an instruction, not 'vector'; did you mean 'vector.0' or 'vector.1'?",
+        "hold must be the label of an instruction, not 'vector'; did you mean 'vector.0' or 'vector.1'?",
         "hold 'halt': must be an instruction that a unit takes up, not a halt",
         f"hold 'matrix.1': must be up to a cycle from 0 to {1 << 40}, not -3",
     )

@@ -91,7 +91,7 @@ def test_all_faults_at_once() -> None:
     with pytest.raises(tilesim.InputError) as caught:
         tilesim.simulate(subject, [], holds=held)
     assert caught.value.faults == (
-        "hold 'sned': must be the label of an instruction, not 'sned'; did you mean 'send'?",
+        "hold must be the label of an instruction, not 'sned'; did you mean 'send'?",
         "hold 'both@2': must name a tile that both goes to (0, 1), not '2'",
         "hold 'both@x': must name a tile that both goes to (0, 1), not 'x'",
         "hold 'host@0': must name no tile: host goes to none",

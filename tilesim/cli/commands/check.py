@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator
-from typing import Annotated
 
 import typer
 
 from tilesim import api
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
-from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, compiled
-from tilesim.cli.options.partition import PartitionOption
-from tilesim.cli.options.program import is_program, ready_program
+from tilesim.cli.faults import refuse
+from tilesim.cli.options.answers import JsonOption, QuietOption
+from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.compilation import CompilationOptions
+from tilesim.cli.options.groups import given, spelt
+from tilesim.cli.options.models import SourcesArgument, is_program, ready_program
+from tilesim.cli.options.running import MastersOption
+from tilesim.cli.options.scope import misapplied
 from tilesim.cli.output import tell, tell_json
+from tilesim.cli.programs import compiled
 from tilesim.cli.progress import progress
-from tilesim.cli.simulation import MastersOption
-from tilesim.errors import InputError
 from tilesim.machines.machine import Document
 from tilesim.machines.options import RunOptions
 from tilesim.machines.program import Program
@@ -41,22 +43,12 @@ PROOFS = {
 
 
 def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PROGRAM_OR_MODEL",
-            help="Files of programs or models, or workloads' names; several share one chip.",
-            show_default=False,
-        ),
-    ],
-    topology: TopologyOption = None,
-    set_: SetOption = None,
-    no_cache: NoCacheOption = False,
-    priority: PriorityOption = None,
-    layer_priority: LayerPriorityOption = None,
-    partition: PartitionOption = None,
+    models: SourcesArgument,
+    chips: ChipOptions,
+    compilation: CompilationOptions,
     masters: MastersOption = MEET,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    json_: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Prove that programs keep to the chip's rules.
 
@@ -65,49 +57,37 @@ def command(
     --masters says which one counts. The exit status is 1 if anything that counts is refuted. Models are compiled
     together, as `tilesim run` does it; programs must fit beside them, and beside one another, as they are.
     """
-    caching = Caching(no_cache, priority, layer_priority, partition)
-    with progress(f"checking {', '.join(models)}") as say:
-        programs = _programs(models, one_chip(topology), overrides(set_), caching, say)
-        found = api.check(programs, masters, say)
+    with progress(f"checking {', '.join(models)}", quiet) as say:
+        programs = _programs(models, chips, compilation, say)
+        checked = api.check(programs, masters, say)
     if json_:
-        tell_json(found.document())
+        tell_json(checked.document())
     else:
-        options = _options(topology, set_, caching)
-        for model, proof in zip(models, found.programs, strict=True):
-            command = shlex.join(["tilesim", "run", _given(model), *([] if is_program(model) else options)])
+        options = spelt(chips, compilation)
+        for model, proof in zip(models, checked.programs, strict=True):
+            run = shlex.join(["tilesim", "run", _named(model), *([] if is_program(model) else options)])
             reproducible = model.isprintable() and (is_program(model) or len(models) == 1)
-            tell(*_lines(command if reproducible else "", proof))
-        for sentence in found.together:
+            tell(*_lines(run if reproducible else "", proof))
+        for sentence in checked.together:
             tell(f"refuted (parameters): {sentence}")
-    if not found.proven:
+    if not checked.proven:
         raise typer.Exit(REFUTED)
 
 
 def _programs(
-    words: list[str], topology: str, changes: dict[str, object], caching: Caching, say: Callable[[str], None]
+    words: list[str], chips: ChipOptions, compilation: CompilationOptions, say: Callable[[str], None]
 ) -> list[Program]:
     """Those in files, and those that the models are compiled to, in the order of the words."""
-    ready, models = [word for word in words if is_program(word)], [word for word in words if not is_program(word)]
-    if faults := caching.faults([] if models else ready):
-        raise InputError(faults)
-    own = iter([ready_program(word, topology, changes) for word in ready])
-    others = iter(compiled(models, topology, changes, caching, say).programs if models else [])
-    return [next(own if is_program(word) else others) for word in words]
+    models = [word for word in words if not is_program(word)]
+    refuse([*misapplied(given(compilation), words, chips.names), *compilation.faults()])
+    ready = iter([ready_program(word, chips) for word in words if is_program(word)])
+    made = iter(compiled(models, chips, compilation, say).programs if models else [])
+    return [next(ready if is_program(word) else made) for word in words]
 
 
-def _given(model: str) -> str:
+def _named(model: str) -> str:
     """A file's name, such that it is not taken for an option."""
     return f"./{model}" if model.startswith("-") else model
-
-
-def _options(topology: list[str] | None, set_: list[str] | None, caching: Caching) -> list[str]:
-    """The words with which one model is run on the chip for which it was checked."""
-    found = [("-t", each) for each in topology or []]
-    found += [("--set", each) for each in set_ or []]
-    found += [("--partition", each) for each in caching.partition or []]
-    found += [("--priority", caching.priority)] if caching.priority else []
-    found += [("--layer-priority", caching.layer_priority)] if caching.layer_priority else []
-    return [*(word for pair in found for word in pair), *(["--no-cache"] if caching.no_cache else [])]
 
 
 def _lines(command: str, proof: Document) -> Iterator[str]:
@@ -130,7 +110,9 @@ def _ring_lines(proof: Document) -> Iterator[str]:
     if proofs:
         yield f"  {_counted(sum(proof['proofs'].values()), 'order')} proven one by one{_listed(proofs)}"
     if total:
-        readings = [_verdict(reading, found["pairs"], proof["reading"]) for reading, found in proof["readings"].items()]
+        readings = [
+            _verdict(reading, forbidden["pairs"], proof["reading"]) for reading, forbidden in proof["readings"].items()
+        ]
         yield f"  the rule for masters, read as {'; '.join(readings)}"
 
 

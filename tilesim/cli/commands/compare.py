@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesim.cli.commands.report import write_page
+from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
-from tilesim.errors import InputError
-from tilesim.report.document import SavedRun, load_run
 
 if TYPE_CHECKING:
     from tilesim.report.comparison import ComparisonDocument
@@ -42,53 +40,37 @@ def command(
     json_: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else; a page only with -o.")
     ] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Compare saved runs of one network.
 
     Which is how fast, and where the difference to the first comes from. It makes a page that needs nothing else, and no
     network, and prints tables.
     """
-    from tilesim.report.comparison import compared, document
+    from tilesim.report.api import compare, save_comparison
 
     path = out or Path(NAME)
     must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
-    with progress("reading the runs") as say:
-        found = document(compared(_loaded(folders)))
-        drawn = _drawn(found, png_dir)
+    with progress("reading the runs", quiet) as say:
+        comparison = compare(folders)
+        drawn = _drawn(comparison, png_dir)
         if out is not None or not json_:
-            from tilesim.report.page.compare import comparison_page
-
             say(f"writing {path}")
-            write_page(path, comparison_page(found))
+            save_comparison(comparison, path)
     if json_:
-        tell_json(found)
+        tell_json(comparison)
         return
     from tilesim.report.comparison_tables import comparison_tables
     from tilesim.report.terminal import show
 
-    show(comparison_tables(found), "")
-    if drawn:
-        tell(f"{len(drawn)} pictures in {png_dir}")
-    tell(f"written to {path}")
+    show(comparison_tables(comparison))
+    if not quiet:
+        tell("", *([f"{len(drawn)} pictures in {png_dir}"] if drawn else []), f"written to {path}")
 
 
-def _drawn(found: ComparisonDocument, folder: Path | None) -> list[Path]:
+def _drawn(comparison: ComparisonDocument, folder: Path | None) -> list[Path]:
     if folder is None:
         return []
-    from tilesim.report.figures.save import save_comparison
+    from tilesim.report.figures.save import save_comparison_figures
 
-    return save_comparison(found, folder)
-
-
-def _loaded(folders: list[Path]) -> list[SavedRun]:
-    """All runs, or what is wrong with any."""
-    runs: list[SavedRun] = []
-    faults: list[str] = []
-    for folder in folders:
-        try:
-            runs.append(load_run(folder, with_trace=False))
-        except InputError as error:
-            faults += error.faults
-    if faults:
-        raise InputError(dict.fromkeys(faults))
-    return runs
+    return save_comparison_figures(comparison, folder)

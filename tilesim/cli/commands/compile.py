@@ -9,12 +9,13 @@ import typer
 
 from tilesim import api
 from tilesim.assembly.files import BINARY, SUFFIXES
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
-from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
-from tilesim.cli.options.partition import PartitionOption
-from tilesim.cli.options.program import is_program
+from tilesim.cli.options.answers import QuietOption
+from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.compilation import CompilationOptions
+from tilesim.cli.options.models import SourceArgument, is_program
 from tilesim.cli.output import tell
 from tilesim.cli.paths import files_of_model, given_path, must_be_free
+from tilesim.cli.programs import programs_of
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.machines.program import Program
@@ -22,22 +23,13 @@ from tilesim.units import format_bytes
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL_OR_PROGRAM",
-            help="A .tflite, .onnx or .yaml file, or a workload's name; or a .tasm or .tbin file.",
-        ),
-    ],
+    model: SourceArgument,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the program goes.", parser=given_path)
     ],
-    topology: TopologyOption = None,
-    set_: SetOption = None,
-    no_cache: NoCacheOption = False,
-    priority: PriorityOption = None,
-    layer_priority: LayerPriorityOption = None,
-    partition: PartitionOption = None,
+    chips: ChipOptions,
+    compilation: CompilationOptions,
+    quiet: QuietOption = False,
 ) -> None:
     """Compile a model into a program for a chip.
 
@@ -47,13 +39,13 @@ def command(
     if output.suffix not in SUFFIXES:
         raise InputError(f"{output}: the file of a program must end in {' or '.join(SUFFIXES)}")
     for path in [output, *([] if output.suffix == BINARY else [output.with_suffix(".npz")])]:
-        must_be_free(path, [*files_of_model(model), Path(one_chip(topology))])
-    with progress(f"{'reading' if is_program(model) else 'compiling'} {model}") as say:
-        caching = Caching(no_cache, priority, layer_priority, partition)
-        made = programs_of([model], one_chip(topology), overrides(set_), caching, say)
+        must_be_free(path, [*files_of_model(model), Path(chips.name())])
+    with progress(f"{'reading' if is_program(model) else 'compiling'} {model}", quiet) as say:
+        made = programs_of([model], chips, compilation, say)
         [program] = made.programs
         api.save_program(program, output)
-    tell(_described(program, output), *made.unmet)
+    if not quiet:
+        tell(_described(program, output), *made.notes)
 
 
 def _described(program: Program, path: Path) -> str:

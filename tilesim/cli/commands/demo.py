@@ -6,6 +6,7 @@ import numpy as np
 import typer
 
 from tilesim import api
+from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell
 from tilesim.cli.progress import simulating
 from tilesim.files import Array, read_npz
@@ -16,14 +17,14 @@ SHADES = " .:-=+*#%@"
 SHOWN = 4
 
 
-def command() -> None:
+def command(quiet: QuietOption = False) -> None:
     """Let a small network read handwritten digits."""
     from tilesim.report.terminal import largest, show, totals
 
     held_out = read_npz(shipped("workloads") / f"{NETWORK}.npz")
     images, labels, expected = (held_out[name] for name in ("in0", "labels", "out0"))
     program = api.compile(api.load_network(NETWORK), api.load_topology(CHIP))
-    with simulating(f"{len(images)} digits") as on_start:
+    with simulating(f"{len(images)} digits", quiet) as on_start:
         run = api.simulate(program, [images], on_start=on_start)
     logits = run.outputs[0]
     tell(f"{NETWORK} on {CHIP}: {len(program.load) + len(program.run)} instructions, {len(images)} images", "")

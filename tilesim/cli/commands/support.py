@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
-
 import typer
 
 from tilesim import api
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
+from tilesim.cli.faults import refuse
+from tilesim.cli.options.answers import JsonOption, QuietOption
+from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.models import ModelsArgument
 from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
-from tilesim.errors import ConfigError, InputError
+from tilesim.errors import InputError
 from tilesim.machines.topology import Topology
+from tilesim.network.obstacles import ModelSupport, SupportDocument
 
 SCHEMA = "tilesim.support/1"
 """The version of the document; it grows keys, and changes when one changes its meaning."""
 NO_MODEL = "no model"
 
 
-def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MODEL",
-            help="One or several .tflite, .onnx or .yaml files or workloads' names.",
-            show_default=False,
-        ),
-    ],
-    topology: TopologyOption = None,
-    set_: SetOption = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
-) -> None:
+def command(models: ModelsArgument, chips: ChipOptions, json_: JsonOption = False, quiet: QuietOption = False) -> None:
     """Say what stands between models and a run, and what would help.
 
     Operators, types of numbers, sizes, forms; with a chip, whether it can run them. The exit status is 0 if nothing
     stands in the way, 1 if something does, and 2 if a file is no model.
     """
-    chip = _chip(one_chip(topology), overrides(set_))
-    found = {model: _looked_at(model, chip) for model in dict.fromkeys(models)}
-    document = {"schema": SCHEMA, "topology": chip and chip.name, "models": [*found.values()]}
+    chip = chips.load() if chips.name() or chips.changes() else None
+    looked_at = [_looked_at(model, chip, quiet) for model in dict.fromkeys(models)]
+    document: SupportDocument = {"schema": SCHEMA, "topology": chip.name if chip else None, "models": looked_at}
     if json_:
         tell_json(document)
     else:
@@ -47,35 +36,26 @@ def command(
         from tilesim.report.terminal import show
 
         show(support_summary(document))
-    _end([*found.values()])
+    refuse(fault for model in looked_at for fault in model["faults"])
+    if any(model["obstacles"] for model in looked_at):
+        raise typer.Exit(1)
 
 
-def _chip(word: str, changes: dict[str, object]) -> Topology | None:
-    if changes and not word:
-        raise ConfigError("--set changes a chip: --topology must name it")
-    return api.load_topology(word, changes) if word else None
-
-
-def _looked_at(model: str, chip: Topology | None) -> dict[str, Any]:
+def _looked_at(model: str, chip: Topology | None, quiet: bool) -> ModelSupport:
     """What became of one model; or, of a file that is none, why."""
-    with progress(f"looking at {model}") as say:
+    with progress(f"looking at {model}", quiet) as say:
         try:
-            return {"model": model, **api.support(model, chip, say).document(), "faults": []}
+            return api.support(model, chip, say).document(model)
         except InputError as error:
             faults = [*error.faults]
         except OSError as error:
             faults = [f"{model}: cannot be read: {error.strerror or error}"]
-    nothing = dict.fromkeys(("layers", "macs", "parameter_bytes"))
-    return {"model": model, "verdict": NO_MODEL, **nothing, "obstacles": [], "faults": faults}
-
-
-def _end(found: Sequence[dict[str, Any]]) -> None:
-    """End with the exit status.
-
-    Raises:
-        InputError: what is no model.
-    """
-    if faults := [fault for each in found for fault in each["faults"]]:
-        raise InputError(faults)
-    if any(each["obstacles"] for each in found):
-        raise typer.Exit(1)
+    return {
+        "model": model,
+        "verdict": NO_MODEL,
+        "layers": None,
+        "macs": None,
+        "parameter_bytes": None,
+        "obstacles": [],
+        "faults": faults,
+    }

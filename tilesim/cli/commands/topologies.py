@@ -9,11 +9,10 @@ import typer
 
 from tilesim.api import list_topologies, load_topology
 from tilesim.cli.output import tell_json
+from tilesim.machines.keys import Key, keys, spelt
 from tilesim.machines.topology import Topology
 from tilesim.printable import printable
 from tilesim.registry import MACHINES, machine_of
-from tilesim.report.keys import Key, keys, spelt
-from tilesim.report.terminal import has_width
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -64,6 +63,8 @@ def _table(chips: Sequence[Topology]) -> Table:
 def _keys_table(chip: Topology) -> Table:
     from rich.table import Table
     from rich.text import Text
+
+    from tilesim.report.terminal import has_width
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     widest = LONGEST_VALUE if has_width() else None

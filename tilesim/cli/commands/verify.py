@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from tilesim import api
-from tilesim.cli.options.chip import SetOption, TopologyOption, one_chip, overrides
-from tilesim.cli.options.compilation import Caching, LayerPriorityOption, NoCacheOption, PriorityOption, programs_of
-from tilesim.cli.options.inputs import load_inputs, random_inputs
-from tilesim.cli.options.partition import PartitionOption
+from tilesim.cli.options.answers import JsonOption, QuietOption
+from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.compilation import CompilationOptions
+from tilesim.cli.options.models import SourceArgument
+from tilesim.cli.options.running import InputsOption
 from tilesim.cli.output import tell, tell_json
-from tilesim.cli.paths import given_path
+from tilesim.cli.programs import programs_of
 from tilesim.cli.progress import progress
-from tilesim.cli.simulation import naming
+from tilesim.cli.simulation import arrays_for, naming
 from tilesim.printable import printable
 
 if TYPE_CHECKING:
@@ -32,29 +32,12 @@ DIFFER = 1
 
 
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL_OR_PROGRAM",
-            help="A .tflite, .onnx, .yaml, .tasm or .tbin file, or a workload's name.",
-            show_default=False,
-        ),
-    ],
-    topology: TopologyOption = None,
-    set_: SetOption = None,
-    inputs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.npz|.npy",
-            help="Arrays in0, in1, ... of the model; random ones if not given.",
-            parser=given_path,
-        ),
-    ] = None,
-    no_cache: NoCacheOption = False,
-    priority: PriorityOption = None,
-    layer_priority: LayerPriorityOption = None,
-    partition: PartitionOption = None,
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    model: SourceArgument,
+    chips: ChipOptions,
+    compilation: CompilationOptions,
+    inputs: InputsOption = None,
+    json_: JsonOption = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Run one inference on two models of the chip and compare them.
 
@@ -62,10 +45,9 @@ def command(
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same. The exit status is 1 if
     anything differs.
     """
-    caching = Caching(no_cache, priority, layer_priority, partition)
-    with progress(f"compiling {model}") as say:
-        [program] = programs_of([model], one_chip(topology), overrides(set_), caching, say).programs
-        arrays = random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
+    with progress(f"compiling {model}", quiet) as say:
+        [program] = programs_of([model], chips, compilation, say).programs
+        arrays = arrays_for(program, inputs)
         with naming(model, inputs):
             verdict = api.verify(program, arrays, say)
     if json_:
@@ -115,5 +97,5 @@ def _table(differences: tuple[Difference, ...]) -> Table:
 
 
 def _rows(differences: tuple[Difference, ...]) -> Iterator[tuple[str, str, str, str]]:
-    for each in differences:
-        yield each.track or "the run", each.what.replace("_", " "), each.event, each.stepped
+    for difference in differences:
+        yield difference.track or "the run", difference.what.replace("_", " "), difference.event, difference.stepped

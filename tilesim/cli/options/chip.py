@@ -1,63 +1,74 @@
-"""The options that choose a chip, which several commands have."""
+"""The options that choose a chip."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from tilesim import api
 from tilesim.errors import ConfigError
-
-TopologyOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--topology",
-        "-t",
-        metavar="NAME_OR_FILE",
-        help="The chip: see `tilesim topologies`; a program brings its own.",
-    ),
-]
-TopologiesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--topology",
-        "-t",
-        metavar="NAME_OR_FILE",
-        help="The chip: see `tilesim topologies`; a program brings its own. Given several times, the chips are "
-        "compared.",
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Change a key of the chip, e.g. grid.rows=2; grid=2x4 sets both. May be given several times.",
-    ),
-]
+from tilesim.machines.topology import Topology
 
 
-def one_chip(words: list[str] | None) -> str:
-    """The word after ``--topology``, or nothing.
+@dataclass(frozen=True)
+class ChipOptions:
+    """Which chip, and what is changed of it."""
 
-    Raises:
-        ConfigError: several words.
-    """
-    found = words or [""]
-    if len(found) > 1:
-        fault = f"--topology must be given once, not {len(found)} times; `tilesim run` compares chips"
-        raise ConfigError([fault])
-    return found[0]
+    topology: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--topology",
+            "-t",
+            metavar="NAME_OR_FILE",
+            help="The chip: see `tilesim topologies`; a program brings its own. `tilesim run` compares several.",
+        ),
+    ] = None
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change a key of the chip, e.g. grid.rows=2; grid=2x4 sets both. May be given several times.",
+        ),
+    ] = None
 
+    @property
+    def names(self) -> list[str]:
+        """The words after ``--topology``."""
+        return self.topology or []
 
-def overrides(words: list[str] | None) -> dict[str, object]:
-    """The words after ``--set`` as keys and values.
+    def name(self) -> str:
+        """The word after ``--topology``, or nothing.
 
-    Raises:
-        ConfigError: words that are not KEY=VALUE, all at once.
-    """
-    pairs = [word.partition("=") for word in words or []]
-    faults = [f"--set {key}: must be KEY=VALUE, such as grid.rows=2" for key, equals, _ in pairs if not equals]
-    if faults:
-        raise ConfigError(faults)
-    return {key: value for key, _, value in pairs}
+        Raises:
+            ConfigError: several words.
+        """
+        if len(self.names) > 1:
+            fault = f"--topology must be given once, not {len(self.names)} times; `tilesim run` compares chips"
+            raise ConfigError([fault])
+        return "".join(self.names)
+
+    def changes(self) -> dict[str, object]:
+        """The words after ``--set`` as keys and values.
+
+        Raises:
+            ConfigError: words that are not KEY=VALUE, all at once.
+        """
+        words = self.set_ or []
+        if faults := [
+            f"--set {word}: must be KEY=VALUE, such as grid.rows=2" for word in words if not all(word.partition("="))
+        ]:
+            raise ConfigError(faults)
+        return {key: value for key, _, value in (word.partition("=") for word in words)}
+
+    def load(self) -> Topology:
+        """The one chip, changed.
+
+        Raises:
+            ConfigError: none or several are named, or faults in any of it.
+        """
+        if not self.name():
+            raise ConfigError("--topology must name a chip; `tilesim topologies` lists them")
+        return api.load_topology(self.name(), self.changes())

@@ -1,14 +1,44 @@
-"""Several networks, as the words of a command line name them."""
+"""The words of a command line that name models and programs."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from tilesim import api
+from tilesim.assembly.files import SUFFIXES
+from tilesim.cli.faults import kept, refuse
+from tilesim.cli.options.chip import ChipOptions
 from tilesim.errors import InputError
+from tilesim.machines.keys import differences
+from tilesim.machines.program import Program
+from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
+
+MODEL_FILES = "A .tflite, .onnx or .yaml file, or a workload's name"
+ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=f"{MODEL_FILES}.", show_default=False)]
+ModelsArgument = Annotated[
+    list[str], typer.Argument(metavar="MODEL", help=f"{MODEL_FILES}; one or several.", show_default=False)
+]
+SourceArgument = Annotated[
+    str,
+    typer.Argument(metavar="MODEL_OR_PROGRAM", help=f"{MODEL_FILES}; or a .tasm or .tbin file.", show_default=False),
+]
+SourcesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="MODEL_OR_PROGRAM",
+        help=f"{MODEL_FILES}; or a .tasm or .tbin file. Several models share one chip.",
+        show_default=False,
+    ),
+]
+
+MOST_DIFFERENCES = 5
 
 
 @dataclass(frozen=True)
@@ -30,19 +60,49 @@ def load_all(models: Sequence[str]) -> list[Named]:
     Raises:
         InputError: a model given twice, or faults in any of them, all at once.
     """
-    found: list[Named] = []
+    named: list[Named] = []
     faults = [f"{word}: must be given once, not {count} times" for word, count in Counter(models).items() if count > 1]
     for word in dict.fromkeys(models):
-        try:
-            found.append(Named(word, api.load_network(word)))
-        except InputError as error:
-            faults += error.faults
-    if faults:
-        raise InputError(faults)
-    return found
+        with kept(faults):
+            named.append(Named(word, api.load_network(word)))
+    refuse(faults)
+    return named
 
 
 def titles(named: Sequence[Named]) -> list[str]:
     """What to call each network so that no two are called alike: its name, or the model's word if names repeat."""
-    names = Counter(each.network.name for each in named)
-    return [each.network.name if names[each.network.name] == 1 else each.word for each in named]
+    names = Counter(model.network.name for model in named)
+    return [model.network.name if names[model.network.name] == 1 else model.word for model in named]
+
+
+def is_program(model: str) -> bool:
+    """Whether the word names the file of a program, not a model."""
+    return Path(model).suffix in SUFFIXES
+
+
+def ready_program(path: str, chips: ChipOptions) -> Program:
+    """The program in a file. It brings its chip: one that is named must be the same.
+
+    Raises:
+        InputError: faults in the files, or a program for another chip.
+    """
+    program = api.load_program(path)
+    if chips.changes() and not chips.name():
+        raise InputError(
+            f"{path}: --set cannot change the chip of a program; change its .chip lines, or compile the model for "
+            "another chip"
+        )
+    if chips.name():
+        _must_be_same(path, program.topology, chips.load())
+    return program
+
+
+def _must_be_same(path: str, ours: Topology, given: Topology) -> None:
+    if given == ours:
+        return
+    differing = differences(ours, given)
+    more = [f"and {len(differing) - MOST_DIFFERENCES} more"] if len(differing) > MOST_DIFFERENCES else []
+    raise InputError(
+        f"{path}: the program is compiled for another chip than --topology gives "
+        f"({'; '.join([*differing[:MOST_DIFFERENCES], *more])}); leave --topology out, or compile the model again"
+    )

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
-import typer
-
+from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.models import Named
 from tilesim.cli.options.priorities import layer_of
-from tilesim.errors import InputError
 from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import CHOICES, SPATIAL, PartitionPolicy
 from tilesim.machines.program import Program
@@ -18,17 +15,6 @@ from tilesim.network.graph import Network
 from tilesim.printable import printable, unknown
 from tilesim.registry import machine_of
 from tilesim.report.names import short_name
-
-PartitionOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--partition",
-        metavar="[LAYER=]spatial|channel|auto",
-        help="How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
-        "whichever takes fewer simulated cycles; with LAYER=, a name or a number, for one layer. May be given several "
-        "times.",
-    ),
-]
 
 
 def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> PartitionPolicy:
@@ -42,20 +28,19 @@ def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> Par
     layers: list[tuple[int, int, str]] = []
     for word in words or []:
         name, equals, choice = word.rpartition("=")
-        try:
-            if choice not in CHOICES:
-                raise InputError(unknown(choice, CHOICES, "a choice"))
-            if equals:
+        wrong: list[str] = []
+        if choice not in CHOICES:
+            wrong.append(unknown(choice, CHOICES, "a choice"))
+        elif equals:
+            with kept(wrong):
                 layers.append((*layer_of(named, name), choice))
-            else:
-                defaults.append(choice)
-        except InputError as error:
-            faults += [f"--partition {word}: {fault}" for fault in error.faults]
+        else:
+            defaults.append(choice)
+        faults += [f"--partition {word}: {fault}" for fault in wrong]
     if len(defaults) > 1:
         faults.append(f"--partition: must be one choice for all layers, not {' and '.join(defaults)}")
     faults += _repeated(named, layers)
-    if faults:
-        raise InputError(faults)
+    refuse(faults)
     return PartitionPolicy(defaults[0] if defaults else SPATIAL, tuple(layers))
 
 

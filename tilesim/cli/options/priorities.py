@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
+from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.models import Named
 from tilesim.errors import InputError
 from tilesim.machines.policies import CachePolicy
@@ -13,7 +14,7 @@ from tilesim.network.graph import Network
 from tilesim.printable import printable
 from tilesim.report.names import short_name
 
-Found = TypeVar("Found")
+Meant = TypeVar("Meant")
 
 
 def policy(named: Sequence[Named], cache: bool, networks: str | None, layers: str | None) -> CachePolicy:
@@ -28,29 +29,28 @@ def policy(named: Sequence[Named], cache: bool, networks: str | None, layers: st
     faults: list[str] = []
     first = _each("--priority", networks, lambda word: _network(named, word), faults)
     most = _each("--layer-priority", layers, lambda word: layer_of(named, word, weighs), faults)
-    if faults:
-        raise InputError(faults)
+    refuse(faults)
     return CachePolicy(cache, tuple(first), tuple(most))
 
 
-def _each(option: str, words: str | None, find: Callable[[str], Found], faults: list[str]) -> list[Found]:
+def _each(option: str, words: str | None, find: Callable[[str], Meant], faults: list[str]) -> list[Meant]:
     """What each word of an option stands for; for one that stands for nothing, a fault."""
-    found = []
-    for word in words.split(",") if words is not None else ():
-        try:
-            found.append(find(word.strip()))
-        except InputError as error:
-            faults += [f"{option} {word.strip()}: {fault}" for fault in error.faults]
-    return found
+    meant = []
+    for word in map(str.strip, words.split(",") if words is not None else ()):
+        wrong: list[str] = []
+        with kept(wrong):
+            meant.append(find(word))
+        faults += [f"{option} {word}: {fault}" for fault in wrong]
+    return meant
 
 
 def _network(named: Sequence[Named], word: str) -> int:
-    found = [k for k, each in enumerate(named) if word in each.names]
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(each.word for each in named)
-    near = _guess(word, (name for each in named for name in each.names))
-    raise InputError(f"must name one of {known}, not {len(found)}" if found else f"must name one of {known}{near}")
+    numbers = [k for k, model in enumerate(named) if word in model.names]
+    if len(numbers) == 1:
+        return numbers[0]
+    known = ", ".join(model.word for model in named)
+    near = _guess(word, (name for model in named for name in model.names))
+    raise InputError(f"must name one of {known}{f', not {len(numbers)}' if numbers else near}")
 
 
 def anything(_network: Network, _layer: int) -> bool:
@@ -72,23 +72,23 @@ def layer_of(named: Sequence[Named], word: str, fits: Callable[[Network, int], b
     Raises:
         InputError: the name of nothing, or of several layers.
     """
-    spelt = [(name, k) for k, each in enumerate(named) for name in each.names if word.startswith(f"{name}:")]
+    spelt = [(name, k) for k, model in enumerate(named) for name in model.names if word.startswith(f"{name}:")]
     if spelt:
         name = max(spelt)[0]  # each begins with the others
         network = _network(named, name)
         return network, _layer_number(named[network].network, word[len(name) + 1 :], fits)
     if len(named) == 1:
         return 0, _layer_number(named[0].network, word, fits)
-    raise InputError(f"must be MODEL:LAYER, with one of {', '.join(each.word for each in named)}")
+    raise InputError(f"must be MODEL:LAYER, with one of {', '.join(model.word for model in named)}")
 
 
 def _layer_number(network: Network, word: str, fits: Callable[[Network, int], bool]) -> int:
     names = {k: {node.name, short_name(node.name)} for k, node in enumerate(network.nodes) if fits(network, k)}
-    found = [k for k, own in names.items() if word in own or word == str(k)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"must name one layer; give the number of one of {', '.join(map(str, found))}")
+    numbers = [k for k, own in names.items() if word in own or word == str(k)]
+    if len(numbers) == 1:
+        return numbers[0]
+    if numbers:
+        raise InputError(f"must name one layer; give the number of one of {', '.join(map(str, numbers))}")
     near = _guess(word, (name for own in names.values() for name in own))
     which = " that has parameters" if fits is weighs else ""
     raise InputError(f"must name a layer of {printable(network.name)}{which}{near}")

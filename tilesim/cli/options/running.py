@@ -1,0 +1,159 @@
+"""The options that say how programs are run, and how much of a run is recorded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilesim.cli.faults import kept, refuse
+from tilesim.cli.paths import given_path
+from tilesim.energy import Table, load_table
+from tilesim.errors import InputError
+from tilesim.sim.trace.recorder import Recording
+
+InputsOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.npz|.npy",
+        help="Arrays in0, in1, ... of one model; random ones if not given.",
+        parser=given_path,
+    ),
+]
+MastersOption = Annotated[
+    str,
+    typer.Option(
+        metavar="single|disjoint|meet",
+        help="What transfers of two masters must not do: be under way at once (single), be so past a node in common "
+        "(disjoint), or meet there.",
+    ),
+]
+MOST_INFERENCES = 1000
+END = 1 << 62
+"""A cycle after every run, and beyond all of 18 digits."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What of a run is recorded, what it costs, and the cycles before which instructions must not begin."""
+
+    recording: Recording | None = None
+    energies: Table | None = None
+    holds: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunningOptions:
+    """How programs are run."""
+
+    inputs: InputsOption = None
+    inferences: Annotated[
+        int,
+        typer.Option(
+            "--inferences",
+            "-n",
+            min=1,
+            max=MOST_INFERENCES,
+            metavar="N",
+            help="Inferences of each model, the models in turn.",
+        ),
+    ] = 1
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace", help="Record what every unit does when: into DIR/trace.npz, its hash into the statistics."
+        ),
+    ] = False
+    trace_window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FROM:TO",
+            help="Record only these cycles of the run, the second one left out; either may be missing.",
+        ),
+    ] = None
+    trace_tracks: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GLOB",
+            help="Record only the units and links whose names match, such as 'chip.tile0.*' or 'chip.ring.*'. May be "
+            "given several times.",
+        ),
+    ] = None
+    rules: Annotated[
+        str,
+        typer.Option(
+            metavar="strict|observe",
+            help="What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
+            "refuses the run; observe goes on, and says what came of it.",
+        ),
+    ] = "strict"
+    masters: MastersOption = "meet"
+    hold: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LABEL[@TILE]=CYCLE",
+            help="Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
+            "run. May be given several times.",
+        ),
+    ] = None
+    energy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.yaml",
+            help="Energies of actions that replace those of tilesim's own table, which is in run.json.",
+            parser=given_path,
+        ),
+    ] = None
+
+    def read(self) -> Conditions:
+        """What the words stand for.
+
+        Raises:
+            InputError: faults in any of them, or in the file of the energies, all at once.
+        """
+        faults: list[str] = []
+        recording, energies, holds = None, None, dict[str, int]()
+        with kept(faults):
+            recording = self._recording()
+        with kept(faults):
+            energies = load_table(self.energy) if self.energy else None
+        with kept(faults):
+            holds = delayed(self.hold or [])
+        refuse(faults)
+        return Conditions(recording, energies, holds)
+
+    def _recording(self) -> Recording | None:
+        """What is to be recorded, if anything; a window or tracks ask for it as well."""
+        if not (self.trace or self.trace_window or self.trace_tracks):
+            return None
+        window = None if self.trace_window is None else _window(self.trace_window)
+        return Recording(window, tuple(self.trace_tracks or ("*",)))
+
+
+def delayed(words: Sequence[str]) -> dict[str, int]:
+    """The words after ``--hold`` as instructions and cycles.
+
+    Raises:
+        InputError: words that are not LABEL=CYCLE, all at once.
+    """
+    pairs = [word.rpartition("=") for word in words]
+    refuse(
+        f"--hold {word}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
+        for word, (label, _, cycle) in zip(words, pairs, strict=True)
+        if not label or not re.fullmatch(r"[0-9]{1,18}", cycle)
+    )
+    return {label: int(cycle) for label, _, cycle in pairs}
+
+
+def _window(words: str) -> range:
+    match = re.fullmatch(r"([0-9]{0,18}):([0-9]{0,18})", words, re.ASCII)
+    if match is None:
+        raise InputError(f"--trace-window {words}: must be FROM:TO, two cycles such as 1000:2000")
+    first, end = int(match[1] or 0), int(match[2] or END)
+    if first >= end:
+        raise InputError(f"--trace-window {words}: must end after it begins")
+    return range(first, end)
