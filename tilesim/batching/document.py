@@ -9,7 +9,7 @@ from typing import TypedDict
 from tilesim.batching.flow import peak_queues
 from tilesim.batching.graph import LayerGraph
 from tilesim.batching.plan import Plan
-from tilesim.batching.schedules import BatchStep
+from tilesim.batching.schedules import ScheduleStep
 from tilesim.batching.sizes import batch_size
 
 
@@ -158,7 +158,7 @@ def plan_document(graph: LayerGraph, plan: Plan, capacity_bytes: int) -> PlanDoc
     }
 
 
-def _steps(steps: Sequence[BatchStep], buffer_bytes: Sequence[int]) -> list[PlannedStep]:
+def _steps(steps: Sequence[ScheduleStep], buffer_bytes: Sequence[int]) -> list[PlannedStep]:
     return [
         {"layer": step.layer, "first": step.first, "count": step.count, "buffer_bytes": size}
         for step, size in zip(steps, buffer_bytes, strict=True)
