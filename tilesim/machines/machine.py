@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tilesim.assembly.files import Assembly
 from tilesim.batching import Plan, Room, graph_of, is_of
+from tilesim.cache_document import CacheDocument
 from tilesim.errors import InputError
 from tilesim.machines.first_divergence import Spans
 from tilesim.machines.options import CompileOptions, RunOptions, Say
@@ -115,10 +116,11 @@ class Check:
         }
 
 
-class HasDocument(Protocol):
-    """What is printed, or written as JSON."""
+class HasCacheDocument(Protocol):
+    """Where parameters live."""
 
-    def document(self) -> Document: ...
+    def document(self) -> CacheDocument:
+        """As JSON holds it."""
 
 
 class PlansCache(Machine[T, P]):
@@ -127,7 +129,7 @@ class PlansCache(Machine[T, P]):
     can: ClassVar[str] = "keep parameters in its tiles"
 
     @abstractmethod
-    def cache_plan(self, networks: Mapping[str, Network], topology: T, options: CompileOptions) -> HasDocument:
+    def cache_plan(self, networks: Mapping[str, Network], topology: T, options: CompileOptions) -> HasCacheDocument:
         """Where the parameters of ``networks``, by name, live that share a chip.
 
         Raises:
