@@ -22,7 +22,6 @@ from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
 from tilesim.machines.keys import keys, spelt
 from tilesim.registry import MACHINES, machine_named
-from tilesim.report import api as reports
 from tilesim.report.workload_keys import workload_keys
 from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
 
@@ -127,13 +126,11 @@ def _does(kind: Callable[..., object]) -> str:
 
 
 def python_names() -> Iterator[str]:
-    """What ``tilesim`` and ``tilesim.report.api`` give: calls, then classes."""
-    for module, names in (("tilesim", vars(public)), ("tilesim.report.api", vars(reports))):
-        named = {name: names[name] for name in names["__all__"]}
-        calls = [(f"`{name}({_parameters(call)})`", _does(call)) for name, call in named.items() if isfunction(call)]
-        classes = [(f"`{name}`", _does(kind)) for name, kind in named.items() if isclass(kind)]
-        yield from ("", f"### {module}", "", *table(("call", "does"), *calls), "", *table(("class", "is"), *classes))
-    yield ""
+    """What ``import tilesim`` gives: calls, then classes."""
+    named = {name: getattr(public, name) for name in public.__all__}
+    calls = [(f"`{name}({_parameters(call)})`", _does(call)) for name, call in named.items() if isfunction(call)]
+    classes = [(f"`{name}`", _does(kind)) for name, kind in named.items() if isclass(kind)]
+    yield from ("", *table(("call", "does"), *calls), "", *table(("class", "is"), *classes), "")
 
 
 def _parameters(call: Callable[..., object]) -> str:
