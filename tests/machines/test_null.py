@@ -111,7 +111,7 @@ ANSWERED: dict[str, tuple[str, ...]] = {
     "guide": ("guide",),
 }
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
-    "cache": (("cache", "pocket", "-t", "nothing.yaml"), "keep parameters in its tiles, such as edge-4x4"),
+    "cache": (("cache", "pocket", "-t", "nothing.yaml"), "keep parameters in tiles, such as edge-4x4"),
     "batch": (("batch", "pocket", "-t", "nothing.yaml"), "run batches, such as tpu-v1"),
     "check": (("check", "pocket", "-t", "nothing.yaml"), "prove programs before they run, such as edge-4x4"),
     "verify": (("verify", "pocket", "-t", "nothing.yaml"), "be run on a second model, such as edge-4x4"),

@@ -99,7 +99,7 @@ def test_two_masters_of_a_receiver_that_expects_one(no_consumer: str, floating: 
     assert one(report, "take at tile 2 took rows of transfers that met", "of m0 from tile 0", "of m1 from tile 1")
     assert sum("goes round for ever with bitmap 0x4, for tile 2" in line for line in report) == floating
     assert one(report, "with bitmap 0x4 waits for a ring consumer to be posted") is not bool(floating)
-    words = "sends to tile 2, where 8 rows arrive in all but instructions are posted only for 4"
+    words = "sends to tile 2, where 8 rows arrive in all, but instructions are posted only for 4"
     assert one(report, words)
     assert words in refuted(subject)["arrivals"]
 
@@ -142,7 +142,7 @@ def test_a_bit_without_a_consumer(no_consumer: str, symptom: str) -> None:
     subject = program("send: infeed source=data rows=2 to=0x2", ring__no_consumer=no_consumer)
     report = hang(subject)
     assert one(report, symptom)
-    words = "send (infeed) sends to tile 1, where 2 rows arrive in all but instructions are posted for none"
+    words = "send (infeed) sends to tile 1, where 2 rows arrive in all, but instructions are posted for none"
     assert one(report, words)
     assert refuted(subject) == {"arrivals": words}
 
@@ -153,8 +153,8 @@ def test_a_consumer_to_which_nothing_is_sent() -> None:
     report = hang(subject)
     assert one(report, "ring_consumer in take", "for row 0 from the ring")
     assert one(report, "wide_to_narrow in copy", "ring_read_a to reach 2; it stands at 0, and only take can still")
-    assert one(report, "where 2 are expected in all but no row arrives")
-    assert "where 2 are expected in all but no row arrives" in refuted(subject)["arrivals"]
+    assert one(report, "where 2 are expected in all, but no row arrives")
+    assert "where 2 are expected in all, but no row arrives" in refuted(subject)["arrivals"]
 
 
 def test_masters_whose_turns_are_not_the_order_of_the_ring() -> None:

@@ -125,7 +125,7 @@ class HasCacheDocument(Protocol):
 class PlansCache(Machine[T, P]):
     """Decides which parameters stay on the chip."""
 
-    can: ClassVar[str] = "keep parameters in its tiles"
+    can: ClassVar[str] = "keep parameters in tiles"
 
     @abstractmethod
     def cache_plan(self, networks: Mapping[str, Network], topology: T, options: CompileOptions) -> HasCacheDocument:

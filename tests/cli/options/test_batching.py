@@ -134,7 +134,7 @@ def test_words_that_make_no_sense(tilesim: Any, words: tuple[object, ...], sente
 @pytest.mark.parametrize(
     ("command", "what"),
     [
-        ("cache", "keep parameters in its tiles"),
+        ("cache", "keep parameters in tiles"),
         ("check", "prove programs before they run"),
         ("verify", "be run on a second model"),
     ],

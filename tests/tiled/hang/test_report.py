@@ -74,21 +74,21 @@ def test_the_load_program_is_not_helped_by_the_run() -> None:
         (
             TAKE,
             [
-                f"{TAKER} rows at tile 0, where 2 are expected in all but no row arrives",
+                f"{TAKER} rows at tile 0, where 2 are expected in all, but no row arrives",
                 f"{TAKER} row 0 of 2, and nothing sends it",
             ],
         ),
         (
             f"{TAKE.replace('r:2', 'r:3')}\n{SEND}",
             [
-                f"{TAKER} rows at tile 0, where 3 are expected in all but only 2 rows arrive in all",
+                f"{TAKER} rows at tile 0, where 3 are expected in all, but only 2 rows arrive in all",
                 f"{TAKER} row 2 of 3, and nothing sends it",
             ],
         ),
-        (SEND, ["send (infeed) sends to tile 0, where 2 rows arrive in all but instructions are posted for none"]),
+        (SEND, ["send (infeed) sends to tile 0, where 2 rows arrive in all, but instructions are posted for none"]),
         (
             "send: infeed source=data rows=1 to=0x8",
-            ["send (infeed) sends to sink, where 1 row arrives in all but instructions are posted for none"],
+            ["send (infeed) sends to sink, where 1 row arrives in all, but instructions are posted for none"],
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_rows_that_do_not_come_and_rows_that_nobody_takes(run: str, lines: list[
 
 def test_rows_that_go_round_for_ever_are_counted_too() -> None:
     [line] = causes(SEND, ring__no_consumer="circulate")
-    assert line == "send (infeed) sends to tile 0, where 2 rows arrive in all but instructions are posted for none"
+    assert line == "send (infeed) sends to tile 0, where 2 rows arrive in all, but instructions are posted for none"
 
 
 def test_a_master_behind_rows_that_nobody_takes() -> None:

@@ -173,7 +173,7 @@ def test_the_static_check_knows_who_takes_and_who_sends() -> None:
     assert (found.refutations, found.transfers) == ((), 2)
     stuck = proof_of(program(BACK.replace("send:", ";"), "edge-1x1", grid__columns=2))
     assert [each.sentence for each in stuck.refutations] == [
-        "again (infeed) waits for rows at sink, where 2 are expected in all but no row arrives",
+        "again (infeed) waits for rows at sink, where 2 are expected in all, but no row arrives",
         "again (infeed) waits for row 0 of 2, and nothing sends it",
     ]
 
