@@ -26,10 +26,10 @@ def partners(topology: Topology, tracks: Collection[str]) -> dict[tuple[str, str
     pairs = [*_host(topology), *_ring(topology), *_bus(topology)]
     for tile in range(topology.tiles):
         pairs += [*_mesh(topology, tile), *_ports(tile), *_ends(tile)]
-    found = {(f"chip.{track}", reason.kind): partner for track, reason, partner in pairs}
+    partners_of = {(f"chip.{track}", reason.kind): partner for track, reason, partner in pairs}
     return {
         (track, kind): partner._replace(tracks=[name for name in partner.tracks if name in tracks])
-        for (track, kind), partner in found.items()
+        for (track, kind), partner in partners_of.items()
         if track in tracks
     }
 

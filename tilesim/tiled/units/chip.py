@@ -147,7 +147,7 @@ class Chip:
         for segment in segments:
             self.data_memory.check(segment.address, segment.address + segment.data.size)
             self.data_memory.bytes[:, segment.address : segment.address + segment.data.size] = segment.data
-        self.host_infeed.share(max((each.address + each.data.size for each in segments), default=0))
+        self.host_infeed.share(max((segment.address + segment.data.size for segment in segments), default=0))
 
     def run(
         self,
@@ -183,8 +183,8 @@ class Chip:
         rows = (
             (stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._circulation.endless
         )
-        found = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
-        return sorted(found, key=lambda each: (each.transfer.sender, each.transfer.ordinal, each.row, each.node))
+        afloat = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
+        return sorted(afloat, key=lambda row: (row.transfer.sender, row.transfer.ordinal, row.row, row.node))
 
     def close(self, end: int) -> None:
         """Book the rest of a run that ends at ``end``."""

@@ -112,7 +112,7 @@ def classified(op: Classify, rows: Bytes) -> Bytes:
 
 def _elements(op: Classify, rows: Bytes) -> Bytes:
     """The bytes that count: (samples, elements)."""
-    each = op.elements_per_sender or op.elements
-    sender, place = np.divmod(np.arange(op.elements), each)
-    first_row = sender * -(-each // rows.shape[2])
+    per_sender = op.elements_per_sender or op.elements
+    sender, place = np.divmod(np.arange(op.elements), per_sender)
+    first_row = sender * -(-per_sender // rows.shape[2])
     return rows.reshape(len(rows), -1)[:, first_row * rows.shape[2] + place]

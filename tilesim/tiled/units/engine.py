@@ -192,7 +192,7 @@ class TileEngine(ABC, Generic[Op]):
         unit waits for what it ``otherwise`` does.
         """
         flags, clock = self.tile.flags, self.tile.clock
-        gate = next((each for each in gates if not flags.met(each.flag, each.expected)), None)
+        gate = next((gate for gate in gates if not flags.met(gate.flag, gate.expected)), None)
         hold(clock.cycle, pipe.groups if gate is None else gate.group)
         self.tile.arbiter.change(pipe)
         if gate is None:
@@ -267,10 +267,10 @@ def alike(groups: int, issues: int = 1, writes: int = 1) -> Costs:
 
 def gates_by_round(nest: Nest, watchers: tuple[Watcher, ...]) -> dict[int, list[Gate]]:
     """The gates before each iteration that has any."""
-    found: dict[int, list[Gate]] = {}
+    by_round: dict[int, list[Gate]] = {}
     for gate in gates(nest, watchers):
-        found.setdefault(gate.group, []).append(gate)
-    return found
+        by_round.setdefault(gate.group, []).append(gate)
+    return by_round
 
 
 def stretches(rows: int, held: Iterable[int], rises: Iterable[int]) -> Iterator[range]:

@@ -13,15 +13,15 @@ def broadcast_faults(program: Program) -> Iterator[str]:
     for section, ops in (("load", program.load), ("run", program.run)):
         for place, op in enumerate(ops):
             if isinstance(op, Broadcast):
-                found = _faults(op, ops[place + 1 : place + 2], program.topology.tiles)
-                yield from (f"{where(section, place, op)}: {sentence}" for sentence in found)
+                faults = _faults(op, ops[place + 1 : place + 2], program.topology.tiles)
+                yield from (f"{where(section, place, op)}: {sentence}" for sentence in faults)
 
 
 def _faults(op: Broadcast, following: Sequence[Instruction], tiles: int) -> Iterator[str]:
     if op.tiles.bit_count() != 1:
         yield f"tiles must name the one tile that starts the broadcast, not {op.tiles:#x}"
         return
-    stops = sum(header_of(each, tiles) for each in following)
+    stops = sum(header_of(later, tiles) for later in following)
     if stops <= op.tiles or stops % op.tiles:
         what = f"{following[0].mnemonic} for the bitmap {stops:#x}" if following else "the end"
         first = op.tiles.bit_length() - 1

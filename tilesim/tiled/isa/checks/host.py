@@ -70,9 +70,9 @@ def _step_faults(tensor: HostTensor) -> Iterator[str]:
 
 def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     """What is wrong with a network output as the host sees it: its blocks must make up the whole."""
-    found = list(input_faults(tensor, row_bytes))
-    yield from found
-    if found:  # the sizes below are bounded only in a sound tensor
+    faults = list(input_faults(tensor, row_bytes))
+    yield from faults
+    if faults:  # the sizes below are bounded only in a sound tensor
         return
     elements, given = prod(tensor.extent), sum(prod(block.extent) for block in tensor.blocks)
     if given != elements:

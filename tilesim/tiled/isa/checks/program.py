@@ -51,7 +51,7 @@ def faults(program: Program) -> list[str]:
     A fault names the instruction by its label or its place (``load[3] ring_consume``) and the field. Waits that can
     never end are no faults: they are found, and explained, by running.
     """
-    found = [
+    sentences = [
         f"{where(section, place, instruction)}: {sentence}"
         for section, instructions in (("load", program.load), ("run", program.run))
         for place, instruction in enumerate(instructions)
@@ -70,8 +70,8 @@ def faults(program: Program) -> list[str]:
         _size_faults,
         pair_faults,
     ):
-        found += check(program)
-    return found
+        sentences += check(program)
+    return sentences
 
 
 def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[str]:
@@ -173,11 +173,11 @@ def _row_faults(program: Program) -> Iterator[str]:
         if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "host"):
             yield f"{where('load', place, op)}: rows of the host must pass in the run, not while parameters are loaded"
     given = sum(tensor.rows for tensor in program.inputs)
-    taken = sum(each.total_rows for each in program.run if isinstance(each, Infeed) and each.source == "host")
+    taken = sum(op.total_rows for op in program.run if isinstance(op, Infeed) and op.source == "host")
     if taken < given:
         yield f"run: the infeeds must take all {given} rows of the inputs from the host, not {taken}"
     for place, tensor in enumerate(program.outputs):
-        rows = sum(each.rows for each in program.run if isinstance(each, Outfeed) and each.output == place)
+        rows = sum(op.rows for op in program.run if isinstance(op, Outfeed) and op.output == place)
         if rows != tensor.rows:
             yield f"run: the outfeeds of output {place} must pass on its {tensor.rows} rows, not {rows}"
 

@@ -35,10 +35,10 @@ def ring_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
 def _classify_faults(op: Classify, row_bytes: int) -> Iterator[str]:
     if op.elements < 1 or op.elements_per_sender < 0:
         return
-    each = op.elements_per_sender or op.elements
-    need = -(-op.elements // each) * -(-each // row_bytes)
+    per_sender = op.elements_per_sender or op.elements
+    need = -(-op.elements // per_sender) * -(-per_sender // row_bytes)
     if op.rows != need:
-        held = f"{op.elements} elements" + (f", {each} a sender," if op.elements_per_sender else "")
+        held = f"{op.elements} elements" + (f", {per_sender} a sender," if op.elements_per_sender else "")
         yield f"rows must be the {need} that {held} take, not {op.rows}"
 
 

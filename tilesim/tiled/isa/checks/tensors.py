@@ -39,8 +39,8 @@ def _layout_faults(layout: TensorLayout, pieces: list[TensorPiece]) -> Iterator[
         yield f"extent must be at least 1 each way and axes an order of {MAP_AXES}, not {given}"
     elif not layout.shape or min(layout.shape) < 1 or prod(layout.shape) != elements:
         yield f"shape must be that of {elements} elements, not {layout.shape}"
-    elif (found := sum(prod(piece.extent) for piece in pieces)) < elements:
-        yield f"its pieces must be {elements} elements in all, not {found}"
+    elif (held := sum(prod(piece.extent) for piece in pieces)) < elements:
+        yield f"its pieces must be {elements} elements in all, not {held}"
     elif not any(fault for piece in pieces for fault in _place_faults(piece, layout)) and not covers(layout, pieces):
         yield f"its pieces must make up its {elements} elements, not leave some out"
 

@@ -79,23 +79,23 @@ class MeshInEngine(TileEngine[MeshIn]):
             held.pop(0)
 
     def _fill(self, accesses: Places, fill_byte: int) -> Pipe:
-        memory, each = self.writing.memory, self.writing.words_per_access
+        memory, words = self.writing.memory, self.writing.words_per_access
 
         def move(first: int, end: int) -> None:
-            written = accesses.part(first // each, end // each)
+            written = accesses.part(first // words, end // words)
             if len(written):
                 memory.write(written, np.full((1, len(written), written.width_bytes), fill_byte, np.uint8))
 
         pipe = Pipe(
             self.tile.clock.cycle,
-            alike(len(accesses) * each),
+            alike(len(accesses) * words),
             FILL_WORDS,
             issue=[],
             extra=None,
             write=self.writing.slot,
             move=move,
             accounts=self.accounts,
-            write_every=each,
+            write_every=words,
             every_span=self.unit.recording,
             flat=self.tile.arbiter.flat,
         )

@@ -121,28 +121,28 @@ class WordTransfer:
 
     def _carry(self, first: int, end: int) -> None:
         assert self._to is not None
-        each = self._writing.words_per_access
+        per_access = self._writing.words_per_access
         words = self._reading.memory.read(self._from.part(first, end))
-        accesses = self._to.part(first // each, end // each)
-        if each > 1:
+        accesses = self._to.part(first // per_access, end // per_access)
+        if per_access > 1:
             words = np.concatenate([self._gathered, words], axis=1)
-            self._gathered = words[:, len(accesses) * each :]
+            self._gathered = words[:, len(accesses) * per_access :]
         if len(accesses):
-            self._writing.memory.write(accesses, words[:, : len(accesses) * each])
+            self._writing.memory.write(accesses, words[:, : len(accesses) * per_access])
 
     def _accounts(self, activity: Activity) -> list[Booking]:
         link = self._link
         if activity.reading:
             word_bytes = link.sender.tile.memories.word_bytes
-            found: list[Booking] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, word_bytes)]
+            bookings: list[Booking] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, word_bytes)]
         else:
             full = activity.reads_wait == Reason.FIFO
             held = Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}"
-            found = [(link.sender.unit, held, 0), (link.unit, held if full else "idle", 0)]
+            bookings = [(link.sender.unit, held, 0), (link.unit, held if full else "idle", 0)]
         if self._to is not None:
             kind = BUSY if activity.writing else f"stall:{activity.writes_wait}"
-            found.append((link.receiver.unit, kind, 0))
-        return found
+            bookings.append((link.receiver.unit, kind, 0))
+        return bookings
 
 
 def _in_hand(engine: TileEngine[MeshOut] | TileEngine[MeshIn]) -> str:

@@ -129,8 +129,8 @@ class HostOutfeed:
 
     def output(self, output: int) -> Bytes:
         """All bytes of one output, (samples, bytes)."""
-        found = joined(self.received[output])
-        return np.broadcast_to(found, (self._samples, found.shape[1]))
+        rows = joined(self.received[output])
+        return np.broadcast_to(rows, (self._samples, rows.shape[1]))
 
 
 def _takers(instructions: Iterable[Instruction]) -> Iterator[str]:

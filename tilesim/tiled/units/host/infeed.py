@@ -106,8 +106,8 @@ class InfeedEngine:
         """The rows of a transfer from data memory, (1, rows, row bytes)."""
         start = op.address + transfer * op.rows * self._row_bytes
         self._data_memory.check(start, start + op.rows * self._row_bytes)
-        found = self._data_memory.bytes[:, start : start + op.rows * self._row_bytes]
-        return found.reshape(len(found), op.rows, self._row_bytes)
+        rows = self._data_memory.bytes[:, start : start + op.rows * self._row_bytes]
+        return rows.reshape(len(rows), op.rows, self._row_bytes)
 
     def _describe(self, op: Infeed) -> str:
         passed = self._passed.count(TAILS)

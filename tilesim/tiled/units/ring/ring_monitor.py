@@ -72,7 +72,7 @@ class Passage:
         if transfer.master == self.node and transfer not in under_way and transfer not in self.sent:
             self._begin(self, transfer)
         if under_way and (len(under_way) > 1 or under_way[0] is not transfer):
-            for other in [each for each in under_way if each is not transfer]:
+            for other in [earlier for earlier in under_way if earlier is not transfer]:
                 self._meet(self, other, transfer)
         if transfer not in under_way:
             if not tail:
@@ -177,7 +177,7 @@ class Monitor:
                 self._note(kind, passage, first, second)
             elif first in passage.under_way:
                 passage.under_way.remove(first)
-        self._under_way = [each for each in self._under_way if not self._is_over(each)]
+        self._under_way = [transfer for transfer in self._under_way if not self._is_over(transfer)]
         if self._strict and self._meetings:
             self._refuse()
 
@@ -210,9 +210,9 @@ class Monitor:
             "section": meeting.section,
             "cycle": meeting.cycle - meeting.start,
             "stop": node_name(meeting.node, self._tiles),
-            "instructions": [each["instruction"] for each in both],
-            "transfers": [each["transfer"] for each in both],
-            "masters": [each["master"] for each in both],
+            "instructions": [side["instruction"] for side in both],
+            "transfers": [side["transfer"] for side in both],
+            "masters": [side["master"] for side in both],
             "nodes": [self._nodes(transfer) for transfer in (meeting.first, meeting.second)],
         }
 

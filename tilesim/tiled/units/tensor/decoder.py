@@ -112,9 +112,9 @@ class Decoder:
 
     def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
         """``op`` for a tile with such ``memories``, like those of all others; one for all that do the same work."""
-        found = self._by_op.get(id(op))
-        if found is not None:  # with its op, so that no other one has its id
-            return found[1]
+        known = self._by_op.get(id(op))
+        if known is not None:  # with its op, so that no other one has its id
+            return known[1]
         if len(self._by_op) >= INSTRUCTIONS:
             self._by_op.clear()
             self._by_work.clear()
@@ -128,9 +128,9 @@ class Decoder:
     def places(self, traversal: Traversal, access_bytes: int, parts: int = 1) -> Places:
         """Where a DMA's accesses go, each taken as so many equal ``parts``."""
         key = id(traversal), access_bytes, parts
-        found = self._by_traversal.get(key)
-        if found is not None:
-            return found[1]
+        known = self._by_traversal.get(key)
+        if known is not None:
+            return known[1]
         if len(self._by_traversal) >= INSTRUCTIONS:
             self._by_traversal.clear()
         addresses = self._traversal.addresses(traversal.nest, traversal.reference)

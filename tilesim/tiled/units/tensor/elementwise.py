@@ -123,7 +123,7 @@ def _spans(grid: GroupGrid, moved: dict[str, Moved], width: int) -> OperandSpans
     """All bytes that are addressed."""
     sizes = {"input": grid.lanes, "input_b": grid.lanes, "parameters": TABLE_BYTES, "output": width}
     by_step = ("input", "input_b")
-    return OperandSpans.of({name: grid.span(each, name in by_step, sizes[name]) for name, each in moved.items()})
+    return OperandSpans.of({name: grid.span(operand, name in by_step, sizes[name]) for name, operand in moved.items()})
 
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:
@@ -140,4 +140,4 @@ def _scaler(op: TensorOp, steps: int) -> Scaler | None:
 def _looked_up(tables: Bytes, x: Array) -> NDArray[np.uint8]:
     """The entry of each of a sample's bytes."""
     places = np.ascontiguousarray(x).view(np.uint8)
-    return np.stack([table[each] for table, each in zip(tables, places, strict=True)])
+    return np.stack([table[entries] for table, entries in zip(tables, places, strict=True)])

@@ -34,8 +34,8 @@ def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
                 continue
             stream, write = getattr(operands, name), getattr(operands, written)
             widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
-            found = _last_writers(stream, write, widths, unit_bytes)
-            last = found if last is None else np.maximum(last, found)
+            writers = _last_writers(stream, write, widths, unit_bytes)
+            last = writers if last is None else np.maximum(last, writers)
     return last if last is not None and last.max() >= 0 else None
 
 
@@ -57,8 +57,8 @@ def _last_writers(read: AddressStream, write: AddressStream, widths: Indices, un
     for step in np.unique(read.steps):
         units = (read.groups + step) // unit_bytes
         before = np.searchsorted(writes, units * groups + np.arange(groups)) - 1
-        found = (before >= 0) & (writes[before] // groups == units)
-        np.maximum(last, np.where(found, writes[before] % groups, -1), out=last)
+        same = (before >= 0) & (writes[before] // groups == units)
+        np.maximum(last, np.where(same, writes[before] % groups, -1), out=last)
     return last
 
 

@@ -303,7 +303,7 @@ def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, 
         "sums_out": 4 * lanes, "output": -(-lanes // word) * word,
     }  # fmt: skip
     by_step = ("input", "weights")
-    return OperandSpans.of({name: grid.span(each, name in by_step, widths[name]) for name, each in moved.items()})
+    return OperandSpans.of({name: grid.span(operand, name in by_step, widths[name]) for name, operand in moved.items()})
 
 
 def _is_sparse(grid: GroupGrid, moved: Moved) -> bool:

@@ -205,7 +205,7 @@ class OperandSpans:
     def of(cls, spans: Mapping[str, Range]) -> OperandSpans:
         """``spans`` by operand."""
         names = (("input", "input_b"), ("output",), ("weights", "parameters", "sums_in"), ("sums_out",))
-        return cls(*(tuple([spans[name] for name in each if name in spans]) for each in names))
+        return cls(*(tuple([spans[name] for name in operands if name in spans]) for operands in names))
 
     def exist(self, memories: TileMemories) -> bool:
         """Whether the memories have them all."""
