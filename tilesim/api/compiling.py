@@ -180,9 +180,9 @@ def plan_batches(
     if schedule != "fastest":
         return made(schedule)
     plans = [made("none")]  # if one inference does not fit, nothing does
-    for each in ("demand", "lcm"):
+    for other in ("demand", "lcm"):
         with suppress(CapacityError):
-            plans.append(made(each))
+            plans.append(made(other))
     return machine.fastest(network, topology, plans, say)
 
 

@@ -77,11 +77,11 @@ def save_program(program: Program, path: Path | str) -> None:
 
 def _spelt_out(overrides: Mapping[str, object]) -> dict[str, object]:
     """``grid=2x4`` as ``grid.rows=2`` and ``grid.columns=4``."""
-    found: dict[str, object] = {}
+    spelt: dict[str, object] = {}
     for key, value in overrides.items():  # in order: what comes later holds
         size = re.fullmatch(r"(\d+)x(\d+)", str(value)) if key == "grid" else None
         if size is None:
-            found[key] = value
+            spelt[key] = value
         else:
-            found["grid.rows"], found["grid.columns"] = size.groups()
-    return found
+            spelt["grid.rows"], spelt["grid.columns"] = size.groups()
+    return spelt

@@ -32,13 +32,13 @@ def find_divergence(event: Spans, stepped: Spans, run: Collection[str]) -> Diver
     """
     for section, ours, theirs in zip(("load", "run"), _sections(event, run), _sections(stepped, run), strict=True):
         one, other = _by_track(ours), _by_track(theirs)
-        found = [
+        divergences = [
             departure
             for track in sorted({*one, *other})
             if (departure := _departure(section, track, one.get(track, []), other.get(track, []))) is not None
         ]
-        if found:
-            return min(found, key=lambda departure: departure.cycle)
+        if divergences:
+            return min(divergences, key=lambda departure: departure.cycle)
     return None
 
 
@@ -65,11 +65,11 @@ def _departure(section: str, track: str, ours: list[Span], theirs: list[Span]) -
 
 def _stretches(spans: list[Span]) -> list[Stretch]:
     """Adjoining spans of a kind are one stretch, whatever the instruction."""
-    found: list[Stretch] = []
+    stretches: list[Stretch] = []
     for _, start, cycles, kind, _ in spans:
-        first = found.pop()[0] if found and found[-1][1:] == (start, kind) else start
-        found.append((first, start + cycles, kind))
-    return found
+        first = stretches.pop()[0] if stretches and stretches[-1][1:] == (start, kind) else start
+        stretches.append((first, start + cycles, kind))
+    return stretches
 
 
 def _parting(one: Stretch | None, other: Stretch | None) -> int:

@@ -44,10 +44,10 @@ def layer_of(program: Program) -> dict[str, int]:
 
 def counted(counts: Mapping[str, int], layers: Mapping[str, int]) -> Counter[int]:
     """What was counted for instructions, for the layers that these belong to."""
-    found: Counter[int] = Counter()
+    sums: Counter[int] = Counter()
     for label, count in counts.items():
-        found[layers.get(label, -1)] += count
-    return found
+        sums[layers.get(label, -1)] += count
+    return sums
 
 
 def _moved(units: Iterable[Unit], layers: Mapping[str, int]) -> Counter[int]:

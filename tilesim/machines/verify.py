@@ -87,10 +87,10 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
     say(f"simulating {program.name} on {program.topology.name}")
     event = event_account(machine, program, inputs)
     say(f"stepping through {event.load_cycles + event.cycles:,} cycles of {program.name}")
-    found = machine.step(program, inputs, trace=False)
-    different = tuple(differences(event, found))
+    stepped = machine.step(program, inputs, trace=False)
+    different = tuple(differences(event, stepped))
     departure = None
-    if different and event.end == found.end == ENDED:
+    if different and event.end == stepped.end == ENDED:
         say("looking for where the traces part")
         traces = (
             event_account(machine, program, inputs, trace=True).spans,
@@ -122,31 +122,31 @@ def event_account(machine: AnyMachine, program: Program, inputs: Sequence[Array]
     return Account(ENDED, run.outputs, run.cycles, run.statistics["load_cycles"], _units(run), spans)
 
 
-def differences(event: Account, found: Account) -> list[Difference]:
+def differences(event: Account, stepped: Account) -> list[Difference]:
     """All figures that two accounts don't share."""
-    if event.end != found.end:
-        return [Difference("", "end", event.end, found.end)]
+    if event.end != stepped.end:
+        return [Difference("", "end", event.end, stepped.end)]
     different = [
-        Difference("", what, f"{getattr(event, what):,}", f"{getattr(found, what):,}")
+        Difference("", what, f"{getattr(event, what):,}", f"{getattr(stepped, what):,}")
         for what in ("load_cycles", "cycles")
-        if getattr(event, what) != getattr(found, what)
+        if getattr(event, what) != getattr(stepped, what)
     ]
     different += [
         Difference("", f"output {k}", *_first_element(ours, theirs))
-        for k, (ours, theirs) in enumerate(zip(event.outputs, found.outputs, strict=True))
+        for k, (ours, theirs) in enumerate(zip(event.outputs, stepped.outputs, strict=True))
         if not _same(ours, theirs)
     ]
-    return different + _unit_differences(event.units or {}, found.units or {})
+    return different + _unit_differences(event.units or {}, stepped.units or {})
 
 
-def _unit_differences(event: Units, found: Units) -> list[Difference]:
+def _unit_differences(event: Units, stepped: Units) -> list[Difference]:
     different = []
-    for track in [*event, *(track for track in found if track not in event)]:
-        if track not in event or track not in found:
-            here, there = ("there" if track in units else "missing" for units in (event, found))
+    for track in [*event, *(track for track in stepped if track not in event)]:
+        if track not in event or track not in stepped:
+            here, there = ("there" if track in units else "missing" for units in (event, stepped))
             different.append(Difference(track, "unit", here, there))
             continue
-        ours, theirs = event[track], found[track]
+        ours, theirs = event[track], stepped[track]
         different += [
             Difference(track, kind, f"{ours.get(kind, 0):,}", f"{theirs.get(kind, 0):,}")
             for kind in sorted({*ours, *theirs})

@@ -41,8 +41,8 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
         AccessError: an address outside of its memory.
     """
     frame.check_rules(options)
-    if found := program.once(faults):
-        raise ProgramError(found)
+    if wrong := program.once(faults):
+        raise ProgramError(wrong)
     return _run(frame.named(program), inputs, options)
 
 
@@ -62,7 +62,9 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     held = holds(program, options.holds, _tiles_of)
     sent, samples = host_driver.bytes_of_inputs(program, inputs)
     memories = memories_of(program, samples)
-    host_memory = HostMemory(sent, program.data, [host_driver.output_bytes(each) for each in program.outputs], samples)
+    host_memory = HostMemory(
+        sent, program.data, [host_driver.output_bytes(tensor) for tensor in program.outputs], samples
+    )
     probe = TensorProbe(program, memories.buffer)
     chip = Chip(
         program.topology,

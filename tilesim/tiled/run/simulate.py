@@ -111,9 +111,9 @@ def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Seque
 
 def _must_be_sound(programs: Sequence[Program], faults: Callable[[Program], list[str]]) -> None:
     several = len(programs) > 1
-    found = [f"{program.name}: {fault}" if several else fault for program in programs for fault in faults(program)]
-    if found:
-        raise ProgramError(found)
+    wrong = [f"{program.name}: {fault}" if several else fault for program in programs for fault in faults(program)]
+    if wrong:
+        raise ProgramError(wrong)
 
 
 def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading: Reading, racing: bool = False) -> Run:
