@@ -149,11 +149,12 @@ def run_keys(*, energy: bool = False) -> Iterator[str]:
     """Every key of run.json: what stands below the keys of its types, those of the whole run first. What ``energy``
     holds has a page of its own.
     """
-    module = ast.parse((PACKAGE / "statistics.py").read_text(encoding="utf-8"))
-    types = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+    sources = [(PACKAGE / name).read_text(encoding="utf-8") for name in ("statistics.py", "findings.py")]
+    body = [node for source in sources for node in ast.parse(source).body]
+    types = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
     pages = {name: "energy-json.md" if "Energy" in name and not energy else "" for name in types}
     known = {**WORDS, **{name: f"[{name}]({page}#{name.lower()})" for name, page in pages.items()}}
-    for node in module.body:
+    for node in body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:  # an alias of a type
             known[node.target.id] = _holds(node.value, known)
     first = "EnergyStatistics" if energy else "RunStatistics"
@@ -179,6 +180,7 @@ def _holds(node: ast.expr, known: Mapping[str, str]) -> str:
         return known.get(ast.unparse(node), ast.unparse(node))
     inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     words = {
+        "Required": _holds(inner[0], known),
         "NotRequired": f"{_holds(inner[0], known)}; may be missing",
         "Annotated": _holds(inner[0], known),
         "Literal": " or ".join(ast.unparse(choice) for choice in inner),

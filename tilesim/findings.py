@@ -31,7 +31,7 @@ class MixedRows(NamedTransfer):
 
 
 class Finding(TypedDict, total=False):
-    """One thing that a run noticed. Tiled machine; which keys there are depends on its kind."""
+    """One thing that a run of a tiled machine noticed; which keys it has depends on its kind."""
 
     kind: Required[str]
     """``meeting`` or ``under way at once``, of two transfers; ``mixed payload``, of what came of a meeting; ``floating

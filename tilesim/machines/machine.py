@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tilesim.assembly.files import Assembly
 from tilesim.batching import Plan, Room, graph_of, is_of
 from tilesim.cache_document import CacheDocument
-from tilesim.errors import InputError
 from tilesim.machines.first_divergence import Spans
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
@@ -227,15 +226,6 @@ class WeightSupply:
     channels: int
     channel_bytes: int
     tile_cycles: Fraction
-
-
-def cannot(topology: Topology, capability: type[Any], examples: Sequence[str]) -> InputError:
-    """The refusal of what the machine of a chip can't; ``examples`` are chips that can."""
-    such = f", such as {' or '.join(examples)}" if examples else ""
-    return InputError(
-        f"{topology.name}: must be a chip whose machine can {capability.can}{such}, not one of the "
-        f"{topology.machine} machine"
-    )
 
 
 def meaningless(machine: AnyMachine, topology: Topology, options: CompileOptions | RunOptions) -> Iterator[str]:
