@@ -1,4 +1,4 @@
-"""``tilesim guide``, and ``tilesim workloads --keys``."""
+"""``tilesim guide``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.scripts import ROOT
-from tilesim.network.readers.yaml_layers import Workload
 
 GUIDE = ROOT / "tilesim" / "guide"
 
@@ -68,18 +67,3 @@ def test_another_page_is_a_fault(tilesim: Any, page: str, advice: str) -> None:
     result = tilesim("guide", page)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr == f"error: there is no page '{page}' in the guide; {advice}\n"
-
-
-def test_every_key_of_a_network_is_there(tilesim: Any) -> None:
-    shown = tilesim("workloads", "--keys").stdout
-    kinds = {name for section in Workload.model_json_schema()["$defs"].values() for name in _kinds(section)}
-    assert len(kinds) == 9
-    assert {word for line in shown.splitlines() if line.startswith("kind: ") for word in line.split()} >= kinds
-    keys = {name for section in Workload.model_json_schema()["$defs"].values() for name in section["properties"]}
-    assert {line.split()[0] for line in shown.splitlines() if line} >= keys - {"kind"}
-    assert [line for line in shown.splitlines() if line.startswith("filters ")] != []
-
-
-def _kinds(section: dict[str, Any]) -> list[str]:
-    kind = section["properties"].get("kind", {})
-    return kind.get("enum") or [kind[word] for word in ("const",) if word in kind]
