@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 from math import prod
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, get_args
 
 from tilesim.tiled.isa.model.fields import (
     ByteFilter,
@@ -359,21 +359,7 @@ TileInstruction: TypeAlias = Work | TileFence | Broadcast
 ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
 Instruction: TypeAlias = TileInstruction | Classify | ControllerInstruction
 
-INSTRUCTIONS: tuple[type[Instruction], ...] = (
-    TensorOp,
-    RingConsume,
-    RingProduce,
-    NarrowToWide,
-    WideToNarrow,
-    MeshIn,
-    MeshOut,
-    TileFence,
-    Broadcast,
-    Classify,
-    Infeed,
-    Outfeed,
-    ScalarFence,
-)
+INSTRUCTIONS: tuple[type[Instruction], ...] = get_args(Instruction)
 
 
 def header_of(op: Instruction, tiles: int) -> int:
