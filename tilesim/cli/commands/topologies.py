@@ -64,6 +64,8 @@ def _keys_table(chip: Topology) -> Table:
     from rich.table import Table
     from rich.text import Text
 
+    from tilesim.report.terminal import has_width
+
     table = Table(box=None, pad_edge=False, header_style="bold")
     widest = LONGEST_VALUE if has_width() else None
     for title in ("key", "value", "meaning"):
