@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 
 from tilesim.errors import HangError, InputError
-from tilesim.printable import printable, printable_lines
+from tilesim.printable import printable, printable_lines, unknown
 
 
 @pytest.mark.parametrize("text", ["", "conv_1/Relu;add", "Größe", "漢字", "Ω→é", "a b", "[red]x[/red]", "\\n"])
@@ -35,3 +37,17 @@ def test_lines_stay_lines() -> None:
 def test_what_is_raised_is_printable() -> None:
     assert InputError(["a\nb", "\u202e"]).faults == ("a\\nb", "\\u202e")
     assert str(HangError(["it hangs:", "unit a\nb waits"])) == "it hangs:\nunit a\\nb waits"
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "sentence"),
+    [
+        ("rws", {"rows", "columns"}, "must be a key, not 'rws'; did you mean 'rows'?"),
+        ("x", ["rows", "columns"], "must be a key, not 'x' (one of columns, rows)"),
+        ("x", map(str, range(100, 117)), "must be a key, not 'x'"),
+        ("", ["rows"], "must be a key, not nothing (one of rows)"),
+        ("\x1b" * 50, map(str, range(100, 117)), "must be a key, not '" + "\\x1b" * 37 + "...'"),
+    ],
+)
+def test_a_fault_says_what_may_have_been_meant(word: str, known: Iterable[str], sentence: str) -> None:
+    assert unknown(word, known, "a key") == sentence

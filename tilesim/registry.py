@@ -12,7 +12,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from tilesim.assembly.files import machine_of as named_in
+from tilesim.assembly.files import machine_in as named_in
 from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import AnyMachine, cannot
 from tilesim.machines.topology import Topology

@@ -21,7 +21,7 @@ from tests.assembly.drawing import any_of
 from tests.assembly.machines import CASES, Case, data_of, each_machine
 from tilesim.assembly.binary import VERSION
 from tilesim.assembly.files import Assembly
-from tilesim.assembly.grammar import Grammar
+from tilesim.assembly.records import Grammar
 from tilesim.assembly.streams import Damage, Reader, Writer
 
 HEAD_BYTES = 48

@@ -12,7 +12,7 @@ import pytest
 
 from tests.assembly.machines import CASES, Case
 from tests.assembly.machines import each_machine as each_case
-from tilesim.assembly.files import machine_of
+from tilesim.assembly.files import machine_in
 from tilesim.errors import ProgramError
 
 NAMES = ("params", "file", "x", "x.npy", "a/b \x00é\ud800", "a-b")
@@ -45,7 +45,7 @@ def test_a_faulty_binary_program_names_its_file(case: Case, tmp_path: Path) -> N
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(ProgramError, match=r"p\.tbin: must have \d+ bytes, as its head says, not \d+$"):
         case.assembly.load(path)
-    assert machine_of(path) == ""
+    assert machine_in(path) == ""
     path.write_text(".tasm 1\n")
     with pytest.raises(ProgramError, match=r"p\.tbin: must begin as a binary program does"):
         case.assembly.load(path)
@@ -147,7 +147,7 @@ def test_data_that_belongs_to_no_program_is_not_replaced(case: Case, tmp_path: P
     assert (tmp_path / "program.npz").read_bytes() == b"mine"
 
 
-@pytest.mark.parametrize("read", [CASES["tiled"].assembly.load, machine_of])
+@pytest.mark.parametrize("read", [CASES["tiled"].assembly.load, machine_in])
 @pytest.mark.parametrize(("name", "most"), [("p.tasm", "16 MiB"), ("p.tbin", "256 MiB")])
 def test_a_file_of_many_gigabytes_is_not_read(tmp_path: Path, name: str, most: str, read: Any) -> None:
     with (tmp_path / name).open("wb") as file:
@@ -168,7 +168,7 @@ def test_a_file_of_many_gigabytes_is_not_read(tmp_path: Path, name: str, most: s
 )
 def test_the_machine_can_be_told_from_the_text(tmp_path: Path, text: str, machine: str) -> None:
     (tmp_path / "p.tasm").write_text(text, encoding="utf-8", errors="surrogatepass")
-    assert machine_of(tmp_path / "p.tasm") == machine
+    assert machine_in(tmp_path / "p.tasm") == machine
 
 
 @each_case
@@ -176,9 +176,9 @@ def test_the_machine_can_be_told_from_the_text(tmp_path: Path, text: str, machin
 @pytest.mark.parametrize("title", ["p", ".chip machine=toy", "a\n.chip machine=toy"])
 def test_the_machine_can_be_told_from_any_program(case: Case, tmp_path: Path, name: str, title: str) -> None:
     program = replace(case.sample, name=title)
-    assert machine_of(case.assembly.save(program, tmp_path, name)) == case.machine
+    assert machine_in(case.assembly.save(program, tmp_path, name)) == case.machine
 
 
 def test_a_folder_is_no_program(tmp_path: Path) -> None:
     with pytest.raises(ProgramError, match="must be a file"):
-        machine_of(tmp_path)
+        machine_in(tmp_path)

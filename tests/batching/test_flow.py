@@ -2,13 +2,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.batching.graphs import chain, graphs
-from tilesim.batching import SCHEDULES, Graph, GraphNode, NodeRun, Step, moments, plan
+from tilesim.batching import SCHEDULES, BatchStep, GraphNode, LayerGraph, NodeRun, moments, plan
 from tilesim.batching.schedules import Schedule
 
 
-def flowed(graph: Graph, *steps: tuple[int, int, int]) -> list[tuple[int, list[tuple[int, int, int]], int]]:
+def flowed(graph: LayerGraph, *steps: tuple[int, int, int]) -> list[tuple[int, list[tuple[int, int, int]], int]]:
     """For each step what arrives, which nodes run what, and the bytes that lie in the buffer."""
-    found = moments(graph, [Step(*step) for step in steps])
+    found = moments(graph, [BatchStep(*step) for step in steps])
     return [(each.arrived, [(r.node, r.first, r.count) for r in each.runs], each.buffer_bytes) for each in found]
 
 
@@ -31,7 +31,7 @@ def test_nodes_without_weights_run_with_the_last_of_their_producers() -> None:
         GraphNode("sum", (2, 3), 6),
         GraphNode("classes", (4,), 1, 1),
     )
-    graph = Graph("residual", (7,), nodes)
+    graph = LayerGraph("residual", (7,), nodes)
     assert flowed(graph, (1, 0, 2), (3, 0, 1), (5, 0, 1), (3, 1, 1)) == [
         (2, [(0, 0, 2), (1, 0, 2), (2, 0, 2)], 2 * (7 + 3 + 10 + 5)),
         (0, [(3, 0, 1), (4, 0, 1)], 2 * (3 + 5) + 10 + 6),
@@ -42,7 +42,7 @@ def test_nodes_without_weights_run_with_the_last_of_their_producers() -> None:
 
 def test_all_inputs_come_with_the_first_layer_that_needs_one() -> None:
     nodes = (GraphNode("a", (~0,), 10, 1), GraphNode("b", (~1,), 20, 1), GraphNode("sum", (0, 1), 30))
-    graph = Graph("two", (3, 4), nodes)
+    graph = LayerGraph("two", (3, 4), nodes)
     assert flowed(graph, (0, 0, 2), (1, 0, 1), (1, 1, 1)) == [
         (2, [(0, 0, 2)], 2 * (3 + 4 + 10)),
         (0, [(1, 0, 1), (2, 0, 1)], 2 * (4 + 10) + 20 + 30),
@@ -52,7 +52,7 @@ def test_all_inputs_come_with_the_first_layer_that_needs_one() -> None:
 
 def test_what_nothing_uses_leaves_at_once() -> None:
     nodes = (GraphNode("a", (~0,), 10, 1), GraphNode("aside", (0,), 5), GraphNode("b", (0,), 2, 1))
-    graph = Graph("aside", (3, 100), nodes)
+    graph = LayerGraph("aside", (3, 100), nodes)
     assert flowed(graph, (0, 0, 1), (2, 0, 1)) == [
         (1, [(0, 0, 1), (1, 0, 1)], 3 + 100 + 10 + 5),
         (0, [(2, 0, 1)], 10 + 2),
@@ -61,7 +61,7 @@ def test_what_nothing_uses_leaves_at_once() -> None:
 
 @given(graphs(), st.integers(1, 24), st.integers(1, 40), st.sampled_from(SCHEDULES))
 def test_every_node_runs_every_inference_once_in_order_after_its_operands(
-    graph: Graph, value: int, inferences: int, schedule: Schedule
+    graph: LayerGraph, value: int, inferences: int, schedule: Schedule
 ) -> None:
     done = {**dict.fromkeys(range(len(graph.nodes)), 0), ~0: 0, ~1: 0}
     for moment in moments(graph, plan(graph, value, inferences, schedule).steps):
@@ -76,7 +76,7 @@ def test_every_node_runs_every_inference_once_in_order_after_its_operands(
 
 @given(graphs(), st.integers(1, 24), st.integers(1, 40), st.sampled_from(SCHEDULES))
 def test_buffer_bytes_are_those_of_a_count_tensor_by_tensor(
-    graph: Graph, value: int, inferences: int, schedule: Schedule
+    graph: LayerGraph, value: int, inferences: int, schedule: Schedule
 ) -> None:
     """Each tensor of each inference, from the step that makes it to the last that uses it."""
     found = [*moments(graph, plan(graph, value, inferences, schedule).steps)]

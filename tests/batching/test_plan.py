@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.batching.graphs import REUSES, chain, graphs
-from tilesim.batching import SCHEDULES, Graph, GraphNode, is_of, plan
+from tilesim.batching import SCHEDULES, GraphNode, LayerGraph, is_of, plan
 from tilesim.batching.schedules import Schedule
 from tilesim.errors import CapacityError, InputError
 
@@ -23,7 +23,7 @@ def test_early_maps_are_what_groups_hold() -> None:
         GraphNode("small", (0,), 1, 784, 1),
         GraphNode("last", (1,), 1, 49),
     )
-    graph = Graph("falling", (1,), nodes)
+    graph = LayerGraph("falling", (1,), nodes)
     demand, groups = (plan(graph, 1500, 32, each, True) for each in ("demand", "lcm"))
     assert demand.peak_bytes == 2 * 100 + 32
     assert groups.peak_bytes == 32 * 100 + 2
@@ -61,7 +61,9 @@ def test_one_inference_must_fit(schedule: Schedule) -> None:
 
 
 @given(graphs(), st.integers(1, 24), st.integers(1, 40), st.sampled_from(SCHEDULES), st.booleans())
-def test_what_is_fitted_fits(graph: Graph, value: int, inferences: int, schedule: Schedule, power_of_two: bool) -> None:
+def test_what_is_fitted_fits(
+    graph: LayerGraph, value: int, inferences: int, schedule: Schedule, power_of_two: bool
+) -> None:
     alone = plan(graph, value, inferences, "none").peak_bytes
     made = plan(graph, value, inferences, schedule, power_of_two, capacity_bytes=2 * alone, fit=True)
     assert made.peak_bytes <= 2 * alone
@@ -70,7 +72,7 @@ def test_what_is_fitted_fits(graph: Graph, value: int, inferences: int, schedule
 
 def test_faults_are_all_named() -> None:
     with pytest.raises(InputError) as caught:
-        plan(Graph("empty", (1,), ()), 0, 0, "lmc")  # type: ignore[arg-type]
+        plan(LayerGraph("empty", (1,), ()), 0, 0, "lmc")  # type: ignore[arg-type]
     assert caught.value.faults == (
         "empty: must have a layer with weights to form batches for",
         "schedule must be one of none, demand, lcm, not lmc",
@@ -80,7 +82,9 @@ def test_faults_are_all_named() -> None:
 
 
 @given(graphs(), graphs(), st.sampled_from(SCHEDULES), st.integers(1, 40))
-def test_a_plan_is_one_of_graphs_that_have_its_layers(graph: Graph, other: Graph, schedule: Schedule, n: int) -> None:
+def test_a_plan_is_one_of_graphs_that_have_its_layers(
+    graph: LayerGraph, other: LayerGraph, schedule: Schedule, n: int
+) -> None:
     made = plan(graph, 100, n, schedule)
     assert is_of(made, graph)
     assert is_of(made, other) == ([layer.node for layer in graph.layers] == [layer.node for layer in other.layers])
@@ -101,7 +105,7 @@ def test_a_layer_alone_takes_its_batch_and_then_the_next(schedule: Schedule, buf
 
 def test_steps_that_run_as_one_are_in_the_buffer_together() -> None:
     nodes = (GraphNode("big", (~0,), 100, 28900, 1), GraphNode("last", (0,), 1, 1, 1))
-    graph = Graph("falling", (1,), nodes)
+    graph = LayerGraph("falling", (1,), nodes)
     apart, together = (plan(graph, 4, 4, "lcm", at_once=layers) for layers in ((), (0,)))
     assert (apart.batches, apart.steps) == (together.batches, together.steps)
     assert apart.buffer_bytes == (101, 201, 301, 401, 404)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.batching.graphs import REUSES, chain, graphs
-from tilesim.batching import SCHEDULES, Graph, GraphNode, Plan, batch_size, peak_queues, plan
+from tilesim.batching import SCHEDULES, GraphNode, LayerGraph, Plan, batch_size, peak_queues, plan
 from tilesim.batching.schedules import Schedule, rounds
 
 VALUES = st.integers(1, 24)
@@ -17,7 +17,7 @@ def published(schedule: Schedule, inferences: int = 32) -> Plan:
     return plan(chain(REUSES), 1500, inferences, schedule, power_of_two=True)
 
 
-def with_batches(*batches: int) -> Graph:
+def with_batches(*batches: int) -> LayerGraph:
     """A chain whose layers take so many inferences at 60 uses of a weight."""
     return chain([60 // batch for batch in batches])
 
@@ -47,7 +47,7 @@ def test_alone_every_inference_fetches_all_weights() -> None:
 
 @given(graphs(), VALUES, COUNTS, st.sampled_from(SCHEDULES))
 def test_a_round_ends_when_all_layers_have_run_the_same_inferences(
-    graph: Graph, value: int, inferences: int, schedule: Schedule
+    graph: LayerGraph, value: int, inferences: int, schedule: Schedule
 ) -> None:
     steps = plan(graph, value, inferences, schedule).steps
     numbers = [*rounds(steps)]
@@ -106,7 +106,7 @@ def test_a_shortcut_is_asked_for_when_the_layers_that_it_passes_are() -> None:
         GraphNode("sum", (1, 2), 1),
         GraphNode("last", (3,), 1, 10),
     )
-    graph = Graph("residual", (1,), nodes)
+    graph = LayerGraph("residual", (1,), nodes)
     assert graph.layers[3].predecessors == (1, 2)
     made = plan(graph, 60, 12)
     assert made.batches == (4, 12, 4, 6)
@@ -120,14 +120,16 @@ def test_layers_behind_a_shortcut_run_as_soon_as_they_can() -> None:
         GraphNode("sum", (0, 1), 1),
         GraphNode("last", (2,), 1, 5),
     )
-    graph = Graph("residual", (1,), nodes)
+    graph = LayerGraph("residual", (1,), nodes)
     made = plan(graph, 60, 12)
     assert order(made) == [0, 1] * 6 + [3]
     assert peak_queues(graph, made.steps) == {(0, 1): 2, (0, 3): 12, (1, 3): 12}
 
 
 def test_of_two_last_layers_the_one_behind_runs_next() -> None:
-    graph = Graph("fork", (1,), (GraphNode("a", (~0,), 1, 1), GraphNode("b", (0,), 1, 1), GraphNode("c", (0,), 1, 2)))
+    graph = LayerGraph(
+        "fork", (1,), (GraphNode("a", (~0,), 1, 1), GraphNode("b", (0,), 1, 1), GraphNode("c", (0,), 1, 2))
+    )
     made = plan(graph, 4, 8)
     assert made.batches == (4, 4, 2)
     assert order(made) == [0, 1, 2, 2, 0, 1, 2, 2]
@@ -135,7 +137,7 @@ def test_of_two_last_layers_the_one_behind_runs_next() -> None:
 
 @given(graphs(), VALUES, COUNTS, st.sampled_from(SCHEDULES), st.booleans())
 def test_every_layer_runs_every_inference_once_in_order_after_its_predecessors(
-    graph: Graph, value: int, inferences: int, schedule: Schedule, power_of_two: bool
+    graph: LayerGraph, value: int, inferences: int, schedule: Schedule, power_of_two: bool
 ) -> None:
     made = plan(graph, value, inferences, schedule, power_of_two)
     layers = {layer.node: layer for layer in graph.layers}
@@ -151,14 +153,14 @@ def test_every_layer_runs_every_inference_once_in_order_after_its_predecessors(
 
 
 @given(graphs(), VALUES, COUNTS)
-def test_on_demand_only_the_last_batch_of_a_layer_is_partial(graph: Graph, value: int, inferences: int) -> None:
+def test_on_demand_only_the_last_batch_of_a_layer_is_partial(graph: LayerGraph, value: int, inferences: int) -> None:
     made = plan(graph, value, inferences)
     most = {layer.node: batch for layer, batch in zip(graph.layers, made.batches, strict=True)}
     assert all(step.count == most[step.layer] or step.first + step.count == inferences for step in made.steps)
 
 
 @given(graphs(), VALUES, COUNTS, st.booleans())
-def test_waiting_saves_loads(graph: Graph, value: int, inferences: int, power_of_two: bool) -> None:
+def test_waiting_saves_loads(graph: LayerGraph, value: int, inferences: int, power_of_two: bool) -> None:
     lcm_plan, demand, alone = (plan(graph, value, inferences, each, power_of_two) for each in ("lcm", "demand", "none"))
     assert lcm_plan.loads <= demand.loads <= len(demand.steps)
     assert demand.loads <= alone.loads
@@ -167,7 +169,9 @@ def test_waiting_saves_loads(graph: Graph, value: int, inferences: int, power_of
 
 
 @given(graphs(), VALUES, COUNTS, st.sampled_from(SCHEDULES))
-def test_queues_stay_within_a_common_multiple(graph: Graph, value: int, inferences: int, schedule: Schedule) -> None:
+def test_queues_stay_within_a_common_multiple(
+    graph: LayerGraph, value: int, inferences: int, schedule: Schedule
+) -> None:
     made = plan(graph, value, inferences, schedule)
     multiple = lcm(*(batch_size(value, layer.reuse) for layer in graph.layers))
     assert all(1 <= peak <= multiple for peak in peak_queues(graph, made.steps).values())
@@ -182,7 +186,7 @@ def test_on_demand_a_chain_queues_less_than_two_batches(reuses: list[int], value
 
 @given(graphs(), VALUES, COUNTS, st.sampled_from(SCHEDULES))
 def test_weight_bytes_are_those_of_the_sets_that_are_loaded(
-    graph: Graph, value: int, inferences: int, schedule: Schedule
+    graph: LayerGraph, value: int, inferences: int, schedule: Schedule
 ) -> None:
     made = plan(graph, value, inferences, schedule)
     starts = [k for k, step in enumerate(made.steps) if k == 0 or made.steps[k - 1].layer != step.layer]

@@ -16,7 +16,7 @@ from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.shipped import shipped
 from tilesim.systolic.compiler.compile import compile_network
-from tilesim.systolic.isa.checks.hazards import races
+from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.topology import Topology
 
@@ -74,7 +74,7 @@ def exact(network: Network, topology: Topology, plan: Plan | None = None, order:
     ``order``, in queues side by side as that seed has it.
     """
     program = compile_network(network, topology, plan=plan)
-    assert not races(program)
+    assert not hazards(program)
     xs = inputs_of(network, program.inferences, samples)
     expected = golden(network, xs)
     sent = at_chip(network, expected)

@@ -308,12 +308,12 @@ MUTANTS = (
         (16, 17, 34),
     ),
     Mutant("host queue (event)", "units/host/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),
-    Mutant("row buffers (event)", "units/dma/narrow_to_wide.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
+    Mutant("row buffers (event)", "units/dma/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
     Mutant(
         "priority of DMAs (event)",
         "units/memories.py",
-        "NARROW_TO_WIDE = 10\n    WIDE_TO_NARROW = 11",
-        "NARROW_TO_WIDE = 11\n    WIDE_TO_NARROW = 10",
+        "return Slot(self.ports[port], rank)",
+        "return Slot(self.ports[port], rank ^ (rank in (10, 11)))",
         (0, 50, 61),
     ),
     Mutant(

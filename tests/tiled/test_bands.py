@@ -22,7 +22,7 @@ from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, Pad, Padding
 from tilesim.sim.trace.trace import Trace
-from tilesim.tiled.compiler.partition import partition
+from tilesim.tiled.compiler.partition import partition_network
 from tilesim.tiled.compiler.placement import in_calls, in_steps
 from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.isa.model.instructions import MeshIn
@@ -66,7 +66,7 @@ def network(workload: dict[str, Any], tmp_path: Path) -> Network:
 
 def peak_bytes(network: Network, topology: tilesim.Topology) -> int:
     """The bytes of a tile's narrow memory that whole maps take in the step with most of them."""
-    whole = partition(plan_operators(network, 4), topology)
+    whole = partition_network(plan_operators(network, 4), topology)
     lives = in_steps(whole, whole.maps, in_calls(whole)).values()
     return max(
         sum(life.size for life in lives if life.first <= step <= life.last) for step in range(len(network.nodes) + 2)

@@ -16,7 +16,7 @@ from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import ByteFilter, Flag, Watcher
 from tilesim.tiled.isa.model.program import Block, HostTensor, Program
-from tilesim.tiled.units.memories import WideRank
+from tilesim.tiled.isa.model.sheet import PortName
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def test_a_row_takes_its_cycle_and_the_port_only_if_it_completes_one(kept: ByteF
     send(bench, random_rows(bench, kept.rows), 1, 10)
     bench.clock.run()
     assert bench.retired == {"consume": 11 + max(kept.rows, commits[-1] + 1)}
-    taken = bench.chip.tiles[0].memories.wide_port.taken[WideRank.RING_COMMIT]
+    taken = bench.chip.tiles[0].memories.ports[PortName.WIDE].taken[0]
     found = [cycle for start, end in zip(taken.starts, taken.ends, strict=True) for cycle in range(start, end)]
     assert found == [11 + cycle for cycle in commits]
     assert bench.unit("tile0.ring_consumer")["busy"] == max(kept.rows, commits[-1] + 1)
@@ -120,7 +120,7 @@ def test_a_watcher_holds_the_row_that_would_complete_its_row() -> None:
         bench.clock.timeout(cycle).callbacks.append(lambda _: flags.raise_by(Flag.AVDATA))
     send(bench, random_rows(bench, 4), 1, 10)
     bench.clock.run()
-    starts = bench.chip.tiles[0].memories.wide_port.taken[WideRank.RING_COMMIT].starts
+    starts = bench.chip.tiles[0].memories.ports[PortName.WIDE].taken[0].starts
     assert list(starts) == [40, 60]
     assert bench.unit("tile0.ring_consumer")["stall:flag"] == (40 - 12) + (60 - 42)
 

@@ -98,12 +98,10 @@ def test_two_masters_of_a_receiver_that_expects_one(no_consumer: str, floating: 
     report = hang(subject)
     assert one(report, "take at tile 2 took rows of transfers that met", "of m0 from tile 0", "of m1 from tile 1")
     assert sum("goes round for ever with bitmap 0x4, for tile 2" in line for line in report) == floating
-    assert one(report, "tile 2: the program sends it 8 rows (m0 4, m1 4), of which 4 have come, and takes 4 rows")
     assert one(report, "with bitmap 0x4 waits for a ring consumer to be posted") is not bool(floating)
-    assert (
-        "sends to tile 2, where 8 rows arrive in all but instructions are posted only for 4"
-        in (refuted(subject)["arrivals"])
-    )
+    words = "sends to tile 2, where 8 rows arrive in all but instructions are posted only for 4"
+    assert one(report, words)
+    assert words in refuted(subject)["arrivals"]
 
 
 def test_overlapping_groups_bring_a_tile_foreign_rows() -> None:
@@ -144,10 +142,9 @@ def test_a_bit_without_a_consumer(no_consumer: str, symptom: str) -> None:
     subject = program("send: infeed source=data rows=2 to=0x2", ring__no_consumer=no_consumer)
     report = hang(subject)
     assert one(report, symptom)
-    assert one(report, "tile 1: the program sends it 2 rows (send 2), of which none has come, and takes no rows there")
-    assert refuted(subject) == {
-        "arrivals": "send (infeed) sends to tile 1, where 2 rows arrive in all but instructions are posted for none"
-    }
+    words = "send (infeed) sends to tile 1, where 2 rows arrive in all but instructions are posted for none"
+    assert one(report, words)
+    assert refuted(subject) == {"arrivals": words}
 
 
 def test_a_consumer_to_which_nothing_is_sent() -> None:
@@ -156,7 +153,7 @@ def test_a_consumer_to_which_nothing_is_sent() -> None:
     report = hang(subject)
     assert one(report, "ring_consumer in take", "for row 0 from the ring")
     assert one(report, "wide_to_narrow in copy", "ring_read_a to reach 2; it stands at 0, and only take can still")
-    assert one(report, "tile 0: the program sends it no rows and takes 2 rows (take 2) there")
+    assert one(report, "where 2 are expected in all but no row arrives")
     assert "where 2 are expected in all but no row arrives" in refuted(subject)["arrivals"]
 
 
@@ -166,7 +163,7 @@ def test_masters_whose_turns_are_not_the_order_of_the_ring() -> None:
     subject = program(lines(consume("take", 0b100, 8), *turns), grid__rows=3)
     report = hang(subject)
     assert one(report, "tile0.ring_producer in first", "flag ring_producer_a to reach 1; it stands at 0")
-    assert one(report, "ring stop of tile 0: nothing passes it; second (ring_produce of tile 1) does not")
+    assert refuted(subject)["deadlock"] in report
     assert "waits for a transfer to pass tile 0 before it, and none can" in refuted(subject)["deadlock"]
 
 
@@ -174,7 +171,7 @@ def test_a_master_behind_another_that_counts_on_it() -> None:
     turns = (produce("late", 0, 0b100, more=" wait=ring_producer_a>=1"), produce("early", 0, 0b100))
     subject = program(lines(consume("take", 0b100, 8), *turns), grid__rows=3)
     report = hang(subject)
-    assert one(report, "ring stop of tile 0: nothing passes it; early (ring_produce of tile 0) waits behind late")
+    assert refuted(subject)["deadlock"] in report
     assert "waits for a transfer to pass tile 0 before it, and none can" in refuted(subject)["deadlock"]
 
 
@@ -274,8 +271,11 @@ def test_the_host_sends_while_an_output_is_pending() -> None:
     report = hang(pending(taken, results), IN)
     assert one(report, "chip.ring.stop4: a packet from out with bitmap 0x8 waits for an outfeed to be posted")
     assert one(report, "chip.ring.stop1: a packet from send with bitmap 0x2 waits for a place at the next stop")
-    assert one(report, "sink: the program sends it 12 rows (out 12)", "12 rows (results 12) there, but results has not")
     assert one(report, "chip.controller has not issued everything; it is at ready")
+    assert report[-1] == (
+        "these wait in a circle: results (outfeed) waits for ready (scalar_fence); take (ring_consume of tile 1) waits "
+        "for row 0 of 1, and send is to send it"
+    )
     assert "send (infeed), on source, tiles 0-1, can meet at tile 0" in refuted(pending(taken, results))["masters"]
 
 
@@ -284,9 +284,7 @@ def test_a_scalar_fence_that_expects_more_than_the_tiles_fenced(tiles: int, coun
     subject = program(f"done: tile_fence tiles={tiles:#x} increment=1\nf: scalar_fence count={count}")
     report = hang(subject)
     assert one(report, f"chip.controller in f has waited since cycle 1 for {count} tile fences to be through; so far")
-    amount = "2 tile fences (done 2)" if tiles == 3 else "1 tile fence (done 1)"
-    assert report[-1] == f"f expects {count} tile fences: before it the program has {amount}"
-    assert (
+    assert report[-1] == refuted(subject)["fences"]
+    assert report[-1].startswith(
         f"f (scalar_fence) waits for {count} tile fences, but those before it add only {count - 1}"
-        in (refuted(subject)["fences"])
     )

@@ -19,13 +19,15 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic
 
-from tilesim.assembly.encoding import Encoding
-from tilesim.assembly.streams import Damage, Reader, Writer
-from tilesim.assembly.tables import read_strings, read_tables, write_tables
+from tilesim.assembly.encoding import Encoding, kind_name
+from tilesim.assembly.fields import Field
+from tilesim.assembly.streams import Codec, Damage, Reader, RecordLayout, Writer
 from tilesim.assembly.text import P
+from tilesim.printable import shown, unknown
 
 VERSION = 1
 MARK = b"\x8eTBN"
@@ -43,13 +45,13 @@ class Binary(Generic[P]):
         """``program`` as the content of a file; ``decode`` gives the same program back."""
         out = Writer()
         self.encoding.codec(self.program).write(out, program)
-        body = write_tables(out.strings, out.kinds, self.encoding) + bytes(out.data)
+        body = _write_tables(out.strings, out.kinds, self.encoding) + bytes(out.data)
         return _HEAD.pack(MARK, VERSION, _HEAD.size + len(body), hashlib.sha256(body).digest()) + body
 
     def decode(self, content: bytes) -> P:
         """The program in the content of a file. Raises Damage, which says what is wrong."""
         source = Reader(_body(content))
-        read_tables(source, self.encoding)
+        _read_tables(source, self.encoding)
         program: P = self.encoding.codec(self.program).read(source)
         if source.at < len(source.data):
             raise Damage(f"must end after byte {source.at} of the program, not go on to {len(source.data)}")
@@ -58,7 +60,7 @@ class Binary(Generic[P]):
 
 def chip_lines(content: bytes) -> str:
     """The ``.chip`` lines in the content of a file. Raises Damage."""
-    strings = read_strings(Reader(_body(content)))
+    strings = _read_strings(Reader(_body(content)))
     return strings[1] if len(strings) > 1 else ""
 
 
@@ -78,3 +80,64 @@ def _body(content: bytes) -> bytes:
     if hashlib.sha256(body).digest() != digest:
         raise Damage("must have the content that its checksum is of; the file is damaged")
     return body
+
+
+def _write_tables(strings: Iterable[str], kinds: Iterable[type], encoding: Encoding) -> bytes:
+    """The tables of a file: its strings, then its kinds of records with their fields, whose names are strings too."""
+    head, names = Writer(), Writer(strings={text: place for place, text in enumerate(strings)})
+    listed = list(kinds)
+    names.natural(len(listed))
+    for kind in listed:
+        names.string(kind_name(kind))
+        names.natural(len(encoding.fields(kind)))
+        for field in encoding.fields(kind).values():
+            names.string(field.name)
+            names.string(field.codec.spelling)
+            names.natural(field.optional)
+    head.natural(len(names.strings))
+    for text in names.strings:
+        head.blob(text.encode("utf-8", "surrogatepass"))
+    head.data += names.data
+    head.fill_word()
+    return bytes(head.data)
+
+
+def _read_strings(source: Reader) -> list[str]:
+    """The strings, which come first. Raises Damage."""
+    for _ in range(source.count()):
+        try:
+            source.strings.append(source.take(source.natural()).decode("utf-8", "surrogatepass"))
+        except UnicodeDecodeError:
+            raise Damage(f"must have strings in UTF-8, not what ends at byte {source.at}") from None
+    return source.strings
+
+
+def _read_tables(source: Reader, encoding: Encoding) -> None:
+    """Fill the tables of ``source`` with what ``_write_tables`` wrote. Raises Damage."""
+    _read_strings(source)
+    known = encoding.kinds
+    for _ in range(source.count()):
+        name = source.string()
+        if name not in known:
+            raise Damage(unknown(name, known, "a kind of record that this tilesim knows"))
+        kind = known[name]
+        source.kinds.append(kind)
+        source.layouts[kind] = _read_layout(source, kind, encoding.fields(kind))
+    source.skip_word()
+
+
+def _read_layout(source: Reader, kind: type, ours: Mapping[str, Field[Codec]]) -> RecordLayout:
+    """The fields of ``kind`` as the file has them, which must mean something here. Raises Damage."""
+    layout: dict[str, tuple[Field[Codec], bool]] = {}
+    for _ in range(source.count()):
+        name, spelling, optional = source.string(), source.string(), bool(source.natural())
+        if name not in ours:
+            raise Damage(f"{kind_name(kind)} {unknown(name, ours, 'made of fields that this tilesim knows')}")
+        here = ours[name]
+        if spelling != here.codec.spelling or optional > here.optional or name in layout:
+            how = f"{here.codec.spelling!r} as in this tilesim"
+            raise Damage(f"the field {name} of {kind_name(kind)} must be {how}, not {shown(spelling)}")
+        layout[name] = here, optional
+    if missing := [name for name, here in ours.items() if name not in layout and not here.optional]:
+        raise Damage(f"{kind_name(kind)} must also have {', '.join(missing)}; another tilesim wrote the file")
+    return RecordLayout(tuple(layout.values()))

@@ -35,7 +35,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from tilesim.assembly.chip import ChipReader, write_chip
-from tilesim.assembly.fields import BYTES, Field, fields_of, one_of
+from tilesim.assembly.fields import BYTES, Field, fields_of, inner_type
 from tilesim.assembly.lines import read_line
 from tilesim.assembly.scanner import Fault
 from tilesim.assembly.streams import Codec, Damage, Reader, Writer
@@ -69,7 +69,7 @@ class Encoding:
     @cached_property
     def kinds(self) -> dict[str, type]:
         """Every kind of record that a program can hold, by its name."""
-        kinds = (kind for each in (self.program, *self.instructions) for kind in self._kinds(each))
+        kinds = (kind for root in (self.program, *self.instructions) for kind in self._kinds(root))
         return {kind_name(kind): kind for kind in kinds}
 
     def _kinds(self, hint: Any) -> Iterator[type]:
@@ -81,9 +81,10 @@ class Encoding:
             yield from self._kinds(part)
 
     @cached_property
-    def _instruction(self) -> Any:
-        """The type that the program's fields have for any instruction."""
-        return one_of(get_type_hints(self.program)["run"])
+    def _codecs(self) -> Mapping[Any, Codec]:
+        """Those of simple types, and of what the program's fields have for any instruction."""
+        instruction = Codec("instruction", self._write_instruction, self._read_instruction)
+        return {**_SIMPLE, inner_type(get_type_hints(self.program)["run"]): instruction}
 
     def fields(self, kind: type) -> Mapping[str, Field[Codec]]:
         """The fields of the dataclass ``kind`` by name."""
@@ -94,20 +95,16 @@ class Encoding:
     def codec(self, hint: Any) -> Codec:
         """The codec of a field with the type ``hint``."""
         arguments, origin = get_args(hint), get_origin(hint)
-        if hint in _CODECS:
-            return _CODECS[hint]
+        if hint in self._codecs:
+            return self._codecs[hint]
         if origin is tuple:
             is_list = arguments[-1] is Ellipsis
             return _listed(self.codec(arguments[0])) if is_list else _fixed([*map(self.codec, arguments)])
         if origin is Literal:
             return _one_word("word", {word: word for word in arguments})
         if NoneType in arguments:
-            return _maybe(self.codec(next(each for each in arguments if each is not NoneType)))
-        return (
-            Codec("instruction", self._write_instruction, self._read_instruction)
-            if hint == self._instruction
-            else self._named(hint)
-        )
+            return _maybe(self.codec(inner_type(hint)))
+        return self._named(hint)
 
     def _named(self, kind: type) -> Codec:
         """The codec of a class."""
@@ -120,13 +117,13 @@ class Encoding:
     def _write_record(self, out: Writer, value: Any) -> None:
         kind: type = type(value)
         out.kinds.setdefault(kind, len(out.kinds))
-        here = [(each, getattr(value, each.name)) for each in self.fields(kind).values()]
-        differs = [given != each.default for each, given in here if each.optional]
+        pairs = [(member, getattr(value, member.name)) for member in self.fields(kind).values()]
+        differs = [given != member.default for member, given in pairs if member.optional]
         if differs:
             out.natural(sum(bit << place for place, bit in enumerate(differs)))
-        for each, given in here:
-            if not each.optional or given != each.default:
-                each.codec.write(out, given)
+        for member, given in pairs:
+            if not member.optional or given != member.default:
+                member.codec.write(out, given)
 
     def _write_instruction(self, out: Writer, value: Any) -> None:
         out.fill_word()
@@ -166,9 +163,9 @@ def _read_record(source: Reader, kind: type) -> Any:
         raise Damage(f"must say what a {kind_name(kind)} consists of")
     bits = source.natural() if layout.optional else 0
     values = {}
-    for each, optional in layout.fields:
+    for member, optional in layout.fields:
         if not optional or bits & 1:
-            values[each.name] = each.codec.read(source)
+            values[member.name] = member.codec.read(source)
         bits >>= optional
     return kind(**values)
 
@@ -210,7 +207,7 @@ def _one_word(spelling: str, words: Mapping[str, Any]) -> Codec:
     return Codec(spelling, Writer.string, read)
 
 
-_CODECS: Mapping[Any, Codec] = {
+_SIMPLE: Mapping[Any, Codec] = {
     int: Codec("int", lambda out, value: out.number(int(value)), Reader.number),
     bool: Codec("bool", Writer.natural, lambda source: bool(source.natural())),
     float: Codec(

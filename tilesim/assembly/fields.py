@@ -33,12 +33,12 @@ def fields_of(
     """The fields of the dataclass ``kind``, all or those of some types; ``codec_of`` gets each one's name and type."""
     hints = get_type_hints(kind)
     return {
-        each.name: Field(each.name, codec_of(each.name, hints[each.name]), each.default)
-        for each in fields(kind)
-        if among is None or hints[each.name] in among
+        field.name: Field(field.name, codec_of(field.name, hints[field.name]), field.default)
+        for field in fields(kind)
+        if among is None or hints[field.name] in among
     }
 
 
-def one_of(hint: Any) -> Any:
+def inner_type(hint: Any) -> Any:
     """The type of a value of ``X | None`` or of an item of ``tuple[X, ...]``: X."""
     return get_args(hint)[0]

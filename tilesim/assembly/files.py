@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tilesim.assembly.binary import Binary, chip_lines
 from tilesim.assembly.encoding import Encoding
-from tilesim.assembly.grammar import Grammar
+from tilesim.assembly.records import Grammar
 from tilesim.assembly.scanner import Fault
 from tilesim.assembly.streams import Damage
 from tilesim.assembly.text import P, Text
@@ -33,7 +33,7 @@ _BYTES = ".npz"
 _MACHINE = re.compile(r"^[ \t]*\.chip[ \t](?:[^;\n]*?[ \t])?machine=([A-Za-z_][\w-]*)", re.MULTILINE)
 
 
-def machine_of(path: Path) -> str:
+def machine_in(path: Path) -> str:
     """For which machine the program in the file ``path`` is, as its chip says; nothing if the file does not tell.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilesim.assembly.scanner import Fault, Scanner
 from tilesim.assembly.values import Notation
@@ -22,12 +22,12 @@ def _bracketed(levels: int) -> str:
 
 
 BRACKETED = re.compile(_bracketed(3))
-_WORD = re.compile(rf'(?:[^\s;"\[(]++|{_STRING}|{_bracketed(3)})++')
-_GAP = re.compile(r"\s*(?:;.*)?", re.DOTALL)
+_NOTHING = r"\s*(?:;.*)?"
+_GAP = re.compile(_NOTHING, re.DOTALL)
+_WORD = re.compile(rf'((?:[^\s;"\[(]++|{_STRING}|{_bracketed(3)})++){_NOTHING}', re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     """A word and its column, from 0."""
 
     text: str
@@ -62,8 +62,8 @@ def words_of(text: str, column: int = 0) -> Iterator[Word]:
         match = _WORD.match(text, at)
         if not match:
             raise Fault(column + at, f"the {text[at]} opened here must be closed on this line")
-        yield Word(match[0], column + at)
-        at = _GAP.match(text, match.end()).end()  # type: ignore[union-attr]
+        yield Word(match[1], column + at)
+        at = match.end()
 
 
 def split_key(word: Word, equals: str = "=") -> tuple[str, Word]:

@@ -60,7 +60,7 @@ class Reader:
     at: int = 0
     strings: list[str] = field(default_factory=list)
     kinds: list[type] = field(default_factory=list)
-    layouts: dict[type, Layout] = field(default_factory=dict)
+    layouts: dict[type, RecordLayout] = field(default_factory=dict)
     counted: int = 0
 
     def take(self, count: int) -> bytes:
@@ -118,7 +118,7 @@ class Codec:
 
 
 @dataclass(frozen=True)
-class Layout:
+class RecordLayout:
     """The fields of a record in the order of a file: those always there, and those that a bit announces."""
 
     fields: tuple[tuple[Field[Codec], bool], ...]

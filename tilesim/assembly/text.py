@@ -1,7 +1,7 @@
 """The text form of a program, ``.tasm``: a line an instruction, and a line a thing that the program is made of.
 
 A line is a directive or an instruction, then ``key=value`` words; a key that has its default is left out. ``label:``
-may stand before an instruction, ``;`` opens a comment. ``grammar`` says how each value looks::
+may stand before an instruction, ``;`` opens a comment. ``records`` says how each value looks::
 
     .tasm 1
     .program name=mlp
@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from tilesim.assembly.chip import ChipReader, Place, write_chip
-from tilesim.assembly.fields import one_of
-from tilesim.assembly.grammar import Form, Grammar
+from tilesim.assembly.fields import inner_type
 from tilesim.assembly.lines import Line, read_line
+from tilesim.assembly.records import Form, Grammar
 from tilesim.assembly.scanner import Fault, Faults
 from tilesim.budgets import MOST_FAULTS
 from tilesim.errors import ProgramError
@@ -47,16 +47,7 @@ SegmentBytes: TypeAlias = Mapping[str, NDArray[np.uint8]]
 _SECTIONS = {".load": "load", ".run": "run"}
 
 
-class Segment(Protocol):
-    """Bytes that a program brings along."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def data(self) -> NDArray[np.uint8]: ...
-
-
-class Program(Protocol):
+class AnyProgram(Protocol):
     """What programs of all machines have."""
 
     @property
@@ -67,7 +58,7 @@ class Program(Protocol):
     def data(self) -> Sequence[Any]: ...
 
 
-P = TypeVar("P", bound=Program)
+P = TypeVar("P", bound=AnyProgram)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +113,7 @@ class Text(Generic[P]):
         Raises:
             ProgramError: With every fault of the text, as ``path:line:column: sentence``.
         """
-        reader = _Reader(self)
+        reader = _TextReader(self)
         reader.read(text)
         values = reader.program(data or {})
         if reader.faults:
@@ -147,9 +138,9 @@ class Text(Generic[P]):
 
     def _record(self, path: str) -> Form:
         name, _, inner = path.partition(".")
-        kind = one_of(self.hints[name])
+        kind = inner_type(self.hints[name])
         if inner:
-            return self.grammar.form(one_of(get_type_hints(kind)[inner]))
+            return self.grammar.form(inner_type(get_type_hints(kind)[inner]))
         apart = [other.partition(".")[2] for other in self.directives.values() if other.startswith(f"{path}.")]
         return self.grammar.form(kind).saying(dict.fromkeys(apart, ()))
 
@@ -164,13 +155,13 @@ class Text(Generic[P]):
 
     def _instruction(self, kind: type, said: Mapping[str, object]) -> Form:
         form = self.grammar.form(kind).saying(said)
-        others = {key: each for key, each in form.fields.items() if key not in {"label", "layer"}}
+        others = {key: form.fields[key] for key in form.fields if key not in {"label", "layer"}}
         return replace(form, fields={**others, "layer": form.fields["layer"]})
 
     @cached_property
-    def heads(self) -> tuple[str, ...]:
+    def heads(self) -> frozenset[str]:
         """What lines may begin with."""
-        return (*self.mnemonics, *_SECTIONS, *self.directives, ".program", ".chip")
+        return frozenset([*self.mnemonics, *_SECTIONS, *self.directives, ".program", ".chip"])
 
 
 def _values_at(program: object, path: str) -> Sequence[Any]:
@@ -183,7 +174,7 @@ def _values_at(program: object, path: str) -> Sequence[Any]:
 
 
 @dataclass
-class _Reader:
+class _TextReader:
     """What has been read so far, each with its place, and the faults."""
 
     form: Text[Any]

@@ -65,7 +65,9 @@ def items(item: Notation, length: int | None, empty: str = "", brackets: str = "
             scanner.fail(f"must be {length} values, not {len(values)}", start)
         return tuple(values)
 
-    return Notation(lambda values: ",".join(f"{opening}{item.write(each)}{closing}" for each in values) or empty, read)
+    return Notation(
+        lambda values: ",".join(f"{opening}{item.write(value)}{closing}" for value in values) or empty, read
+    )
 
 
 def names(bare: re.Pattern[str]) -> Notation:

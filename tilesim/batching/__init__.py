@@ -9,23 +9,23 @@ Source: JP 7561916 B2.
 """
 
 from tilesim.batching.flow import Moment, NodeRun, moments, peak_queues
-from tilesim.batching.graph import Graph, GraphNode, Layer, graph_of
+from tilesim.batching.graph import GraphNode, LayerGraph, WeightedLayer, graph_of
 from tilesim.batching.plan import Plan, Room, is_of, plan
-from tilesim.batching.schedules import SCHEDULES, Schedule, Step
+from tilesim.batching.schedules import SCHEDULES, BatchStep, Schedule
 from tilesim.batching.sizes import LayerBatch, batch_size, layer_batches, weight_reuse_value
 
 __all__ = [
     "SCHEDULES",
-    "Graph",
+    "BatchStep",
     "GraphNode",
-    "Layer",
     "LayerBatch",
+    "LayerGraph",
     "Moment",
     "NodeRun",
     "Plan",
     "Room",
     "Schedule",
-    "Step",
+    "WeightedLayer",
     "batch_size",
     "graph_of",
     "is_of",

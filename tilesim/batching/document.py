@@ -8,13 +8,13 @@ from fractions import Fraction
 from typing import Any
 
 from tilesim.batching.flow import peak_queues
-from tilesim.batching.graph import Graph
+from tilesim.batching.graph import LayerGraph
 from tilesim.batching.plan import Plan
-from tilesim.batching.schedules import Step
+from tilesim.batching.schedules import BatchStep
 from tilesim.batching.sizes import batch_size
 
 
-def layers_document(graph: Graph, value: Fraction) -> list[dict[str, Any]]:
+def layers_document(graph: LayerGraph, value: Fraction) -> list[dict[str, Any]]:
     """The layers: how often an inference uses their weights, and the batches that follow."""
     return [
         {
@@ -30,7 +30,7 @@ def layers_document(graph: Graph, value: Fraction) -> list[dict[str, Any]]:
     ]
 
 
-def plan_document(graph: Graph, plan: Plan, capacity_bytes: int) -> dict[str, Any]:
+def plan_document(graph: LayerGraph, plan: Plan, capacity_bytes: int) -> dict[str, Any]:
     """A plan: what it costs, the most inferences that wait between layers, and its steps."""
     return {
         "schedule": plan.schedule,
@@ -50,5 +50,5 @@ def plan_document(graph: Graph, plan: Plan, capacity_bytes: int) -> dict[str, An
     }
 
 
-def _steps(steps: Sequence[Step], buffer_bytes: Sequence[int]) -> list[dict[str, int]]:
+def _steps(steps: Sequence[BatchStep], buffer_bytes: Sequence[int]) -> list[dict[str, int]]:
     return [{**asdict(step), "buffer_bytes": size} for step, size in zip(steps, buffer_bytes, strict=True)]

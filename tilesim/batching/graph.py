@@ -28,7 +28,7 @@ class GraphNode:
 
 
 @dataclass(frozen=True)
-class Layer:
+class WeightedLayer:
     """A node with weights; ``node`` is its number in the network. ``predecessors`` are the layers whose results it
     takes, as they are or through nodes without weights.
     """
@@ -41,7 +41,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Graph:
+class LayerGraph:
     """Nodes in an order in which each comes after those that it reads, and the bytes of the network's inputs."""
 
     name: str
@@ -49,10 +49,10 @@ class Graph:
     nodes: tuple[GraphNode, ...]
 
     @cached_property
-    def layers(self) -> tuple[Layer, ...]:
+    def layers(self) -> tuple[WeightedLayer, ...]:
         """The nodes with weights, in order."""
         return tuple(
-            Layer(k, node.name, node.reuse, node.weight_bytes, tuple(sorted(self.origins[k] - {INPUT})))
+            WeightedLayer(k, node.name, node.reuse, node.weight_bytes, tuple(sorted(self.origins[k] - {INPUT})))
             for k, node in enumerate(self.nodes)
             if node.reuse
         )
@@ -68,10 +68,10 @@ class Graph:
         """For each node the layers, or INPUT, that its operands come from, as they are or through nodes without
         weights.
         """
-        found: list[frozenset[int]] = []
+        origins: list[frozenset[int]] = []
         for node in self.nodes:
-            found.append(frozenset(origin for source in node.reads for origin in self._origins_of(source, found)))
-        return tuple(found)
+            origins.append(frozenset(origin for source in node.reads for origin in self._origins_of(source, origins)))
+        return tuple(origins)
 
     def _origins_of(self, source: int, known: list[frozenset[int]]) -> frozenset[int]:
         if source < 0:
@@ -79,12 +79,12 @@ class Graph:
         return frozenset({source}) if self.nodes[source].reuse else known[source]
 
 
-def graph_of(network: Network) -> Graph:
+def graph_of(network: Network) -> LayerGraph:
     """The graph of a network."""
     sources = {tensor: ~k for k, tensor in enumerate(network.inputs)}
     sources |= {node.output: k for k, node in enumerate(network.nodes)}
     nodes = tuple(_node(network, node, sources) for node in network.nodes)
-    return Graph(network.name, tuple(_bytes(network.tensors[tensor]) for tensor in network.inputs), nodes)
+    return LayerGraph(network.name, tuple(_bytes(network.tensors[tensor]) for tensor in network.inputs), nodes)
 
 
 def _node(network: Network, node: Node, sources: dict[int, int]) -> GraphNode:

@@ -10,8 +10,8 @@ from math import lcm
 from typing import NamedTuple
 
 from tilesim.batching.flow import moments
-from tilesim.batching.graph import Graph
-from tilesim.batching.schedules import SCHEDULES, Schedule, Step, fetches, in_groups, on_demand, together, whole
+from tilesim.batching.graph import LayerGraph
+from tilesim.batching.schedules import SCHEDULES, BatchStep, Schedule, fetches, in_groups, on_demand, together, whole
 from tilesim.batching.sizes import layer_batches
 from tilesim.errors import CapacityError, InputError
 from tilesim.units import format_bytes
@@ -42,7 +42,7 @@ class Plan:
     inferences: int
     batches: tuple[int, ...]
     group: int
-    steps: tuple[Step, ...]
+    steps: tuple[BatchStep, ...]
     buffer_bytes: tuple[int, ...]
     loads: int
     weight_bytes: int
@@ -56,7 +56,7 @@ class Plan:
 
 
 def plan(
-    graph: Graph,
+    graph: LayerGraph,
     value: Fraction | int,
     inferences: int,
     schedule: Schedule = "demand",
@@ -100,7 +100,7 @@ def plan(
     return smaller
 
 
-def is_of(made: Plan, graph: Graph) -> bool:
+def is_of(made: Plan, graph: LayerGraph) -> bool:
     """Whether each layer of ``graph``, and nothing else, runs all inferences of a plan, one after the other."""
     done = {layer.node: 0 for layer in graph.layers}
     for step in made.steps:
@@ -114,7 +114,7 @@ def is_of(made: Plan, graph: Graph) -> bool:
 class _Wanted:
     """What a plan is to be; smaller ones come from it."""
 
-    graph: Graph
+    graph: LayerGraph
     value: Fraction
     inferences: int
     schedule: Schedule
@@ -137,7 +137,7 @@ class _Wanted:
             self.schedule, self.value, self.inferences, batches, group, steps, buffer_bytes, len(loaded), sum(loaded)
         )
 
-    def _buffer_bytes(self, steps: Sequence[Step]) -> Iterator[int]:
+    def _buffer_bytes(self, steps: Sequence[BatchStep]) -> Iterator[int]:
         """What lies in the buffer during each step, those that run as one taken together."""
         runs = together(steps, self.at_once)
         for run, moment in zip(runs, moments(self.graph, map(whole, runs)), strict=True):
@@ -165,7 +165,7 @@ def _last(limits: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     return limits[place - 1] if place else None
 
 
-def _check(graph: Graph, value: Fraction | int, inferences: int, schedule: str) -> None:
+def _check(graph: LayerGraph, value: Fraction | int, inferences: int, schedule: str) -> None:
     faults = [] if graph.layers else [f"{graph.name}: must have a layer with weights to form batches for"]
     if schedule not in SCHEDULES:
         faults.append(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule}")
@@ -177,7 +177,7 @@ def _check(graph: Graph, value: Fraction | int, inferences: int, schedule: str) 
         raise InputError(faults)
 
 
-def _lack(graph: Graph, plan: Plan, capacity_bytes: int, fit: bool) -> str:
+def _lack(graph: LayerGraph, plan: Plan, capacity_bytes: int, fit: bool) -> str:
     """Why the buffer doesn't hold a plan."""
     whose = "one inference" if fit or plan.schedule == "none" else f"schedule {plan.schedule}"
     return (

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal, TypeAlias
 
-from tilesim.batching.graph import Graph, Layer
+from tilesim.batching.graph import LayerGraph, WeightedLayer
 
 Schedule: TypeAlias = Literal["none", "demand", "lcm"]
 SCHEDULES: tuple[Schedule, ...] = ("none", "demand", "lcm")
 
 
 @dataclass(frozen=True)
-class Step:
+class BatchStep:
     """A layer, which is a node of the network, runs inferences ``first`` to ``first + count - 1``."""
 
     layer: int
@@ -22,7 +22,7 @@ class Step:
     count: int
 
 
-def in_groups(graph: Graph, batches: Mapping[int, int], inferences: int, group: int) -> Iterator[Step]:
+def in_groups(graph: LayerGraph, batches: Mapping[int, int], inferences: int, group: int) -> Iterator[BatchStep]:
     """``group`` inferences through every layer before the next ones: of as many as the least common multiple of all
     batches, no batch but the last is partial. A group of 1 is one inference after the other.
 
@@ -33,10 +33,10 @@ def in_groups(graph: Graph, batches: Mapping[int, int], inferences: int, group: 
         for layer in graph.layers:
             batch = batches[layer.node]
             for first in range(begin, end, batch):
-                yield Step(layer.node, first, min(batch, end - first))
+                yield BatchStep(layer.node, first, min(batch, end - first))
 
 
-def on_demand(graph: Graph, batches: Mapping[int, int], inferences: int) -> Iterator[Step]:
+def on_demand(graph: LayerGraph, batches: Mapping[int, int], inferences: int) -> Iterator[BatchStep]:
     """Each layer runs just as many batches as fill one of the layer that waits for it.
 
     The last layer asks for a batch; a layer that is asked for more than it has delivered forms a batch, for which it
@@ -53,12 +53,12 @@ def on_demand(graph: Graph, batches: Mapping[int, int], inferences: int) -> Iter
 
 
 def _filled(
-    layers: Mapping[int, Layer],
+    layers: Mapping[int, WeightedLayer],
     batches: Mapping[int, int],
     done: dict[int, int],
     asked: tuple[int, int],
     inferences: int,
-) -> Iterator[Step]:
+) -> Iterator[BatchStep]:
     """The steps until a layer has done as many inferences as it is ``asked`` for."""
     waiting = [asked]
     while waiting:
@@ -71,23 +71,29 @@ def _filled(
         if lacking is not None:
             waiting.append((lacking, end))
         else:
-            yield Step(node, done[node], end - done[node])
+            yield BatchStep(node, done[node], end - done[node])
             done[node] = end
 
 
-def together(steps: Sequence[Step], at_once: Collection[int]) -> list[list[Step]]:
+def together(steps: Sequence[BatchStep], at_once: Collection[int]) -> list[list[BatchStep]]:
     """The steps, those that run as one put together: of a layer ``at_once``, those in a row of the same round."""
     numbered = zip(range(len(steps)), rounds(steps), steps, strict=True)
-    runs = groupby(numbered, lambda each: (each[2].layer, each[1] if each[2].layer in at_once else each[0]))
+    runs = groupby(
+        numbered,
+        lambda numbered_step: (
+            numbered_step[2].layer,
+            numbered_step[1] if numbered_step[2].layer in at_once else numbered_step[0],
+        ),
+    )
     return [[step for _, _, step in run] for _, run in runs]
 
 
-def whole(run: Sequence[Step]) -> Step:
+def whole(run: Sequence[BatchStep]) -> BatchStep:
     """What steps in a row of one layer come to."""
     return replace(run[0], count=sum(step.count for step in run))
 
 
-def fetches(steps: Sequence[Step], at_once: Collection[int]) -> Iterator[int]:
+def fetches(steps: Sequence[BatchStep], at_once: Collection[int]) -> Iterator[int]:
     """The layers in their order as often as their weights are fetched: once for steps in a row, as these find them
     still there; but of a layer ``at_once`` for those of one round, as then only the last of its weights are there.
     """
@@ -95,7 +101,7 @@ def fetches(steps: Sequence[Step], at_once: Collection[int]) -> Iterator[int]:
         yield from [layer] * (len([*runs]) if layer in at_once else 1)
 
 
-def rounds(steps: Iterable[Step]) -> Iterator[int]:
+def rounds(steps: Iterable[BatchStep]) -> Iterator[int]:
     """The round of each step: when all layers have run the same inferences, a round is over and the next begins."""
     steps = tuple(steps)
     layers = len({step.layer for step in steps})

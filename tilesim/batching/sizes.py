@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from tilesim.batching.graph import Layer
+from tilesim.batching.graph import WeightedLayer
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,8 @@ def batch_size(value: Fraction | int, reuse: int, power_of_two: bool = False) ->
     return 1 << (batch - 1).bit_length() if power_of_two else batch
 
 
-def layer_batches(layers: Sequence[Layer], value: Fraction | int, power_of_two: bool = False) -> tuple[LayerBatch, ...]:
+def layer_batches(
+    layers: Sequence[WeightedLayer], value: Fraction | int, power_of_two: bool = False
+) -> tuple[LayerBatch, ...]:
     """The batch of each layer."""
-    return tuple(LayerBatch(each.name, each.reuse, batch_size(value, each.reuse, power_of_two)) for each in layers)
+    return tuple(LayerBatch(layer.name, layer.reuse, batch_size(value, layer.reuse, power_of_two)) for layer in layers)

@@ -14,7 +14,7 @@ from tilesim.run import Run
 from tilesim.systolic.compiler.choice import fastest
 from tilesim.systolic.compiler.compile import compile_network, room_for
 from tilesim.systolic.isa.assembly import ASSEMBLY
-from tilesim.systolic.isa.checks.hazards import races
+from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.run.simulate import simulate
@@ -94,4 +94,4 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
 
 
 def _unsound(program: Program) -> list[str]:
-    return program.once(faults) or races(program)
+    return program.once(faults) or hazards(program)

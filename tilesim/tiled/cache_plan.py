@@ -9,8 +9,14 @@ from typing import Any
 
 from tilesim.machines.policies import CACHE, CachePolicy, PartitionPolicy
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
-from tilesim.tiled.caching.packing import descriptors
+from tilesim.tiled.caching.account import (
+    CacheAccount,
+    accounts,
+    delivery_cycles,
+    descriptors,
+    load_bytes,
+    streamed_bytes,
+)
 from tilesim.tiled.caching.plan import Decision
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
@@ -47,16 +53,16 @@ class CachePlan:
 
     def _layers(self, network: int) -> list[dict[str, Any]]:
         """The layers of one network that have parameters."""
-        own = [each for each in self.decisions if each.set.network == network]
+        own = [decision for decision in self.decisions if decision.set.network == network]
         nodes = [*self.networks.values()][network].nodes
         return [
             {
                 "layer": layer,
                 "name": nodes[layer].name,
                 "kind": nodes[layer].kind,
-                "sets": [_decision(each) for each in each_layer],
+                "sets": [_decision(decision) for decision in own_sets],
             }
-            for layer, each_layer in groupby(own, lambda each: each.set.layer)
+            for layer, own_sets in groupby(own, lambda decision: decision.set.layer)
         ]
 
     def _totals(self) -> dict[str, int]:
@@ -73,7 +79,7 @@ class CachePlan:
             "tiles_hold_data_memory": self.topology.tiles_hold_data_memory,
             "cached_bytes": sum(account.cached_bytes for account in self.accounts),
             "load_bytes": loaded,
-            "load_descriptors": sum(isinstance(each, Infeed) for layout in self.layouts for each in layout.load()),
+            "load_descriptors": sum(isinstance(op, Infeed) for layout in self.layouts for op in layout.load()),
             "load_cycles_at_least": delivery_cycles(loaded, memory.bytes_per_cycle),
             "streamed_bytes": streamed,
             "streamed_cycles_at_least": delivery_cycles(streamed, memory.bytes_per_cycle),
@@ -99,8 +105,8 @@ def plan_cache(
     _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
-    found = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
-    return CachePlan(topology, networks, tuple(layouts), found)
+    by_tile = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
+    return CachePlan(topology, networks, tuple(layouts), by_tile)
 
 
 def _decision(decision: Decision) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _searches(
     networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
 ) -> list[Search]:
     wishes = [partition.wishes(number, network) for number, network in enumerate(networks)]
-    return [Search(network, topology, policy, each, say) for network, each in zip(networks, wishes, strict=True)]
+    return [Search(network, topology, policy, own, say) for network, own in zip(networks, wishes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Search:
         if channel.program is not None and spatial.program is not None:
             self._refine(spatial, channel)
         fastest = min(
-            (each for each in self.tried.values() if each.program is not None),
+            (trial for trial in self.tried.values() if trial.program is not None),
             key=lambda attempt: attempt.cycles,
             default=None,
         )
@@ -151,8 +151,8 @@ class Search:
             partition=self.asked.default if self.asked.default != SPATIAL else AUTO,
             layers=tuple(self._layer(k, layer) for k, layer in enumerate(program.layers)),
             candidates=tuple(
-                Candidate(each.name, each.cycles, "; ".join(each.fault.faults) if each.fault else "", program.name)
-                for each in self.tried.values()
+                Candidate(trial.name, trial.cycles, "; ".join(trial.fault.faults) if trial.fault else "", program.name)
+                for trial in self.tried.values()
             ),
         )
 
@@ -170,28 +170,28 @@ class Search:
         if by_channel in self.tried or len(self.tried) == MOST_RUNS:
             return self.tried.get(by_channel, Trial(name, by_channel))
         self.say(f"trying {name}, {len(self.tried) + 1} of at most {MOST_RUNS} ways to spread {self.network.name}")
-        found = Trial(name, by_channel)
+        trial = Trial(name, by_channel)
         try:
-            [program] = compiled([self.network], self.topology, self.policy, [self.wishes(found)])
+            [program] = compiled([self.network], self.topology, self.policy, [self.wishes(trial)])
         except (CapacityError, ProgramError) as error:
-            found = replace(found, fault=error)
+            trial = replace(trial, fault=error)
         else:
             run = simulate(program, [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs])
             ends = tuple(layer["start_cycle"] + layer["cycles"] for layer in run.statistics["layers"])
-            found = replace(found, program=program, cycles=run.cycles, ends=ends)
-        self.tried[by_channel] = found
-        return found
+            trial = replace(trial, program=program, cycles=run.cycles, ends=ends)
+        self.tried[by_channel] = trial
+        return trial
 
     def _refine(self, spatial: Trial, channel: Trial) -> None:
         """Try mixtures, guided by how long each layer, with those that follow it, took either way."""
         assert channel.program is not None
         possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)
-        gains = {k: spatial.share(each) - channel.share(each) for k, each in self._followed(possible)}
+        gains = {k: spatial.share(trial) - channel.share(trial) for k, trial in self._followed(possible)}
         self._try("what was faster so", frozenset(k for k, gain in gains.items() if gain > 0))
         tails = {k: sum(gain for at, gain in gains.items() if at >= k) for k in possible}
         for k in sorted(tails, key=lambda k: (-tails[k], k))[:1]:
             self._try(f"from layer {k} on", frozenset(at for at in possible if at >= k))
-        best = min((each for each in self.tried.values() if each.program), key=lambda each: each.cycles)
+        best = min((trial for trial in self.tried.values() if trial.program), key=lambda trial: trial.cycles)
         promising = [k for k in possible if gains[k] and (gains[k] > 0) != (k in best.by_channel)]
         for k in sorted(promising, key=lambda k: (-abs(gains[k]), k)):
             changed = self._try(f"{best.name}, layer {k} otherwise", best.by_channel ^ {k})

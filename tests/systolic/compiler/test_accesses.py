@@ -35,7 +35,7 @@ def test_windows_reach_no_further_than_the_compiler_thinks(data: st.DataObject) 
     [there] = accesses(op).reads
     for access in checked(op, topology()):
         if access.memory == BUFFER:
-            assert there.first <= access.area.first < access.area.end <= there.end
+            assert there.first <= access.footprint.first < access.footprint.end <= there.end
 
 
 def test_a_position_of_the_kernel_that_is_outside_of_all_images_waits_for_none_of_them() -> None:

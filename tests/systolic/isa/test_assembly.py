@@ -14,7 +14,7 @@ import pytest
 import tilesim
 from tests.assembly.machines import CASES, data_of
 from tests.systolic.programs import CHIP, TOPOLOGIES, small
-from tilesim.assembly.files import machine_of
+from tilesim.assembly.files import machine_in
 from tilesim.config import load as load_config
 from tilesim.errors import ProgramError
 from tilesim.systolic.isa.assembly import ASSEMBLY
@@ -141,7 +141,7 @@ def test_every_shipped_chip_comes_back(tmp_path: Path) -> None:
             chip = load_config(path, type(CHIP))
             for name in ("p.tasm", "p.tbin"):
                 saved = ASSEMBLY.save(replace(small(), topology=chip), tmp_path, name)
-                assert machine_of(saved) == "systolic"
+                assert machine_in(saved) == "systolic"
                 assert ASSEMBLY.load(saved).topology == chip
 
 

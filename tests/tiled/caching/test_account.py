@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.tiled.caching.sets import parts, shared
-from tilesim.tiled.caching.account import CacheAccount, accounts, delivery_cycles, load_bytes, streamed_bytes
+from tilesim.tiled.caching.account import (
+    CacheAccount,
+    accounts,
+    delivery_cycles,
+    descriptors,
+    load_bytes,
+    streamed_bytes,
+)
 from tilesim.tiled.caching.plan import plan
 
 PEAKS = (50, 80)
@@ -26,3 +37,19 @@ def test_copies_are_loaded_once_and_parts_each() -> None:
 @pytest.mark.parametrize(("size", "cycles"), [(0, 0), (1, 1), (8, 4), (9, 5)])
 def test_data_memory_delivers_two_bytes_a_cycle(size: int, cycles: int) -> None:
     assert delivery_cycles(size, 2) == cycles
+
+
+LAYERS, CACHED = "ABCDE", {"A", "C", "E"}
+
+
+def test_cached_layers_side_by_side_need_one_descriptor() -> None:
+    """Oracle 20."""
+    assert descriptors(LAYERS, CACHED) == 5
+    assert descriptors("ACEBD", CACHED) == 2
+
+
+@given(st.lists(st.integers(0, 20), unique=True), st.sets(st.integers(0, 20)))
+def test_a_descriptor_for_each_change(order: list[int], cached: set[int]) -> None:
+    packed = sorted(order, key=lambda item: item not in cached)
+    assert descriptors(packed, cached) == len({item in cached for item in order})
+    assert descriptors(order, cached) == bool(order) + sum((a in cached) != (b in cached) for a, b in pairwise(order))

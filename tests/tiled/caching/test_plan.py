@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.tiled.caching.sets import cases, held, parts, shared
-from tilesim.tiled.caching.plan import Home, ParameterSet, plan
+from tilesim.tiled.caching.plan import Home, ParameterSet, blocks_per_tile, order_of, plan
 
 KIB = 1024
 
@@ -118,3 +121,68 @@ def test_only_the_order_counts_not_the_list(case: Case) -> None:
     inverse = sorted(range(len(order)), key=order.__getitem__)
     in_order = plan([sets[k] for k in order], budget, range(len(sets)))
     assert plan(sets, budget, order) == tuple(in_order[k] for k in inverse)
+
+
+NAMES = [(network, layer, chunk) for network in range(3) for layer in range(2) for chunk in range(2)]
+SETS = [shared(1, 1, *name) for name in NAMES]
+
+
+@pytest.mark.parametrize(
+    ("networks", "layers", "expected"),
+    [
+        ([], [], [*range(12)]),
+        ([2], [], [8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7]),
+        ([2, 1], [], [8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3]),
+        ([], [(1, 1), (0, 1)], [6, 7, 2, 3, 0, 1, 4, 5, 8, 9, 10, 11]),
+        ([2], [(1, 1)], [6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5]),
+        ([2, 0, 2], [(9, 9)], [8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7]),
+    ],
+)
+def test_named_layers_then_named_networks_then_the_rest(
+    networks: list[int], layers: list[tuple[int, int]], expected: list[int]
+) -> None:
+    assert list(order_of(SETS, networks, layers)) == expected
+
+
+@given(st.permutations(SETS))
+def test_the_order_of_the_list_does_not_count(sets: list[ParameterSet]) -> None:
+    assert [sets[k] for k in order_of(sets, [1])] == [SETS[k] for k in order_of(SETS, [1])]
+
+
+def test_in_a_network_those_come_first_whose_streaming_computing_hides_least() -> None:
+    """Cycles for each byte; other networks and named layers don't wait for them."""
+    cycles = [40, 10, 30, 0]
+    sets = [replace(shared(2, 1, network=k // 3, layer=k), issue_cycles=each) for k, each in enumerate(cycles)]
+    assert order_of(sets) == (1, 2, 0, 3)
+    sets[0] = replace(sets[0], bytes_per_tile=20)
+    assert order_of(sets, layer_priority=[(0, 2)]) == (2, 0, 1, 3)
+
+
+KIB = 1024
+
+
+def test_a_mebibyte_in_tiles_of_300_kib() -> None:
+    """Oracle 22, its first half."""
+    assert blocks_per_tile(64, 16 * KIB, [300 * KIB] * 16) == {0: 18, 1: 18, 2: 18, 3: 10}
+
+
+def test_one_tile_rather_than_several() -> None:
+    assert blocks_per_tile(6, 16, [80, 97, 97, 96]) == {1: 6}
+
+
+def test_a_budget_is_never_filled() -> None:
+    assert blocks_per_tile(4, 16, [32, 48, 0, -9, 32]) == {1: 2, 0: 1, 4: 1}
+
+
+def test_all_or_nothing() -> None:
+    assert blocks_per_tile(4, 16, [32, 48]) == {}
+
+
+@given(st.integers(1, 20), st.integers(1, 9), st.lists(st.integers(-3, 60), max_size=5))
+def test_over_as_few_tiles_as_can_be(blocks: int, size: int, budget: list[int]) -> None:
+    found = blocks_per_tile(blocks, size, budget)
+    most = sorted((max(0, each - 1) // size for each in budget), reverse=True)
+    fewest = next((n for n in range(len(most) + 1) if sum(most[:n]) >= blocks), 0)
+    assert len(found) == fewest
+    assert sum(found.values()) == (blocks if fewest else 0)
+    assert all(share * size < budget[tile] for tile, share in found.items())

@@ -18,7 +18,7 @@ from tilesim.tiled.compiler.all_gather import gather_rows
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.channels import channels_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
-from tilesim.tiled.compiler.partition import Partition, partition
+from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
 from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.isa.model.loops import addresses
@@ -36,7 +36,7 @@ def net(tmp_path: Path, shape: str, *layers: str) -> Network:
 def spread(network: Network, topology: Topology = CHIP, copy_bytes: int = 1 << 20, **layers: str) -> Partition:
     """The maps of a network all of whose layers are to be spread by channel, but for some, by ``layer3="spatial"``."""
     own = {int(name.removeprefix("layer")): choice for name, choice in layers.items()}
-    return partition(plan_operators(network, 4), topology, (), Wishes(CHANNEL, own), copy_bytes)
+    return partition_network(plan_operators(network, 4), topology, (), Wishes(CHANNEL, own), copy_bytes)
 
 
 def choices(found: Partition) -> list[tuple[int, str]]:
@@ -121,7 +121,7 @@ def test_a_layer_may_be_left_out(tmp_path: Path) -> None:
 
 def test_by_default_nothing_but_vectors_is_spread_by_channel(tmp_path: Path) -> None:
     network = net(tmp_path, "[1, 6, 6, 8]", CONVOLUTION, "name: f, kind: fully_connected, units: 640")
-    found = partition(plan_operators(network, 4), CHIP)
+    found = partition_network(plan_operators(network, 4), CHIP)
     assert [(each.choice, each.leads) for each in found.spreads.values()] == [(SPATIAL, False), (CHANNEL, False)]
 
 
@@ -131,7 +131,9 @@ def test_an_unequal_cut_of_a_vector_is_no_cut_of_a_map() -> None:
     vector = weave.convolution(weave.input(1, 1, 512), 1000, 1)
     pooled = weave.add(MaxPool((1, 1), (1, 1), same(1), (-128, 127)), vector)
     network = weave.network(weave.add(ResizeNearest((0, 0), (0, 0)), pooled))
-    made, follows, resized = partition(plan_operators(network, 4), CHIP, (), Wishes(CHANNEL), 1 << 20).spreads.values()
+    made, follows, resized = partition_network(
+        plan_operators(network, 4), CHIP, (), Wishes(CHANNEL), 1 << 20
+    ).spreads.values()
     assert made.block == follows.block > 0
     assert (resized.block, resized.reason) == (0, "the 1000 channels of its input are cut in unequal blocks")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tilesim
-from tilesim.tiled.compiler.partition import partition
+from tilesim.tiled.compiler.partition import partition_network
 from tilesim.tiled.compiler.placement import place
 from tilesim.tiled.compiler.program_builder import SOURCE, Completion, ProgramBuilder
 from tilesim.tiled.compiler.tile_plan import plan_operators
@@ -17,7 +17,7 @@ from tilesim.tiled.isa.model.instructions import MeshIn, ScalarFence, TileFence
 def builder() -> ProgramBuilder:
     topology = tilesim.load_topology("edge-2x2")
     plan = plan_operators(tilesim.load_network("digits"), 4)
-    spread = partition(plan, topology)
+    spread = partition_network(plan, topology)
     return ProgramBuilder(topology, plan, spread, place(spread, topology))
 
 

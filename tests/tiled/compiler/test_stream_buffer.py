@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.tiled.compiler.allocate import DoesNotFit
+from tilesim.lowering.allocation import DoesNotFit
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_buffer import Uses, area_bytes, least_bytes, stream_slots
 

@@ -12,9 +12,17 @@ from random import Random
 from typing import TypeVar
 
 from tilesim.tiled.isa.model.fields import Engine, Flag, Loop, Nest, Reference, Traversal, Watcher
-from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence, Work, header_of
+from tilesim.tiled.isa.model.instructions import (
+    Broadcast,
+    Instruction,
+    ScalarFence,
+    TileFence,
+    Work,
+    header_of,
+    increments,
+    raised_flag,
+)
 from tilesim.tiled.isa.model.program import Block, HostTensor
-from tilesim.tiled.rules.untimed.effects import increments, raised_flag
 from tilesim.tiled.topology import Topology
 
 Item = TypeVar("Item")

@@ -7,10 +7,9 @@ from itertools import combinations, pairwise, product
 
 from tilesim.tiled.isa.model.accesses import accesses, size_bytes
 from tilesim.tiled.isa.model.fields import Engine, Nest, Watcher
-from tilesim.tiled.isa.model.instructions import TensorOp, TileFence, Work, counted_nest
+from tilesim.tiled.isa.model.instructions import TensorOp, TileFence, Work, counted_nest, raised_flag
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL
-from tilesim.tiled.rules.untimed.effects import raised_flag
 from tilesim.tiled.topology import Topology
 
 WRITTEN = ("write", "output", "sums_out")

@@ -30,9 +30,9 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
     Work,
     counted_nest,
+    raised_flag,
 )
 from tilesim.tiled.isa.model.program import DataSegment, Program
-from tilesim.tiled.rules.untimed.effects import raised_flag
 from tilesim.tiled.stepped.chip import Chip as SteppedChip
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip

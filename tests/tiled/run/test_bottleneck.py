@@ -10,9 +10,7 @@ import pytest
 
 import tilesim
 from tests.tiled.programs import program
-from tests.tiled.units.bench import Bench
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.run import bottleneck
 
 LAYERS = (
     ".layer name=both kind=maxpool macs=0\n.layer name=first kind=maxpool macs=0\n.layer name=none kind=softmax macs=0"
@@ -82,11 +80,6 @@ def test_layers_have_all_cycles_of_the_mac_arrays_but_those_without_work(workloa
         assert list(layer["breakdown"].values()) == sorted(layer["breakdown"].values(), reverse=True)
 
 
-def test_of_equal_causes_the_first_by_name_binds() -> None:
-    layers = [{"ring": 2, "macs": 1}, {"macs": 1}]
-    assert bottleneck.bound_by(bottleneck.whole(layers, Bench().chip)) == "macs"
-
-
 def test_time_in_which_layers_ran_elsewhere_is_no_wait_of_the_next_layer() -> None:
     """A layer of two tiles after one of the first tile only: the second tile had nothing to do until that was over."""
     alone = "alone: tensorop tiles=1 operation=maximum nest=[x:40,lane:4] input=@0x0 output=@0x40 produce=x layer=0"
@@ -102,8 +95,3 @@ def test_time_in_which_layers_ran_elsewhere_is_no_wait_of_the_next_layer() -> No
     end = first["start_cycle"] + first["cycles"]
     assert second["breakdown"]["no work"] == end
     assert second["bound_by"] == "mesh"
-
-
-def test_a_layer_is_bound_by_what_it_waits_for_itself() -> None:
-    assert bottleneck.layer_bound_by({"no work": 9, "ring": 2}) == "ring"
-    assert bottleneck.layer_bound_by({}) is None

@@ -15,11 +15,10 @@ from tests.tiled.test_determinism import disorder
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim.arithmetic.requantise import requantise
 from tilesim.errors import HangError
-from tilesim.tiled.isa.model.fields import Flag, MemoryName, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import Engine, Flag, MemoryName, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, Operation, TensorOp
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import proof_of
-from tilesim.tiled.units.memories import WideRank
 
 ROW, WORD = 256, 4
 WORDS = ROW // WORD
@@ -96,7 +95,7 @@ def test_a_ring_commit_goes_first_and_holds_the_row_s_last_word_alone() -> None:
     bench.deliver(out(1))
     bench.deliver(into(1), tile=1)
     tile = bench.chip.tiles[1].tensor.tile
-    slot = tile.memories.wide_access(WideRank.RING_COMMIT)
+    slot = tile.memories.slot(Engine.RING_CONSUMER, "write", MemoryName.WIDE)
     for cycle in (10, 20, WORDS, WORDS + 1):  # the last word could be written in cycle 64
         bench.clock.timeout(cycle).callbacks.append(lambda _: tile.arbiter.access(slot))
     bench.clock.run()

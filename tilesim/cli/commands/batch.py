@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tilesim import api
-from tilesim.batching import SCHEDULES, Graph, Plan, Room, batch_size, graph_of, plan
+from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
 from tilesim.batching.document import layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.faults import kept, refuse
@@ -93,7 +93,9 @@ def command(
     show(batch_summary(document))
 
 
-def _plans(graph: Graph, room: Room, value: Fraction, count: int, schedule: str, sizes: BatchSizeOptions) -> list[Plan]:
+def _plans(
+    graph: LayerGraph, room: Room, value: Fraction, count: int, schedule: str, sizes: BatchSizeOptions
+) -> list[Plan]:
     """Those that are asked for; one alone must fit, several are compared.
 
     Raises:

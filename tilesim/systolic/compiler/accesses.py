@@ -43,8 +43,8 @@ class Accesses(NamedTuple):
 
 def accesses(op: Instruction) -> Accesses:
     """What an instruction touches, gaps between rows and images included."""
-    found = _ACCESSES.get(type(op))
-    return found(op) if found else Accesses()
+    known = _ACCESSES.get(type(op))
+    return known(op) if known else Accesses()
 
 
 def _bytes(first: int, end: int) -> Range:
@@ -58,8 +58,8 @@ def _nest(nest: Nest) -> Range:
 
 def _window(window: Window, first: int, positions: int, size: int) -> Range:
     """The rows of maps that the windows of some positions reach."""
-    each = window.output_height * window.output_width
-    start, end = divmod(first, each), divmod(first + positions - 1, each)
+    an_image = window.output_height * window.output_width
+    start, end = divmod(first, an_image), divmod(first + positions - 1, an_image)
     below = (window.kernel[0] - 1) * window.dilations[0] + 1
     top = start[1] // window.output_width * window.strides[0] - window.padding[0]
     bottom = end[1] // window.output_width * window.strides[0] - window.padding[0] + below

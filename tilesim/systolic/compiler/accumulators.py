@@ -35,8 +35,8 @@ def chunk(vectors: int, portions: int, multiple: int, topology: Topology) -> int
         most = entries
     most = max(multiple, most // multiple * multiple)
     parts = -(-vectors // most)
-    each = -(-vectors // parts)
-    return min(vectors, -(-each // multiple) * multiple)
+    length = -(-vectors // parts)
+    return min(vectors, -(-length // multiple) * multiple)
 
 
 def _tile_cycles(topology: Topology) -> int:

@@ -12,7 +12,7 @@ from tilesim.network.graph import Network, Node, Tensor
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.quantise import Quantise
 from tilesim.systolic.compiler.lower.operators import node_faults
-from tilesim.systolic.compiler.support import WEIGHTED, operand_indices
+from tilesim.systolic.compiler.task import WEIGHTED, operand_indices
 from tilesim.systolic.isa.model.program import Place
 
 

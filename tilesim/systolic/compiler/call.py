@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tilesim.network.graph import Tensor
 from tilesim.systolic.compiler.accumulators import AccumulatorRing
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.storage import Storage
-from tilesim.systolic.compiler.support import element_of
-from tilesim.systolic.compiler.task import OperatorTask
+from tilesim.systolic.compiler.task import OperatorTask, element_of
 from tilesim.systolic.isa.model.instructions import Element, Instruction, MatrixMultiply
 from tilesim.systolic.topology import Topology
 
@@ -54,3 +54,14 @@ class PendingMultiply:
 
 Item: TypeAlias = Instruction | PendingMultiply
 """Of the stream of instructions."""
+
+
+@dataclass(frozen=True)
+class ArrayTraits:
+    """``lower`` makes the instructions of a call of an operator, in order. ``on_map``: its input must be a map;
+    ``bytes_only``: it looks bytes up, and int16 is none.
+    """
+
+    lower: Callable[[TaskCall, Any], Iterator[Item]]
+    on_map: bool = False
+    bytes_only: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tilesim.batching import Plan, Step
+from tilesim.batching import BatchStep, Plan
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.systolic.compiler.compile import compile_network
@@ -21,18 +21,18 @@ def fastest(network: Network, topology: Topology, plans: Sequence[Plan], say: Ca
     Raises:
         CapacityError: there is no room for any of them; it is the first that says so.
     """
-    cycles: dict[tuple[Step, ...], int] = {}
-    found: list[tuple[Plan, int]] = []
+    cycles: dict[tuple[BatchStep, ...], int] = {}
+    timed_plans: list[tuple[Plan, int]] = []
     lack: list[CapacityError] = []
     for plan in plans:
         say(f"{network.name} on {topology.name}: predicting schedule {plan.schedule}")
         try:
             if plan.steps not in cycles:
                 cycles[plan.steps] = timed(compile_network(network, topology, plan=plan))
-            found.append((plan, cycles[plan.steps]))
+            timed_plans.append((plan, cycles[plan.steps]))
         except CapacityError as error:
             lack.append(error)
-    if not found:
+    if not timed_plans:
         raise lack[0]
-    best, _ = min(found, key=lambda each: each[1])
-    return replace(best, predicted=tuple((plan.schedule, count) for plan, count in found))
+    best, _ = min(timed_plans, key=lambda plan_cycles: plan_cycles[1])
+    return replace(best, predicted=tuple((plan.schedule, count) for plan, count in timed_plans))

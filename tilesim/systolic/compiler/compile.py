@@ -8,8 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.batching import Plan, Room, graph_of
-from tilesim.batching import Step as PlanStep
+from tilesim.batching import BatchStep, Plan, Room, graph_of
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
@@ -62,12 +61,12 @@ def compile_network(
     stream.write()
     used = storage.size_bytes + max(where.bytes_in_use, default=0)
     say(f"{network.name} on {topology.name}: {weights.size} bytes of weights, {used} of the unified buffer")
-    segments = tuple(DataSegment(*each) for each in (("weights", weights), ("parameters", storage.data())))
+    segments = tuple(DataSegment(*named) for named in (("weights", weights), ("parameters", storage.data())))
     return Program(
         name=network.name,
         topology=topology,
         load=_load(segments),
-        run=(*synchronised(fetched(stream.found, topology)), Halt(label="end")),
+        run=(*synchronised(fetched(stream.items, topology)), Halt(label="end")),
         data=segments,
         inputs=tuple(host_input(source, k) for k in range(inferences) for source in operators.sources),
         outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in operators.sinks),
@@ -126,8 +125,8 @@ def _check_weights(network: Network, layouts: Mapping[int, WeightLayout], topolo
         )
 
 
-def _one_by_one(tasks: Sequence[OperatorTask]) -> list[PlanStep]:
-    return [PlanStep(task.layer, 0, 1) for task in tasks if task.weighted]
+def _one_by_one(tasks: Sequence[OperatorTask]) -> list[BatchStep]:
+    return [BatchStep(task.layer, 0, 1) for task in tasks if task.weighted]
 
 
 def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:
@@ -178,5 +177,5 @@ def _batching(
             last = steps[-1]
             most = max(last.buffer_bytes, used + constant_bytes)
             steps[-1] = Step(last.layer, last.first, last.count, end, most)
-    predicted = tuple(Prediction(*each) for each in plan.predicted)
+    predicted = tuple(Prediction(*prediction) for prediction in plan.predicted)
     return Batching(plan.schedule, float(plan.weight_reuse), tuple(batches), tuple(steps), predicted)

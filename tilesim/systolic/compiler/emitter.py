@@ -2,12 +2,70 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tilesim.systolic.compiler.accesses import accesses
-from tilesim.systolic.compiler.users import User, Users
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, Sync
+
+
+class User(NamedTuple):
+    """The instruction number ``number``, from 1 on, of a queue."""
+
+    queue: Queue
+    number: int
+
+
+@dataclass
+class _Part:
+    """A range that has been used alike all over."""
+
+    writer: User | None = None
+    readers: dict[Queue, int] = field(default_factory=dict)
+
+    def copy(self) -> _Part:
+        return _Part(self.writer, dict(self.readers))
+
+
+@dataclass
+class Users:
+    """Parts of a memory, from each of ``starts`` up to the next."""
+
+    starts: list[int] = field(default_factory=lambda: [0])
+    parts: list[_Part] = field(default_factory=lambda: [_Part()])
+
+    def read(self, first: int, end: int, by: User) -> list[User]:
+        """Note a read; who has to be done before it."""
+        low, high = self._cut(first), self._cut(end)
+        before = []
+        for part in self.parts[low:high]:
+            if part.writer is not None:
+                before.append(part.writer)
+            part.readers[by.queue] = by.number
+        return before
+
+    def write(self, first: int, end: int, by: User) -> list[User]:
+        """Note a write; who has to be done before it."""
+        low, high = self._cut(first), self._cut(end)
+        before = []
+        for part in self.parts[low:high]:
+            before += [User(queue, number) for queue, number in part.readers.items()]
+            if part.writer is not None:
+                before.append(part.writer)
+        if low < high:
+            self.starts[low:high], self.parts[low:high] = [first], [_Part(by)]
+        return before
+
+    def _cut(self, address: int) -> int:
+        """The number of the part that begins at an address, which is made."""
+        place = bisect_left(self.starts, address)
+        if place == len(self.starts) or self.starts[place] != address:
+            self.starts.insert(place, address)
+            self.parts.insert(place, self.parts[place - 1].copy())
+        return place
+
 
 Clock = dict[Queue, int]
 """How many instructions of each queue, syncs left out, are known to be done."""
@@ -20,7 +78,7 @@ def synchronised(ops: Iterable[Instruction]) -> tuple[Instruction, ...]:
     emitter = _Emitter()
     for op in ops:
         emitter.emit(op)
-    return tuple(emitter.found)
+    return tuple(emitter.instructions)
 
 
 def _nothing() -> Clock:
@@ -33,7 +91,7 @@ class _Emitter:
     of a queue begins; ``begun``: what was when one began, and its number among all of its queue.
     """
 
-    found: list[Instruction] = field(default_factory=list)
+    instructions: list[Instruction] = field(default_factory=list)
     counts: Clock = field(default_factory=_nothing)
     works: Clock = field(default_factory=_nothing)
     known: dict[Queue, Clock] = field(default_factory=lambda: {queue: _nothing() for queue in Queue})
@@ -49,7 +107,7 @@ class _Emitter:
                 self._wait(op, before)
             self.counts[queue] += 1
             self.begun[user] = self.counts[queue], dict(self.known[queue])
-        self.found.append(op)
+        self.instructions.append(op)
 
     def _conflicts(self, op: Instruction, user: User) -> Clock:
         """The last instruction of each queue that has to be done before this one begins.
@@ -86,7 +144,7 @@ class _Emitter:
         assert queue is not None
         number, before = self.begun[until]
         self.counts[queue] += 1
-        self.found.append(Sync(unit=queue, until=until.queue, count=number, layer=op.layer))
+        self.instructions.append(Sync(unit=queue, until=until.queue, count=number, layer=op.layer))
         known = self.known[queue]
         for other, done in before.items():
             known[other] = max(known[other], done)

@@ -50,11 +50,11 @@ def fetched(stream: Sequence[Item], topology: Topology) -> list[Instruction]:
                 layer=tile.layer,
             )
         )
-    found: list[Instruction] = []
+    instructions: list[Instruction] = []
     for place, item in enumerate(stream):
-        found += reads.get(place, [])
-        found.append(item.op if isinstance(item, PendingMultiply) else item)
-    return found
+        instructions += reads.get(place, [])
+        instructions.append(item.op if isinstance(item, PendingMultiply) else item)
+    return instructions
 
 
 def _switching(stream: Sequence[Item]) -> Iterator[Item]:
@@ -74,12 +74,12 @@ def _tile(place: int, item: PendingMultiply) -> _Tile:
 
 def _groups(tiles: Sequence[_Tile], topology: Topology) -> list[tuple[int, int]]:
     """The first, and the number, of tiles that are fetched together."""
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for number, tile in enumerate(tiles):
-        first, count = found[-1] if found else (0, 0)
+        first, count = groups[-1] if groups else (0, 0)
         side_by_side = count and tile.follows(tiles[number - 1], topology.weight_tile_bytes)
         if side_by_side and count < topology.weight_fifo.tiles and tile.layer == tiles[first].layer:
-            found[-1] = first, count + 1
+            groups[-1] = first, count + 1
         else:
-            found.append((number, 1))
-    return found
+            groups.append((number, 1))
+    return groups

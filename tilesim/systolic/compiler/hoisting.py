@@ -11,16 +11,16 @@ from tilesim.systolic.isa.model.instructions import ReadHostMemory
 
 def hoisted(stream: Sequence[Item], ops: Sequence[Item]) -> list[Item]:
     """A stream with ``ops``, in their order, each right behind the last instruction that it has to follow."""
-    found = list(stream)
-    touched = [_touched(item) for item in found]
+    items = list(stream)
+    touched = [_touched(item) for item in items]
     place = 0
     for op in ops:
         own = _touched(op)
-        place = max(place, next((k for k in range(len(found), place, -1) if _conflict(touched[k - 1], own)), 0))
-        found.insert(place, op)
+        place = max(place, next((k for k in range(len(items), place, -1) if _conflict(touched[k - 1], own)), 0))
+        items.insert(place, op)
         touched.insert(place, own)
         place += 1
-    return found
+    return items
 
 
 def _touched(item: Item) -> Accesses:
@@ -28,10 +28,12 @@ def _touched(item: Item) -> Accesses:
     was there, needed or not.
     """
     op = item.op if isinstance(item, PendingMultiply) else item
-    found = accesses(op)
+    touched = accesses(op)
     if not isinstance(op, ReadHostMemory):
-        return found
-    return found._replace(writes=tuple(each._replace(first=each.first - op.offset) for each in found.writes))
+        return touched
+    return touched._replace(
+        writes=tuple(written._replace(first=written.first - op.offset) for written in touched.writes)
+    )
 
 
 def _conflict(first: Accesses, second: Accesses) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.support import element_of
+from tilesim.systolic.compiler.task import element_of
 from tilesim.systolic.isa.model.program import HostTensor
 
 

@@ -43,7 +43,7 @@ def nests(size: Sequence[int], *operands: Strided, rows: bool = False) -> list[N
     """
     axes: list[tuple[int, tuple[int, ...]]] = []
     for axis, count in enumerate(size):
-        strides = tuple(each.strides[axis] for each in operands)
+        strides = tuple(operand.strides[axis] for operand in operands)
         last = axis == len(size) - 1
         if count == 1 and not (rows and last):
             continue
@@ -52,10 +52,10 @@ def nests(size: Sequence[int], *operands: Strided, rows: bool = False) -> list[N
         else:
             axes.append((count, strides))
     inner = 1
-    if axes and (axes[-1][1] == tuple(each.element_bytes for each in operands) or axes[-1][0] == 1):
+    if axes and (axes[-1][1] == tuple(operand.element_bytes for operand in operands) or axes[-1][0] == 1):
         inner = axes.pop()[0]
     counts = tuple(count for count, _ in axes)
     return [
-        Nest(each.address, inner * each.element_bytes, counts, tuple(strides[k] for _, strides in axes))
-        for k, each in enumerate(operands)
+        Nest(operand.address, inner * operand.element_bytes, counts, tuple(strides[k] for _, strides in axes))
+        for k, operand in enumerate(operands)
     ]

@@ -11,14 +11,13 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.array_plan import ArrayPlan
-from tilesim.systolic.compiler.support import WEIGHTED, operand_indices
-from tilesim.systolic.compiler.task import POOLS, OperatorTask
+from tilesim.systolic.compiler.task import POOLS, WEIGHTED, OperatorTask, operand_indices
 from tilesim.systolic.topology import Topology
 
 
 def tasks_of(plan: ArrayPlan, topology: Topology) -> tuple[OperatorTask, ...]:
     """All that runs on the chip, in an order in which each input is ready before it is used."""
-    found, done = [], set()
+    tasks, done = [], set()
     for layer, node in plan.nodes.items():
         if layer in done:
             continue
@@ -29,8 +28,8 @@ def tasks_of(plan: ArrayPlan, topology: Topology) -> tuple[OperatorTask, ...]:
         last = (node, *behind)[-1]
         inputs = tuple(tensors[index] for index in operand_indices(node))
         made, output = tensors[node.output], tensors[last.output]
-        found.append(OperatorTask(layer, node, behind, inputs, plan.operands(node), made, output))
-    return tuple(found)
+        tasks.append(OperatorTask(layer, node, behind, inputs, plan.operands(node), made, output))
+    return tuple(tasks)
 
 
 def _followers(plan: ArrayPlan, layer: int, topology: Topology) -> Iterator[int]:
@@ -51,12 +50,17 @@ def _followers(plan: ArrayPlan, layer: int, topology: Topology) -> Iterator[int]
 
 def _joins(node: Node, behind: list[Node], first: Node, made: Tensor, topology: Topology) -> bool:
     """Whether the vector unit can do ``node`` on the way, after those ``behind`` a ``first`` that makes ``made``."""
-    op, before = node.operator, [each.operator for each in behind]
+    op, before = node.operator, [behind_it.operator for behind_it in behind]
     if isinstance(op, Table):
         return not before
     if isinstance(op, POOLS):  # whole maps, of which the accumulators hold two
         room = prod(made.shape[:-1]) <= topology.accumulators.entries // 2
-        return room and not any(isinstance(each, POOLS) for each in before)
+        return room and not any(isinstance(behind_it, POOLS) for behind_it in before)
     whole = made.shape[-1] <= topology.array.outputs and getattr(first.operator, "groups", 1) == 1
     known = isinstance(first.operator, Convolution | FullyConnected)
-    return isinstance(op, Normalise) and known and whole and not any(isinstance(each, Normalise) for each in before)
+    return (
+        isinstance(op, Normalise)
+        and known
+        and whole
+        and not any(isinstance(behind_it, Normalise) for behind_it in before)
+    )

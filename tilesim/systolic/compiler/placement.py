@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import prod
 
 from tilesim.errors import CapacityError
+from tilesim.lowering.allocation import Lifetime, allocate_by_orders, in_use
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.allocation import Lifetime, allocate, in_use
 from tilesim.systolic.compiler.array_plan import ArrayPlan
 from tilesim.systolic.compiler.steps import Turn
 
@@ -43,25 +43,25 @@ def place(plan: ArrayPlan, turns: Sequence[Turn], start: int, capacity: int) -> 
     for ahead in (1, 0):
         lives = needs.alone(ahead)
         for groups in (needs.groups(), [[image] for image in needs.first]):
-            found = allocate([needs.life(group, ahead) for group in groups], capacity - start)
-            if found is not None:
-                used = tuple(int(each) for each in in_use(lives))
-                return BufferPlacement(_addresses(plan, groups, found, start), used, needs.arrivals(), ahead)
+            addresses = allocate_by_orders([needs.life(group, ahead) for group in groups], capacity - start)
+            if addresses is not None:
+                used = tuple(int(used_bytes) for used_bytes in in_use(lives))
+                return BufferPlacement(_addresses(plan, groups, addresses, start), used, needs.arrivals(), ahead)
     raise CapacityError(_lack(plan, turns, needs, start, capacity))
 
 
 def _addresses(
-    plan: ArrayPlan, groups: Sequence[Sequence[Image]], found: Sequence[int], start: int
+    plan: ArrayPlan, groups: Sequence[Sequence[Image]], addresses: Sequence[int], start: int
 ) -> dict[Image, int]:
     return {
         image: start + address + number * size_of(plan.network.tensors[image[0]])
-        for group, address in zip(groups, found, strict=True)
+        for group, address in zip(groups, addresses, strict=True)
         for number, image in enumerate(group)
     }
 
 
 def _lack(plan: ArrayPlan, turns: Sequence[Turn], needs: _Needs, start: int, capacity: int) -> str:
-    used = [start + int(each) for each in in_use(needs.alone(0))]
+    used = [start + int(used_bytes) for used_bytes in in_use(needs.alone(0))]
     most = max(range(len(used)), key=used.__getitem__)
     node = turns[most].task.node.title
     apart = ", but what is free does not lie together" if used[most] <= capacity else ""
@@ -93,10 +93,10 @@ class _Needs:
 
     def groups(self) -> list[list[Image]]:
         """The images of one tensor that are first needed in one turn."""
-        found: dict[Image, list[Image]] = {}
+        groups: dict[Image, list[Image]] = {}
         for (tensor, inference), turn in self.first.items():
-            found.setdefault((tensor, turn), []).append((tensor, inference))
-        return list(found.values())
+            groups.setdefault((tensor, turn), []).append((tensor, inference))
+        return list(groups.values())
 
     def life(self, group: Sequence[Image], ahead: int) -> Lifetime:
         """What comes from the host is there ``ahead`` turns earlier, what goes there as much longer."""
@@ -110,8 +110,8 @@ class _Needs:
         return [self.life([image], ahead) for image in self.first]
 
     def arrivals(self) -> tuple[tuple[Image, ...], ...]:
-        found: list[list[Image]] = [[] for _ in self.turns]
+        arrivals: list[list[Image]] = [[] for _ in self.turns]
         for image, turn in self.first.items():
             if image[0] in self.given:
-                found[turn].append(image)
-        return tuple(tuple(each) for each in found)
+                arrivals[turn].append(image)
+        return tuple(tuple(images) for images in arrivals)

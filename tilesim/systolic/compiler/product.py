@@ -14,8 +14,7 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.systolic.compiler.storage import Storage
-from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
-from tilesim.systolic.compiler.task import OperatorTask
+from tilesim.systolic.compiler.task import WEIGHTED, OperatorTask, Weighted, element_of
 from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiles, tiling
 from tilesim.systolic.isa.model.instructions import Element
 from tilesim.systolic.topology import Topology
@@ -114,7 +113,9 @@ def product_of(network: Network, task: OperatorTask, layout: WeightLayout, addre
     assert isinstance(op, WEIGHTED)
     bias = network.tensors[task.node.inputs[2]].data
     assert bias is not None
-    scales = np.stack([np.broadcast_to(each, bias.shape) for each in (bias, op.multiplier, op.shift)]).astype(np.int32)
+    scales = np.stack([np.broadcast_to(values, bias.shape) for values in (bias, op.multiplier, op.shift)]).astype(
+        np.int32
+    )
     blocks, tile = [], 0
     for pack in cut.packs():
         portions = tuple(cut.portions(pack))

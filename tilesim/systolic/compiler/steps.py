@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from tilesim.batching.schedules import Step, together, whole
+from tilesim.batching.schedules import BatchStep, together, whole
 from tilesim.systolic.compiler.task import OperatorTask
 
 
@@ -25,7 +25,7 @@ class Turn:
 
 
 def turns(
-    tasks: Sequence[OperatorTask], steps: Sequence[Step], inferences: int, at_once: Collection[int]
+    tasks: Sequence[OperatorTask], steps: Sequence[BatchStep], inferences: int, at_once: Collection[int]
 ) -> list[Turn]:
     """``steps`` of layers with weights in order, and around them all that has none.
 
@@ -38,7 +38,7 @@ def turns(
         order.step(order.by_layer[step.layer], step.count)
     for task in tasks:
         order.run(task, inferences)
-    return order.found
+    return order.turns
 
 
 @dataclass
@@ -47,7 +47,7 @@ class _Order:
 
     tasks: Sequence[OperatorTask]
     inferences: int
-    found: list[Turn] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
     done: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -66,10 +66,10 @@ class _Order:
     def step(self, task: OperatorTask, count: int) -> None:
         """Run a layer for some inferences more, and then what waits for nothing else."""
         self.run(task, self.done[task.output.index] + count)
-        for each in self.weightless:
-            waits = [self.done[m.output.index] for m in self._makers(each) if m.layer not in self.early]
-            if each.layer not in self.early:
-                self.run(each, min(waits))
+        for behind in self.weightless:
+            waits = [self.done[m.output.index] for m in self._makers(behind) if m.layer not in self.early]
+            if behind.layer not in self.early:
+                self.run(behind, min(waits))
 
     def run(self, task: OperatorTask, until: int) -> None:
         """Run a task until it is done for so many inferences, and first what it needs for that."""
@@ -78,5 +78,5 @@ class _Order:
             return
         for maker in self._makers(task):
             self.run(maker, until)
-        self.found.append(Turn(task, first, until - first, task.layer in self.early))
+        self.turns.append(Turn(task, first, until - first, task.layer in self.early))
         self.done[task.output.index] = until

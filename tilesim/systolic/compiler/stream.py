@@ -39,7 +39,7 @@ class InstructionStream:
     placement: BufferPlacement
     products: Mapping[int, Product]
     storage: Storage
-    found: list[Item] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     arrived: dict[Image, str] = field(default_factory=dict)
 
@@ -53,30 +53,30 @@ class InstructionStream:
         names = _names(self.turns)
         leaving: list[Instruction] = []
         if ahead:
-            self.found += self._arrivals(0)
+            self.items += self._arrivals(0)
         for number, turn in enumerate(self.turns):
             ops = lower(self._call(turn, accumulators))
             labelled = [_labelled(op, f"{names[number]}.{k}", turn.task.layer) for k, op in enumerate(ops)]
             coming = self._arrivals(number + ahead)
             if not ahead:
-                self.found += coming
+                self.items += coming
                 coming = []
             if turn.task.weighted:
-                self.found += mixed(mixed(labelled, coming), leaving)
+                self.items += mixed(mixed(labelled, coming), leaving)
             else:
                 floor = max(self._end_of(number - 2), self._end_of(number - 3))  # turns may end in another order
-                self.found[floor:] = [*hoisted(self.found[floor:], labelled), *coming, *leaving]
+                self.items[floor:] = [*hoisted(self.items[floor:], labelled), *coming, *leaving]
             self.ends.append(f"{names[number]}.{len(labelled) - 1}")
             leaving = self._departures(turn)
             if not ahead or len(leaving) <= self.topology.sequencer.queue_depth // 2:
-                self.found += leaving
+                self.items += leaving
                 leaving = []
-        self.found += leaving
+        self.items += leaving
 
     def _end_of(self, turn: int) -> int:
         """Behind the last instruction of a turn: what runs in the next but one may write over what it made."""
         label = self.ends[turn] if turn >= 0 else ""
-        return next((k for k in range(len(self.found), 0, -1) if _label(self.found[k - 1]) == label), 0)
+        return next((k for k in range(len(self.items), 0, -1) if _label(self.items[k - 1]) == label), 0)
 
     def _call(self, turn: Turn, accumulators: AccumulatorRing) -> TaskCall:
         task = turn.task
@@ -148,13 +148,13 @@ class InstructionStream:
 def _names(turns: Sequence[Turn]) -> list[str]:
     """What the labels of each turn begin with."""
     times, seen = Counter(turn.task.layer for turn in turns), Counter[int]()
-    found = []
+    names = []
     for turn in turns:
         layer = turn.task.layer
         step = f".step{seen[layer]}" if times[layer] > 1 else ""
-        found.append(f"{turn.task.node.kind}{layer}{step}")
+        names.append(f"{turn.task.node.kind}{layer}{step}")
         seen[layer] += 1
-    return found
+    return names
 
 
 def _label(item: Item) -> str:
@@ -169,11 +169,11 @@ def _labelled(item: Item, label: str, layer: int) -> Item:
 
 def mixed(many: Sequence[T], few: Sequence[T]) -> list[T]:
     """``few`` spread evenly among ``many``."""
-    found: list[T] = []
+    mixture: list[T] = []
     given = 0
     for number, item in enumerate(many, 1):
-        found.append(item)
+        mixture.append(item)
         until = len(few) * number // len(many)
-        found += few[given:until]
+        mixture += few[given:until]
         given = until
-    return found + list(few[given:])
+    return mixture + list(few[given:])

@@ -53,17 +53,17 @@ class Tiling:
         return self.shape[1] * self.shape[2]
 
     def packs(self) -> Iterator[Pack]:
-        own, each = self.shape[3], self.shape[0] // self.groups
+        own, outputs = self.shape[3], self.shape[0] // self.groups
         for first in range(0, self.groups, self.together):
             count = min(self.together, self.groups - first)
-            yield Pack(first * own, count * own, first * each, count * each)
+            yield Pack(first * own, count * own, first * outputs, count * outputs)
 
     def portions(self, pack: Pack) -> list[Portion]:
         """Of a window over a pack's channels."""
         if self.feed == "window":
-            return [Portion(*each) for each in cuts(self.positions * pack.channels, self.inputs)]
+            return [Portion(*cut) for cut in cuts(self.positions * pack.channels, self.inputs)]
         channels = cuts(pack.channels, self.inputs)
-        return [Portion(*each, place) for place in range(self.positions) for each in channels]
+        return [Portion(*cut, place) for place in range(self.positions) for cut in channels]
 
     def blocks(self, pack: Pack) -> list[tuple[int, int]]:
         """The first, and the number, of the outputs of a pack that the array makes at once."""
@@ -100,16 +100,16 @@ def tiling(shape: tuple[int, ...], groups: int, topology: Topology) -> Tiling:
 
 def tiles(cut: Tiling, weights: NDArray[Any], fill: int) -> NDArray[np.uint8]:
     """The bytes of all tiles: pack by pack, block by block, portion by portion; ``fill`` where there is no weight."""
-    found = np.full((cut.tiles, cut.inputs, cut.outputs), fill, weights.dtype)
+    filled = np.full((cut.tiles, cut.inputs, cut.outputs), fill, weights.dtype)
     number = 0
     for pack in cut.packs():
         matrix = _matrix(cut, pack, weights, fill)
         for first, columns in cut.blocks(pack):
             for portion in cut.portions(pack):
                 row = portion.first + max(0, portion.place) * pack.channels
-                found[number, : portion.count, :columns] = matrix[row : row + portion.count, first : first + columns]
+                filled[number, : portion.count, :columns] = matrix[row : row + portion.count, first : first + columns]
                 number += 1
-    return found.reshape(-1).view(np.uint8)
+    return filled.reshape(-1).view(np.uint8)
 
 
 def _matrix(cut: Tiling, pack: Pack, weights: NDArray[Any], fill: int) -> NDArray[Any]:

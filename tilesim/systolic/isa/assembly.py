@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from tilesim.assembly.files import Assembly
-from tilesim.assembly.grammar import Grammar
+from tilesim.assembly.records import Grammar
 from tilesim.systolic.isa.model.instructions import CLASSES, Combine, MatrixMultiply, Window
 from tilesim.systolic.isa.model.program import Program
 

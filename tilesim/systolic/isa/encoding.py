@@ -22,7 +22,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from tilesim.errors import ProgramError
-from tilesim.systolic.isa.layouts import Codec, Flag, Items, Layout, Number, Source, signed
+from tilesim.systolic.isa.layouts import Flag, Items, Layout, Number, Part, Source, signed
 from tilesim.systolic.isa.model.instructions import (
     CLASSES,
     Activate,
@@ -134,22 +134,22 @@ def _flag(name: str, hint: Any) -> Flag | None:
     return Flag(arguments) if arguments and get_origin(hint) is not tuple else None
 
 
-def _codec(kind: type, name: str, hint: Any) -> Codec:
+def _part(kind: type, name: str, hint: Any) -> Part:
     arguments = get_args(hint)
     if get_origin(hint) is tuple:
-        return Items(_codec(kind, name, arguments[0]), None if arguments[-1] is Ellipsis else len(arguments))
-    records = [each for each in arguments or (hint,) if is_dataclass(each) and isinstance(each, type)]
+        return Items(_part(kind, name, arguments[0]), None if arguments[-1] is Ellipsis else len(arguments))
+    records = [part for part in arguments or (hint,) if is_dataclass(part) and isinstance(part, type)]
     return layout_of(records[0]) if records else WIDTHS[kind][name]
 
 
 def layout_of(kind: type) -> Layout:
     """How the dataclass ``kind`` is laid out."""
     hints = get_type_hints(kind)
-    sent = [each.name for each in fields(kind) if each.name not in _NOT_SENT]
+    sent = [field.name for field in fields(kind) if field.name not in _NOT_SENT]
     flags = {name: flag for name in sent if (flag := _flag(name, hints[name]))}
     numbers = [name for name in sent if name not in flags or flags[name].record]
-    codecs = {name: _codec(kind, name, hints[name]) for name in sorted(numbers, key=lambda name: _order(kind, name))}
-    return Layout(kind, flags, codecs, with_head=issubclass(kind, Instruction))
+    parts = {name: _part(kind, name, hints[name]) for name in sorted(numbers, key=lambda name: _order(kind, name))}
+    return Layout(kind, flags, parts, with_head=issubclass(kind, Instruction))
 
 
 def _order(kind: type, name: str) -> int:

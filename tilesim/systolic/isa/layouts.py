@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from tilesim.errors import ProgramError
 
 
-class Codec(Protocol):
-    """How a value becomes bytes."""
+class Part(Protocol):
+    """A part of an instruction: how its value becomes bytes."""
 
     def size(self, value: Any) -> int:
         """Bytes of ``value``."""
@@ -76,7 +76,7 @@ def signed(length: int) -> Number:
 class Items:
     """Values of one kind: ``length`` of them, or as many as a number before them says."""
 
-    item: Codec
+    item: Part
     length: int | None
 
     def size(self, value: tuple[Any, ...]) -> int:
@@ -87,8 +87,8 @@ class Items:
             yield f"{name} must be {self.length} values, not {len(value)}"
         if len(value) > Number(2).most:
             yield f"{name} must be at most {Number(2).most} values, not {len(value)}"
-        for each in value:
-            yield from self.item.faults(name, each)
+        for item in value:
+            yield from self.item.faults(name, item)
 
     def write(self, value: tuple[Any, ...]) -> bytes:
         count = Number(2).write(len(value)) if self.length is None else b""
@@ -117,7 +117,7 @@ class Layout:
 
     kind: type
     flags: dict[str, Flag]
-    codecs: dict[str, Codec]
+    parts: dict[str, Part]
     with_head: bool = False
 
     @property
@@ -125,17 +125,17 @@ class Layout:
         return int(self.with_head or bool(self.flags))
 
     def size(self, value: Any) -> int:
-        return self.head_bytes + sum(codec.size(here) for _, codec, here in self._present(value))
+        return self.head_bytes + sum(part.size(here) for _, part, here in self._present(value))
 
     def faults(self, name: str, value: Any) -> Iterator[str]:
         prefix = f"{name}." if name else ""
-        for each, flag in self.flags.items():
-            here = getattr(value, each)
+        for field, flag in self.flags.items():
+            here = getattr(value, field)
             if not flag.record and here not in flag.choices:
                 words = ", ".join(str(choice) or "nothing" for choice in flag.choices)
-                yield f"{prefix}{each} must be one of {words}, not {here!r}"
-        for each, codec, here in self._present(value):
-            yield from codec.faults(f"{prefix}{each}", here)
+                yield f"{prefix}{field} must be one of {words}, not {here!r}"
+        for field, part, here in self._present(value):
+            yield from part.faults(f"{prefix}{field}", here)
 
     def write(self, value: Any) -> bytes:
         head, at = 0, 0
@@ -143,7 +143,7 @@ class Layout:
             here = getattr(value, name)
             head |= flag.choices.index((here is not None) if flag.record else here) << at
             at += flag.bits
-        body = b"".join(codec.write(here) for _, codec, here in self._present(value))
+        body = b"".join(part.write(here) for _, part, here in self._present(value))
         return head.to_bytes(self.head_bytes, "little") + body
 
     def read(self, source: Source) -> Any:
@@ -155,13 +155,13 @@ class Layout:
             values[name], bits = flag.choices[place], bits >> flag.bits
         if bits:
             raise ProgramError("flags that mean nothing must be 0")
-        for name, codec in self.codecs.items():
+        for name, part in self.parts.items():
             there = name not in self.flags or values[name]
-            values[name] = codec.read(source) if there else None
+            values[name] = part.read(source) if there else None
         return self.kind(**values)
 
-    def _present(self, value: Any) -> Iterator[tuple[str, Codec, Any]]:
-        for name, codec in self.codecs.items():
+    def _present(self, value: Any) -> Iterator[tuple[str, Part, Any]]:
+        for name, part in self.parts.items():
             here = getattr(value, name)
             if here is not None:
-                yield name, codec, here
+                yield name, part, here

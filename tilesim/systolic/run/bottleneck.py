@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from tilesim.sim.bottleneck import NO_LAYER, Bottleneck
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.systolic.isa.model.instructions import MatrixMultiply, Queue, Sync
 from tilesim.systolic.isa.model.program import Program
@@ -30,47 +30,29 @@ before the full queue of DMA in; ``other``: it has no instruction for another re
 last three are what Jouppi et al., ISCA 2017, Table 3, call non-matrix.
 """
 WAITS_FOR_VECTORS = {Reason.RAW.kind, "idle"}
-NO_LAYER = -1
 
 
-@dataclass
-class Share:
-    """A layer's cycles of the matrix unit: the first of them (None: it has none), and how many by cause."""
-
-    start: int | None = None
-    cycles: Counter[str] = field(default_factory=Counter)
-
-    def add(self, start: int, end: int, cause: str) -> None:
-        if start < end:
-            self.start = start if self.start is None else min(self.start, start)
-            self.cycles[cause] += end - start
-
-    @property
-    def busy_cycles(self) -> int:
-        return self.cycles[USEFUL] + self.cycles[UNUSED]
-
-
-def shares(program: Program, chip: Chip) -> dict[int, Share]:
+def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
     """For each layer of the program, and for none (-1), its cycles of the matrix unit; all together are the run's.
 
     A cycle belongs to the layer of the instruction that it was spent for; one without an instruction to the layer of
     the next. But of the cycles in which the matrix unit waits for a result, or has no instruction, those belong to a
     layer of the vector unit alone in which this one is at work on it.
     """
-    found = {k: Share() for k in (*range(len(program.layers)), NO_LAYER)}
+    layers = {k: Bottleneck() for k in (*range(len(program.layers)), NO_LAYER)}
     vectors, inputs = _vector_work(program, chip), _input_waits(program, chip)
     for layer, span in _by_layer(chip.matrix.spans, {op.label: op.layer for op in program.run}):
         cause = CAUSES.get(span.kind, OTHER)
         for part, at_work in _cut(span.start, span.end, vectors if span.kind in WAITS_FOR_VECTORS else []):
             if at_work:
-                found[part.layer].add(part.start, part.end, cause)
+                layers[part.layer].add(part.start, part.end, cause)
                 continue
             for piece, awaited in _cut(part.start, part.end, inputs if span.kind == "idle" else []):
-                found[layer].add(piece.start, piece.end, INPUT if awaited else cause)
+                layers[layer].add(piece.start, piece.end, INPUT if awaited else cause)
     for k, useful in useful_cycles(program).items():
-        busy = found[k].cycles.pop(BUSY, 0)
-        found[k].cycles.update({USEFUL: min(useful, busy), UNUSED: busy - min(useful, busy)})
-    return found
+        busy = layers[k].cycles.pop(BUSY, 0)
+        layers[k].cycles.update({USEFUL: min(useful, busy), UNUSED: busy - min(useful, busy)})
+    return layers
 
 
 def useful_cycles(program: Program) -> dict[int, int]:
@@ -90,19 +72,6 @@ def useful_cycles(program: Program) -> dict[int, int]:
     return {k: _rounded(spent[k] * _needed(program, k, made[k]), made[k] * cells) for k in made}
 
 
-def in_order(cycles: Mapping[str, int]) -> dict[str, int]:
-    """Cycles by cause, the largest first."""
-    return {cause: n for cause, n in sorted(cycles.items(), key=lambda item: (-item[1], item[0])) if n}
-
-
-def whole(parts: Mapping[int, Share]) -> dict[str, int]:
-    """The breakdown of all layers together, and of what belongs to none."""
-    total: Counter[str] = Counter()
-    for part in parts.values():
-        total.update(part.cycles)
-    return in_order(total)
-
-
 def _needed(program: Program, layer: int, made: int) -> int:
     """Of the MACs that were ``made`` for a layer, those that it needs."""
     return made if layer == NO_LAYER else min(made, program.layers[layer].macs * program.inferences)
@@ -120,9 +89,9 @@ def _by_layer(spans: Sequence[Span], layers: Mapping[str, int]) -> Iterator[tupl
         waiting.append(span)
         if span.instruction:
             layer = layers.get(span.instruction, NO_LAYER)
-            yield from ((layer, each) for each in waiting)
+            yield from ((layer, idle) for idle in waiting)
             waiting = []
-    yield from ((NO_LAYER, each) for each in waiting)
+    yield from ((NO_LAYER, idle) for idle in waiting)
 
 
 class _Work(NamedTuple):

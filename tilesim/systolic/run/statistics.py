@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tilesim import energy
 from tilesim.machines import traffic
+from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
@@ -19,8 +20,9 @@ from tilesim.statistics import (
 )
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import Layer, Program
-from tilesim.systolic.run import batching_document, bottleneck
+from tilesim.systolic.run import batching_document
 from tilesim.systolic.run.actions import tallies
+from tilesim.systolic.run.bottleneck import UNUSED, USEFUL, bottlenecks_of
 from tilesim.systolic.run.traffic import buses as buses_of
 from tilesim.systolic.units.chip import Chip
 from tilesim.units import cycles_to_us
@@ -44,8 +46,8 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     requests = list(_requests(program, chip, run))
     interval = cycles / program.inferences if program.inferences > 1 else None
     macs = sum(layer.macs for layer in program.layers) * program.inferences
-    shares = bottleneck.shares(program, chip)
-    whole = bottleneck.whole(shares)
+    bottlenecks = bottlenecks_of(program, chip)
+    total = whole(bottlenecks.values())
     return {
         "schema": SCHEMA,
         "machine": topology.machine,
@@ -60,10 +62,10 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         "streamed_bytes": chip.weight_memory.bytes,
         "bytes": traffic.total(buses_of(chip)),
         "energy": energy.document(tallies(program, chip), len(program.layers)),
-        "bound_by": next(iter(whole), None),
-        "breakdown": whole,
+        "bound_by": total.bound_by(),
+        "breakdown": total.breakdown,
         "units": [_unit(unit) for unit in chip.units],
-        "layers": _layers(program, chip, run.start, shares),
+        "layers": _layers(program, chip, run.start, bottlenecks),
         "links": [{**_unit(unit), "bytes": unit.bytes} for unit in chip.links],
         "partition": None,
         "findings": [],
@@ -114,15 +116,14 @@ def _unit(unit: Unit) -> UnitStatistics:
     }
 
 
-def _layers(program: Program, chip: Chip, start: int, shares: dict[int, bottleneck.Share]) -> list[LayerStatistics]:
+def _layers(program: Program, chip: Chip, start: int, bottlenecks: dict[int, Bottleneck]) -> list[LayerStatistics]:
     moved = traffic.by_layer(program, buses_of(chip))
-    return [_layer(program, layer, shares[k], start, moved[k]) for k, layer in enumerate(program.layers)]
+    return [_layer(program, layer, bottlenecks[k], start, moved[k]) for k, layer in enumerate(program.layers)]
 
 
-def _layer(program: Program, layer: Layer, share: bottleneck.Share, start: int, moved: BytesByBus) -> LayerStatistics:
+def _layer(program: Program, layer: Layer, bottleneck: Bottleneck, start: int, moved: BytesByBus) -> LayerStatistics:
     """What a layer is, and its cycles of the matrix unit; ``matrix`` says what the array is given, if it runs there."""
-    cycles, macs = share.cycles.total(), layer.macs * program.inferences
-    causes = bottleneck.in_order(share.cycles)
+    cycles, macs = bottleneck.cycles.total(), layer.macs * program.inferences
     matrix: MatrixShape = {
         "vectors": layer.vectors,
         "inputs": layer.inputs,
@@ -137,12 +138,12 @@ def _layer(program: Program, layer: Layer, share: bottleneck.Share, start: int, 
         "parameters": "",
         "macs": macs,
         "tiles": int(layer.place in {"array", "vector"}),
-        "start_cycle": 0 if share.start is None else share.start - start,
+        "start_cycle": 0 if bottleneck.start is None else bottleneck.start - start,
         "cycles": cycles,
         "mac_utilisation": _utilisation(macs, cycles, program),
-        "mac_busy_cycles": share.busy_cycles,
-        "bound_by": next(iter(causes), None),
-        "breakdown": causes,
+        "mac_busy_cycles": bottleneck.cycles[USEFUL] + bottleneck.cycles[UNUSED],
+        "bound_by": bottleneck.bound_by(),
+        "breakdown": bottleneck.breakdown,
         "matrix": matrix if layer.place == "array" else None,
         "bytes": moved,
     }

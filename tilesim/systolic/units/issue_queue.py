@@ -17,15 +17,6 @@ from tilesim.systolic.units.retirement import Retirement
 Op = TypeVar("Op", bound=Instruction)
 Wait = Generator[simpy.Event, Any, None]
 
-WORDS = {
-    Queue.DMA_IN: "DMA in",
-    Queue.DMA_OUT: "DMA out",
-    Queue.WEIGHTS: "the weight fetcher",
-    Queue.MATRIX: "the matrix unit",
-    Queue.VECTOR: "the vector unit",
-}
-"""What sentences call the owner of a queue."""
-
 
 class IssueQueue(Generic[Op]):
     """The queue of ``unit``, from which it takes an instruction as soon as it is free.
@@ -78,4 +69,4 @@ class IssueQueue(Generic[Op]):
 
     def _describe(self, op: Sync) -> str:
         so_far = self._retirement.counts.count(op.until)
-        return f"{WORDS[op.until]} to retire {op.count} instructions; so far it has retired {so_far}"
+        return f"{op.until.owner} to retire {op.count} instructions; so far it has retired {so_far}"

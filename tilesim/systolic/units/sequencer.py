@@ -13,7 +13,6 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.sim.trace.recorder import Source
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, Nop, Queue, Sync
 from tilesim.systolic.topology import Topology
-from tilesim.systolic.units.issue_queue import WORDS
 from tilesim.systolic.units.logged import LoggedUnit
 from tilesim.systolic.units.retirement import Retirement
 
@@ -86,7 +85,7 @@ class Sequencer:
         queue = op.queue
         room = self._queues[queue].room()
         if not room.triggered:
-            yield from self.unit.wait(room, Reason.FIFO, lambda: f"a place in the queue of {WORDS[queue]}")
+            yield from self.unit.wait(room, Reason.FIFO, lambda: f"a place in the queue of {queue.owner}")
             self.unit.released(self._finished(queue))
         before = self._dispatched.setdefault(queue, [""])
         before.append(before[-1] if isinstance(op, Sync) else op.label)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
 
 from tilesim.tiled.caching.plan import Decision
 
@@ -38,17 +40,17 @@ def accounts(
 
 def cached_bytes(decisions: Iterable[Decision], tile: int) -> int:
     """Bytes of cached parameters in one tile."""
-    return sum(each.set.bytes_per_tile for each in decisions if tile in each.holders)
+    return sum(decision.set.bytes_per_tile for decision in decisions if tile in decision.holders)
 
 
 def load_bytes(decisions: Iterable[Decision]) -> int:
     """Bytes that leave data memory before the first inference: copies are multicast, so they count once."""
-    return sum(each.set.data_bytes for each in decisions if each.cached)
+    return sum(decision.set.data_bytes for decision in decisions if decision.cached)
 
 
 def streamed_bytes(decisions: Iterable[Decision]) -> int:
     """Bytes that leave data memory in every inference."""
-    return sum(each.set.data_bytes for each in decisions if not each.cached)
+    return sum(decision.set.data_bytes for decision in decisions if not decision.cached)
 
 
 def delivery_cycles(size_bytes: int, bytes_per_cycle: int) -> int:
@@ -57,3 +59,14 @@ def delivery_cycles(size_bytes: int, bytes_per_cycle: int) -> int:
     **Timing**: ceil(size_bytes / bytes_per_cycle).
     """
     return -(-size_bytes // bytes_per_cycle)
+
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+def descriptors(order: Iterable[Item], cached: Collection[Item]) -> int:
+    """How many descriptors parameters need that lie in ``order``: one for each run that is cached, or is not.
+
+    **Source**: US 2025/0265455 [0051]-[0053].
+    """
+    return sum(1 for _ in groupby(order, lambda item: item in cached))

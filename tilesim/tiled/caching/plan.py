@@ -173,3 +173,44 @@ def _copied(decision: Decision, room: _Room) -> Decision:
         return replace(decision, lack=room.lack(room.least(others)))
     room.take(what.bytes_per_tile, others)
     return Decision(what, Home.COPY)
+
+
+def order_of(
+    sets: Sequence[ParameterSet],
+    network_priority: Sequence[int] = (),
+    layer_priority: Sequence[tuple[int, int]] = (),
+) -> tuple[int, ...]:
+    """The indices of ``sets``, the most important first: the layers (network, layer) of ``layer_priority``, then the
+    networks of ``network_priority``, both in descending order, then the others, first come first served: network by
+    network, and in each of them first those with the least computing to hide their streaming, layer by layer.
+
+    **Source**: US 2025/0265455 [0049], [0062] and claim 7; that named layers come before named networks, and that it
+    counts how much computing could hide the streaming, are assumptions.
+    """
+    layers = {layer: place for place, layer in reversed(list(enumerate(layer_priority)))}
+    networks = {network: place for place, network in reversed(list(enumerate(network_priority)))}
+
+    def rank(index: int) -> tuple[float, ...]:
+        parameters = sets[index]
+        layer = layers.get((parameters.network, parameters.layer), len(layer_priority))
+        network = networks.get(parameters.network, len(network_priority))
+        hidden = parameters.issue_cycles / parameters.data_bytes if parameters.data_bytes else 0.0
+        return layer, network, parameters.network, hidden, parameters.layer, parameters.chunk, index
+
+    return tuple(sorted(range(len(sets)), key=rank))
+
+
+def blocks_per_tile(blocks: int, block_bytes: int, budget_bytes: Sequence[int]) -> dict[int, int]:
+    """The blocks of each tile that gets some: all in one tile if it has room, else over as few tiles as can be, the one
+    with the most room first, each as full as it may be (strictly below its budget). Empty if there is no room for all.
+
+    **Source**: US 2025/0265455 [0050] (rather one unit) and [0058] (split by blocks of outputs).
+    """
+    shares: dict[int, int] = {}
+    left = blocks
+    for tile in sorted(range(len(budget_bytes)), key=lambda tile: (-budget_bytes[tile], tile)):
+        share = min(left, max(0, budget_bytes[tile] - 1) // block_bytes)
+        if share:
+            shares[tile] = share
+        left -= share
+    return {} if left else shares

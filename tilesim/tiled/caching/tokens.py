@@ -47,8 +47,8 @@ def loads(requests: Iterable[CacheRequest]) -> tuple[bool, ...]:
 
     **Source**: the run-time library of the Edge TPU, ``driver.cc``: tokens, and what another one clears.
     """
-    resident, found = Resident(), []
+    resident, must_load = Resident(), []
     for request in requests:
-        found.append(resident.must_load(request))
+        must_load.append(resident.must_load(request))
         resident = resident.after(request)
-    return tuple(found)
+    return tuple(must_load)

@@ -83,13 +83,13 @@ class AllGather:
 
     def _slots(self) -> list[PartRows]:
         row_bytes = self.builder.topology.wide_memory.row_bytes
-        address, found = self.staging, []
+        address, parts = self.staging, []
         for tile in bits(self._map.tiles):
             part = sent(self._map, self._copy, tile)
             rows = rows_for(part, row_bytes)
-            found.append(PartRows(tile, part, wide_rows(address, rows, row_bytes)))
+            parts.append(PartRows(tile, part, wide_rows(address, rows, row_bytes)))
             address += rows * row_bytes
-        return found
+        return parts
 
     def _pack(self, slot: PartRows) -> NarrowToWide:
         topology = self.builder.topology
@@ -99,17 +99,17 @@ class AllGather:
 
     def _receives(self, slots: list[PartRows], number: int) -> dict[int, RingConsume]:
         """A consumer in each reader for the parts before (0) or after (1) its own."""
-        row_bytes, found = self.builder.topology.wide_memory.row_bytes, {}
+        row_bytes, consumers = self.builder.topology.wide_memory.row_bytes, {}
         for tile in bits(self._copy.tiles):
             wanted = [slot for slot in slots if slot.tile != tile and (slot.tile > tile) == bool(number)]
             if wanted:
                 rows = sum(rows_of(slot.rows) for slot in wanted)
                 target = wide_rows(wanted[0].rows.reference.base, rows, row_bytes)
                 target = each_row(target) if rows > 1 else target
-                each = target.nest.loops[-1].name
+                row_loop = target.nest.loops[-1].name
                 wait = self._free(tile)
-                found[tile] = RingConsume(tiles=0, write=target, wait=wait, produce=each, layer=self.layer)
-        return found
+                consumers[tile] = RingConsume(tiles=0, write=target, wait=wait, produce=row_loop, layer=self.layer)
+        return consumers
 
     def _free(self, tile: int) -> tuple[Watcher, ...]:
         return self._left.get(tile, ()) if self._shares else ()
@@ -165,14 +165,14 @@ def staging_rows_of_copies(
     spread: Partition, maps: Mapping[str, FeatureMap], row_bytes: int
 ) -> dict[str, tuple[int, int]]:
     """The wide rows for the copies among some maps, and in which tiles, by the name of their place."""
-    found: dict[str, tuple[int, int]] = {}
+    rows_by_place: dict[str, tuple[int, int]] = {}
     for index in spread.whole:
         copy = maps.get(copy_name(index))
         if copy is not None:
             map_, name = maps[map_name(index)], staging_name(spread, index)
-            rows, tiles = found.get(name, (0, 0))
-            found[name] = max(rows, gather_rows(map_, copy, row_bytes)), tiles | map_.tiles | copy.tiles
-    return found
+            rows, tiles = rows_by_place.get(name, (0, 0))
+            rows_by_place[name] = max(rows, gather_rows(map_, copy, row_bytes)), tiles | map_.tiles | copy.tiles
+    return rows_by_place
 
 
 def gather_rows(map_: FeatureMap, copy: FeatureMap, row_bytes: int) -> int:

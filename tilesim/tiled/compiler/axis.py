@@ -29,24 +29,24 @@ class Axis:
     apart: bool = False
 
     @staticmethod
-    def cut(size: int, parts: int, each: int = 0) -> tuple[range, ...]:
+    def cut(size: int, parts: int, length: int = 0) -> tuple[range, ...]:
         """Part i owns positions i * ``each`` to (i + 1) * ``each`` - 1, clipped; ceil(size / parts) if 0."""
-        each = each or -(-size // parts)
-        return tuple(range(min(k * each, size), min((k + 1) * each, size)) for k in range(parts))
+        length = length or -(-size // parts)
+        return tuple(range(min(k * length, size), min((k + 1) * length, size)) for k in range(parts))
 
     @staticmethod
     def thinned(own: tuple[range, ...], stride: int, size: int) -> tuple[range, ...] | None:
         """Where ``size`` positions are that are made of every ``stride``-th one of those in ``own``, of which each part
         has one at most: there, so that all parts read from the same distance. None if these are not so, or too few.
         """
-        starts = [each.start for each in own if each]
+        starts = [positions.start for positions in own if positions]
         covers = stride > 0 and (size - 1) * stride < len(starts)
         if max(map(len, own)) > 1 or starts != list(range(len(starts))) or not covers:
             return None
-        firsts = [min(size, -(-each.start // stride)) for each in own]
+        firsts = [min(size, -(-positions.start // stride)) for positions in own]
         return tuple(
-            range(first, first + (bool(each) and first < size and each.start == first * stride))
-            for first, each in zip(firsts, own, strict=True)
+            range(first, first + (bool(positions) and first < size and positions.start == first * stride))
+            for first, positions in zip(firsts, own, strict=True)
         )
 
     def with_need(self, need: tuple[range, ...]) -> Axis:
@@ -65,12 +65,12 @@ class Axis:
     def hold(self) -> tuple[range, ...]:
         if self.apart:
             return tuple(hull(both) for both in zip(self.own, self.need, strict=True))
-        found = []
+        held = []
         for i, (own, need) in enumerate(zip(self.own, self.need, strict=True)):
             passed = [*(max(0, n.start) for n in self.need[i + 1 :] if n), *([need.start] if need else ())]
             brought = [*(min(self.size, n.stop) for n in self.need[:i] if n), *([need.stop] if need else ())]
-            found.append(range(min([own.start, *passed]), max([own.stop, *brought])))
-        return tuple(found)
+            held.append(range(min([own.start, *passed]), max([own.stop, *brought])))
+        return tuple(held)
 
     @cached_property
     def margin(self) -> int:
@@ -118,5 +118,9 @@ def clip(positions: range, start: int, stop: int) -> range:
 
 def hull(ranges: Iterable[range]) -> range:
     """The shortest run that covers all of them."""
-    used = [each for each in ranges if each]
-    return range(min(each.start for each in used), max(each.stop for each in used)) if used else NOTHING
+    used = [positions for positions in ranges if positions]
+    return (
+        range(min(positions.start for positions in used), max(positions.stop for positions in used))
+        if used
+        else NOTHING
+    )

@@ -80,7 +80,7 @@ class Spreader:
         if not all(gathers(plan.network, reader) for reader in readers):
             return 1
         spread = self.maps[source.index].tiles.bit_count() > 1
-        from_host = any(each.stored is source for each in plan.sources)
+        from_host = any(from_outside.stored is source for from_outside in plan.sources)
         outputs = self._shape(node).channels
         return tiles_for(
             DenseLayer(MapShape.of(source.shape), outputs, spread or from_host, leaves=not readers), self.topology

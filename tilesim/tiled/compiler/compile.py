@@ -53,31 +53,31 @@ def compile_networks(
         CapacityError: a network does not fit, or has layers that this machine can't run.
         ProgramError: the chip is too small for an instruction that a network needs.
     """
-    fronts, layouts = plan_parameters(networks, topology, policy, wishes)
-    programs = [_program(front, wide) for front, wide in zip(fronts, layouts, strict=True)]
+    lowered, layouts = plan_parameters(networks, topology, policy, wishes)
+    programs = [_program(*both) for both in zip(lowered, layouts, strict=True)]
     token = _token(programs)
     programs = [replace(program, token=token) for program in programs]
-    if found := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
-        raise ProgramError(found)
+    if faults := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
+        raise ProgramError(faults)
     return programs
 
 
 def _token(programs: Sequence[Program]) -> int:
     """What programs share whose parameters lie side by side, and no others: a hash of those, and of where they stay."""
-    found = 0
+    token = 0
     for program in programs:
         for part in (repr(program.load).encode(), *(segment.data.tobytes() for segment in program.data)):
-            found = crc32(part, found)
-    return found
+            token = crc32(part, token)
+    return token
 
 
-def _program(front: Lowered, wide: WideLayout) -> Program:
-    builder = front.builder
+def _program(lowered: Lowered, wide: WideLayout) -> Program:
+    builder = lowered.builder
     network, plan = builder.plan.network, builder.plan
     stream = ParameterStream(builder, wide)
     builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
     _feed(builder, wide, 0)
-    for number, (call, pieces) in enumerate(zip(builder.spread.calls, front.steps, strict=True), 1):
+    for number, (call, pieces) in enumerate(zip(builder.spread.calls, lowered.steps, strict=True), 1):
         stream.advance()
         for tensor in plan.activations(call.node):
             _gather(builder, wide, tensor, call)
@@ -86,7 +86,7 @@ def _program(front: Lowered, wide: WideLayout) -> Program:
             _exchange(builder, call.makes, network.tensors[call.node.output])
         _feed(builder, wide, number + 1)
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
-    for number, sink in sorted(enumerate(plan.sinks), key=lambda each: each[1].softmax is not None):
+    for number, sink in sorted(enumerate(plan.sinks), key=lambda numbered: numbered[1].softmax is not None):
         drain(builder, number, sink, wide.staging[f"out{number}"].address)
     tensors = tuple(_layouts(builder))
     readable = {tensor.index for tensor in tensors}
@@ -127,8 +127,8 @@ def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -
 def _bands(builder: ProgramBuilder, layer: int) -> int:
     """In how many bands of rows a layer is made."""
     groups = (fused.group for fused in builder.spread.fused)
-    found = (group.bands for group in groups for step in group.steps if builder.plan.steps[step - 1][0] == layer)
-    return next(found, 1)
+    bands = (group.bands for group in groups for step in group.steps if builder.plan.steps[step - 1][0] == layer)
+    return next(bands, 1)
 
 
 def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
@@ -205,10 +205,10 @@ def _layout(builder: ProgramBuilder, index: int) -> TensorLayout:
 
 def _narrow_regions(builder: ProgramBuilder) -> list[Region]:
     """The places of maps: that of a tensor's bands is as large as the largest of them."""
-    found: dict[str, Region] = {}
+    regions: dict[str, Region] = {}
     for name, map_ in builder.placement.maps.items():
         place, tiles = place_name(name), bitmap_of(map_.held)
-        before = found.get(place, Region(place, "narrow", 0, map_.address, 0))
+        before = regions.get(place, Region(place, "narrow", 0, map_.address, 0))
         size = max(before.bytes, map_.size_bytes)
-        found[place] = Region(place, "narrow", before.tiles | tiles, map_.address, size)
-    return list(found.values())
+        regions[place] = Region(place, "narrow", before.tiles | tiles, map_.address, size)
+    return list(regions.values())

@@ -31,7 +31,8 @@ class Piece:
     def based(self, address: int) -> TensorOp:
         """The tensorop, its parameters at ``address``."""
         weights, parameters = (
-            each and replace(each, base=each.base + address) for each in (self.op.weights, self.op.parameters)
+            operand and replace(operand, base=operand.base + address)
+            for operand in (self.op.weights, self.op.parameters)
         )
         return replace(self.op, weights=weights, parameters=parameters)
 
@@ -48,13 +49,13 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
     map_ = builder.placement.maps[call.makes]
     by_row = _row_by_row(call) and (map_.rows.exchanges or map_.columns.exchanges)
     traits = traits_of(node)
-    found: Pieces = {}
+    pieces: Pieces = {}
     alike: dict[object, list[Piece]] = {}
     for tile, part in call.parts(map_):
         task = _task(builder, call, tile, step)
         likeness = _likeness(task, node) if not map_.block else tile
         if likeness in alike:
-            found[tile] = alike[likeness]
+            pieces[tile] = alike[likeness]
             continue
         runs = _runs(task, node, part.channels, most_bytes)
         tiles = 1 << tile if map_.block and not traits.one_table else call.tiles
@@ -62,9 +63,9 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
             key = SetKey(call.layer, chunk, node.title)
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
-            found.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
-        alike[likeness] = found[tile]
-    return found
+            pieces.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
+        alike[likeness] = pieces[tile]
+    return pieces
 
 
 def _likeness(task: TileTask, node: Node) -> object:
@@ -84,8 +85,8 @@ def _runs(task: TileTask, node: Node, channels: range, most_bytes: int | None) -
     block_bytes = (
         block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile) + 3 * task.row_bytes
     )
-    each = max(1, most_bytes // block_bytes) * lanes
-    return [channels[k : k + each] for k in range(0, len(channels), each)]
+    length = max(1, most_bytes // block_bytes) * lanes
+    return [channels[k : k + length] for k in range(0, len(channels), length)]
 
 
 def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, pieces: Pieces) -> None:
@@ -184,8 +185,8 @@ def _completion(builder: ProgramBuilder, call: LayerCall, tile: int, ops: list[T
 def _waits(builder: ProgramBuilder, call: LayerCall, tile: int) -> tuple[Watcher, ...]:
     """What a tile's first tensorop of a call waits for; not again for what an earlier one has waited for as a whole."""
     names = dict.fromkeys(call.reads.values())
-    found = [watcher for name in names for watcher in _waits_for(builder, name, call, tile)]
-    new = [watcher for watcher in dict.fromkeys(found) if (tile, watcher) not in builder.awaited]
+    watchers = [watcher for name in names for watcher in _waits_for(builder, name, call, tile)]
+    new = [watcher for watcher in dict.fromkeys(watchers) if (tile, watcher) not in builder.awaited]
     builder.awaited.update((tile, watcher) for watcher in new if watcher.loop is None)
     return tuple(new)
 

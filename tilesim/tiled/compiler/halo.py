@@ -159,12 +159,12 @@ class Halo:
         """The sides on which layers read more of the map than a tile's own part, by tile: those that one layer needs
         for a row of the grid and another for a column are not what either needs where these cross.
         """
-        found: dict[int, set[Side]] = {}
+        sides: dict[int, set[Side]] = {}
         for call in self.builder.spread.calls:
             if self.name in call.reads.values():
                 for tile, _ in call.parts(self.builder.placement.maps[call.makes]):
-                    found.setdefault(tile, set()).update(sides_read(self.builder, self.name, call, tile))
-        return found
+                    sides.setdefault(tile, set()).update(sides_read(self.builder, self.name, call, tile))
+        return sides
 
     def _receive(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
         return self._mesh_in(tile, side, rows, columns, None)
@@ -210,9 +210,9 @@ class Halo:
         return block(part.at(rows[0], columns[0]), len(rows), rows.step * part.row_bytes, words, word_bytes)
 
     def _put(self, what: str, ops: Mapping[int, MeshIn | MeshOut | None]) -> None:
-        found = {tile: op for tile, op in ops.items() if op is not None}
-        self.builder.write(f"{self.name}.{what}", found)
-        self.builder.use(self.name, found.values())
+        present = {tile: op for tile, op in ops.items() if op is not None}
+        self.builder.write(f"{self.name}.{what}", present)
+        self.builder.use(self.name, present.values())
 
 
 def _addresses(words: Traversal) -> NDArray[np.int64]:
@@ -220,9 +220,9 @@ def _addresses(words: Traversal) -> NDArray[np.int64]:
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:
-    found: dict[int, dict[Flag, Arrival]] = {}
+    arrivals: dict[int, dict[Flag, Arrival]] = {}
     for (tile, flag), count in full.items():
         if count > before[tile, flag]:
             first = early[tile, flag] if early[tile, flag] > before[tile, flag] else 0
-            found.setdefault(tile, {})[flag] = Arrival(first, count, late=count == early[tile, flag] + 1)
-    return found
+            arrivals.setdefault(tile, {})[flag] = Arrival(first, count, late=count == early[tile, flag] + 1)
+    return arrivals

@@ -15,9 +15,9 @@ from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.lower import add, convolution, copy, depthwise, pool, table
 from tilesim.tiled.compiler.receptive_field import Fields
-from tilesim.tiled.compiler.traits import Traits
+from tilesim.tiled.compiler.traits import TileTraits
 
-OPERATORS: Mapping[type[Any], Traits] = {
+OPERATORS: Mapping[type[Any], TileTraits] = {
     **add.OPERATORS,
     **convolution.OPERATORS,
     **copy.OPERATORS,
@@ -34,7 +34,7 @@ def is_known(operator: Operator) -> bool:
     return type(operator) in OPERATORS or isinstance(operator, ELSEWHERE)
 
 
-def traits_of(node: Node) -> Traits:
+def traits_of(node: Node) -> TileTraits:
     return OPERATORS[type(node.operator)]
 
 

@@ -61,10 +61,10 @@ class ParameterSets:
 
     def tiles(self, key: SetKey) -> int:
         """All tiles that need some of the set."""
-        found = 0
+        everywhere = 0
         for tiles in self._bytes[key]:
-            found |= tiles
-        return found
+            everywhere |= tiles
+        return everywhere
 
     def variants(self, key: SetKey) -> list[Variant]:
         """The bytes of a set, one after the other for tiles that have different ones."""

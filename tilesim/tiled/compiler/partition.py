@@ -87,13 +87,13 @@ class Partition:
     @cached_property
     def calls(self) -> list[LayerCall]:
         """The steps in their order, those of a group again in each of its bands."""
-        found: list[LayerCall] = []
+        calls: list[LayerCall] = []
         step = 1
         while step <= len(self.plan.steps):
             fused = self._at.get(step)
-            found += [self._call(step)] if fused is None else banded_calls(self.plan, fused)
+            calls += [self._call(step)] if fused is None else banded_calls(self.plan, fused)
             step += 1 if fused is None else len(fused.group.steps)
-        return found
+        return calls
 
     @cached_property
     def _at(self) -> dict[int, FusedGroup]:
@@ -109,7 +109,7 @@ class Partition:
         return LayerCall(step, layer, node, reads, map_name(node.output), self.made(node).tiles)
 
 
-def partition(
+def partition_network(
     plan: TilePlan,
     topology: Topology,
     groups: Sequence[FusionGroup] = (),
@@ -120,51 +120,51 @@ def partition(
     channel, what one layer reads whole in a copy for each tile that does; those inside ``groups`` are cut in bands.
     Copies for convolutions that are spread by channel take at most ``copy_bytes``.
     """
-    found = Partition(plan, topology, wishes, copy_bytes)
+    partition = Partition(plan, topology, wishes, copy_bytes)
     for source in plan.sources:
-        found.whole[source.stored.index] = _bare(found, source.stored, 0)
-    spreader = Spreader(plan, topology, wishes, copy_bytes, found.whole, found.spreads)
+        partition.whole[source.stored.index] = _bare(partition, source.stored, 0)
+    spreader = Spreader(plan, topology, wishes, copy_bytes, partition.whole, partition.spreads)
     for layer, node in plan.steps:
-        found.spreads[node.output] = spread = spreader.spread(layer, node)
-        bare = _bare(found, plan.network.tensors[node.output], spread.block)
-        found.whole[node.output] = bare if spread.block else _following(found, node, bare)
+        partition.spreads[node.output] = spread = spreader.spread(layer, node)
+        bare = _bare(partition, plan.network.tensors[node.output], spread.block)
+        partition.whole[node.output] = bare if spread.block else _following(partition, node, bare)
     for source in plan.sources:
-        _settle_source(found, source.stored)
-    found.fused = [fuse(plan, found.whole, group) for group in groups]
-    inner = {index for fused in found.fused for index in fused.inner}
-    real = [index for index in found.whole if index not in inner]
-    found.maps = {map_name(index): found.whole[index] for index in real}
+        _settle_source(partition, source.stored)
+    partition.fused = [fuse(plan, partition.whole, group) for group in groups]
+    inner = {index for fused in partition.fused for index in fused.inner}
+    real = [index for index in partition.whole if index not in inner]
+    partition.maps = {map_name(index): partition.whole[index] for index in real}
     for index in real:
-        _settle(found, index)
-    for fused in found.fused:
+        _settle(partition, index)
+    for fused in partition.fused:
         for index in fused.inner:
-            bands = fused.cut(index, found.whole[index])
-            found.maps.update({band_name(index, band): map_ for band, map_ in bands.items()})
-    return found
+            bands = fused.cut(index, partition.whole[index])
+            partition.maps.update({band_name(index, band): map_ for band, map_ in bands.items()})
+    return partition
 
 
 def _readers(plan: TilePlan, index: int) -> list[Node]:
     return [plan.steps[step - 1][1] for step in plan.reading.get(index, ())]
 
 
-def _bare(found: Partition, tensor: Tensor, block: int) -> FeatureMap:
+def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:
     """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
-    shape, grid = MapShape.of(tensor.shape), found.topology.grid
+    shape, grid = MapShape.of(tensor.shape), partition.topology.grid
     if block:
         used = (1 << -(-shape.channels // block)) - 1
         return _map(
-            found, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), used, block
+            partition, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), used, block
         )
-    return _over_grid(found, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
+    return _over_grid(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
 
 
-def _following(found: Partition, node: Node, bare: FeatureMap) -> FeatureMap:
+def _following(partition: Partition, node: Node, bare: FeatureMap) -> FeatureMap:
     """The map that a node makes, where one of its input's rows (columns) at most is in each row (column) of the grid
     and it strides over them: then what it makes stays where it is read.
     """
-    before = found.whole[found.plan.activations(node)[0].index]
+    before = partition.whole[partition.plan.activations(node)[0].index]
     if before.block or any(
-        source.stored.index == found.plan.activations(node)[0].index for source in found.plan.sources
+        source.stored.index == partition.plan.activations(node)[0].index for source in partition.plan.sources
     ):
         return bare
     down, across = (
@@ -172,15 +172,17 @@ def _following(found: Partition, node: Node, bare: FeatureMap) -> FeatureMap:
         for old, new, window in zip(
             (before.rows, before.columns),
             (bare.rows, bare.columns),
-            receptive_fields(found.plan.network, node),
+            receptive_fields(partition.plan.network, node),
             strict=True,
         )
     )
-    return _over_grid(found, bare.shape, down, across)
+    return _over_grid(partition, bare.shape, down, across)
 
 
-def _over_grid(found: Partition, shape: MapShape, rows: tuple[range, ...], columns: tuple[range, ...]) -> FeatureMap:
-    return _map(found, shape, rows, columns, tiles_of(rows, columns))
+def _over_grid(
+    partition: Partition, shape: MapShape, rows: tuple[range, ...], columns: tuple[range, ...]
+) -> FeatureMap:
+    return _map(partition, shape, rows, columns, tiles_of(rows, columns))
 
 
 def _everywhere(size: int, parts: int) -> tuple[range, ...]:
@@ -188,7 +190,7 @@ def _everywhere(size: int, parts: int) -> tuple[range, ...]:
 
 
 def _map(
-    found: Partition,
+    partition: Partition,
     shape: MapShape,
     rows: tuple[range, ...],
     columns: tuple[range, ...],
@@ -198,21 +200,23 @@ def _map(
     down, across = (
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
-    return FeatureMap(shape, down, across, tiles, padded(block or shape.channels, word_bytes(found.topology)), block)
+    return FeatureMap(
+        shape, down, across, tiles, padded(block or shape.channels, word_bytes(partition.topology)), block
+    )
 
 
-def _settle_source(found: Partition, tensor: Tensor) -> None:
+def _settle_source(partition: Partition, tensor: Tensor) -> None:
     """An input that is only read whole comes whole to each tile that reads it; another is cut as its readers stride."""
-    network, index, grid = found.plan.network, tensor.index, found.topology.grid
-    readers, shape = _readers(found.plan, index), found.whole[index].shape
-    if readers and all(found.gathers(reader, tensor) for reader in readers):
-        found.whole[index] = _whole(found, shape, readers)
+    network, index, grid = partition.plan.network, tensor.index, partition.topology.grid
+    readers, shape = _readers(partition.plan, index), partition.whole[index].shape
+    if readers and all(partition.gathers(reader, tensor) for reader in readers):
+        partition.whole[index] = _whole(partition, shape, readers)
         return
-    near = [reader for reader in readers if not found.gathers(reader, tensor)]
-    spatial = [(found.made(reader), receptive_fields(network, reader)) for reader in near]
+    near = [reader for reader in readers if not partition.gathers(reader, tensor)]
+    spatial = [(partition.made(reader), receptive_fields(network, reader)) for reader in near]
     rows = _aligned(shape.height, grid.rows, [(made.rows, down) for made, (down, _) in spatial])
     columns = _aligned(shape.width, grid.columns, [(made.columns, across) for made, (_, across) in spatial])
-    found.whole[index] = _over_grid(found, shape, rows, columns)
+    partition.whole[index] = _over_grid(partition, shape, rows, columns)
 
 
 def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> tuple[range, ...]:
@@ -222,28 +226,28 @@ def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) 
     return Axis.cut(size, parts, each if each * parts >= size else 0)
 
 
-def _whole(found: Partition, shape: MapShape, readers: list[Node]) -> FeatureMap:
-    grid, tiles = found.topology.grid, 0
+def _whole(partition: Partition, shape: MapShape, readers: list[Node]) -> FeatureMap:
+    grid, tiles = partition.topology.grid, 0
     for reader in readers:
-        tiles |= found.made(reader).tiles
-    return _map(found, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), tiles)
+        tiles |= partition.made(reader).tiles
+    return _map(partition, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), tiles)
 
 
-def _settle(found: Partition, index: int) -> None:
+def _settle(partition: Partition, index: int) -> None:
     """What a map's readers need, in it or in a copy."""
-    map_, readers = found.whole[index], _readers(found.plan, index)
-    tensor = found.plan.network.tensors[index]
-    whole = [reader for reader in readers if found.gathers(reader, tensor)]
-    apart = [reader for reader in whole if not _has_all(map_, found.made(reader).tiles)]
+    map_, readers = partition.whole[index], _readers(partition.plan, index)
+    tensor = partition.plan.network.tensors[index]
+    whole = [reader for reader in readers if partition.gathers(reader, tensor)]
+    apart = [reader for reader in whole if not _has_all(map_, partition.made(reader).tiles)]
     if apart:
-        copy = _needed(found, _whole(found, map_.shape, whole), whole)
-        found.maps[copy_name(index)] = replace(
+        copy = _needed(partition, _whole(partition, map_.shape, whole), whole)
+        partition.maps[copy_name(index)] = replace(
             copy, rows=_padded(copy.rows, map_.rows), columns=_padded(copy.columns, map_.columns)
         )
         readers = [reader for reader in readers if reader not in whole]
-    for fused in found.fused:
+    for fused in partition.fused:
         map_ = fused.feeding(index, map_)
-    found.maps[map_name(index)] = _needed(found, map_, readers)
+    partition.maps[map_name(index)] = _needed(partition, map_, readers)
 
 
 def _padded(axis: Axis, parts: Axis) -> Axis:
@@ -256,12 +260,12 @@ def _has_all(map_: FeatureMap, tiles: int) -> bool:
     return not tiles & ~map_.tiles and all(map_.part(tile).whole for tile in bits(tiles))
 
 
-def _needed(found: Partition, map_: FeatureMap, readers: list[Node]) -> FeatureMap:
+def _needed(partition: Partition, map_: FeatureMap, readers: list[Node]) -> FeatureMap:
     """The map with what its readers that are in no group need at each place of the grid."""
     rows, columns = map_.rows, map_.columns
-    grouped = {id(node) for fused in found.fused for node in nodes_of(found.plan, fused.group.steps)}
+    grouped = {id(node) for fused in partition.fused for node in nodes_of(partition.plan, fused.group.steps)}
     for reader in (reader for reader in readers if id(reader) not in grouped):
-        made, (down, across) = found.made(reader), receptive_fields(found.plan.network, reader)
+        made, (down, across) = partition.made(reader), receptive_fields(partition.plan.network, reader)
         rows, columns = _grown(rows, down, made.rows), _grown(columns, across, made.columns)
     return replace(map_, rows=rows, columns=columns)
 

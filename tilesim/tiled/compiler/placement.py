@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilesim.errors import CapacityError
-from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
+from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.feature_map import FeatureMap, bits
 from tilesim.tiled.compiler.names import copy_name, map_name, place_name, tensor_of
 from tilesim.tiled.compiler.partition import Partition
@@ -61,7 +61,7 @@ def place(spread: Partition, topology: Topology) -> MapPlacement:
         addresses = _by_lifetime(spread, list(items.values()), topology)
     at = dict(zip(items, addresses, strict=True))
     placed = {name: replace(map_, address=at[place_name(name)]) for name, map_ in maps.items()}
-    lives = {name: Lifetime(name, placed[name].size_bytes, min(when), max(when)) for name, when in calls.items()}
+    lives = {name: Lifetime(placed[name].size_bytes, min(when), max(when), name) for name, when in calls.items()}
     return MapPlacement(placed, lives)
 
 
@@ -79,24 +79,24 @@ def _by_lifetime(spread: Partition, lives: list[Lifetime], topology: Topology) -
 
 def in_calls(spread: Partition) -> dict[str, list[int]]:
     """The calls in which each map is there: 0 is the infeed, the last one the outfeed."""
-    found: dict[str, list[int]] = {name: [] for name in spread.maps}
+    calls: dict[str, list[int]] = {name: [] for name in spread.maps}
     for number, call in enumerate(spread.calls, 1):
-        found[call.makes].append(number)
+        calls[call.makes].append(number)
         for index, name in call.reads.items():
-            if name == copy_name(index) and not found[name]:
-                found[map_name(index)].append(number)  # is copied
-            found[name].append(number)
+            if name == copy_name(index) and not calls[name]:
+                calls[map_name(index)].append(number)  # is copied
+            calls[name].append(number)
     for source in spread.plan.sources:
         begin = 0
         for name in spread.maps_of(source.stored.index):  # each band comes when all that read the one before have
-            found[name].append(begin)
-            begin = max(found[name]) + 1
+            calls[name].append(begin)
+            begin = max(calls[name]) + 1
     sinks = {map_name(sink.stored.index) for sink in spread.plan.sinks}
-    for name, when in found.items():
+    for name, when in calls.items():
         # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
         if name in sinks or not spread.read_at_all(name):
             when.append(len(spread.calls) + 1)
-    return found
+    return calls
 
 
 def in_steps(
@@ -105,19 +105,16 @@ def in_steps(
     """From which step to which each place is taken, and how much of it. What a group reads and what it leaves is there
     in all its steps, and so are the network's inputs; what it makes on the way only from its maker to its readers.
     """
-    found: dict[str, Lifetime] = {}
+    lives: dict[str, Lifetime] = {}
     for name, when in calls.items():
         tensor, banded = spread.tensor(name), name != place_name(name)
         passing = banded and all(source.stored is not tensor for source in spread.plan.sources)
         steps = [step for number in when for step in _steps(spread, number, passing)]
-        before = found.get(place_name(name), Lifetime(tensor.title, 0, steps[0], steps[0]))
-        found[place_name(name)] = Lifetime(
-            tensor.title,
-            max(before.size, maps[name].size_bytes),
-            min(before.first, *steps),
-            max(before.last, *steps),
+        before = lives.get(place_name(name), Lifetime(0, steps[0], steps[0]))
+        lives[place_name(name)] = Lifetime(
+            max(before.size, maps[name].size_bytes), min(before.first, *steps), max(before.last, *steps), tensor.title
         )
-    return found
+    return lives
 
 
 def _steps(spread: Partition, number: int, passing: bool) -> tuple[int, ...]:
@@ -148,7 +145,7 @@ def with_slack(spread: Partition, topology: Topology) -> dict[str, FeatureMap]:
 def with_room(map_: FeatureMap, topology: Topology, copy: FeatureMap | None = None) -> FeatureMap:
     """A map that crosses the ring, to a ``copy`` if there is one, with room for what whole wide rows spill."""
     sizes = (topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
-    parts = [each for _, part in map_.parts() for each in (part, part.block)]
+    parts = [sent_part for _, part in map_.parts() for sent_part in (part, part.block)]
     parts += [sent(map_, copy, tile) for tile in bits(map_.tiles)] if copy else []
     return _roomy(map_, [part_words(part, *sizes) for part in parts], sizes[1])
 

@@ -50,13 +50,13 @@ def plan_parameters(
         CapacityError: a network does not fit, or has layers that this machine can't run.
     """
     asked = wishes or [DEFAULT] * len(networks)
-    builders = [_builder(network, topology, each) for network, each in zip(networks, asked, strict=True)]
-    fronts = [_lowered(builder, None) for builder in builders]
-    layouts = all_stay([front.needs for front in fronts], policy)
+    builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]
+    lowered_networks = [_lowered(builder, None) for builder in builders]
+    layouts = all_stay([network.needs for network in lowered_networks], policy)
     if layouts is None:
-        fronts = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
-        layouts = some_stream([front.needs for front in fronts], policy)
-    return fronts, layouts
+        lowered_networks = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
+        layouts = some_stream([network.needs for network in lowered_networks], policy)
+    return lowered_networks, layouts
 
 
 def _chip_faults(topology: Topology) -> Iterator[str]:
@@ -98,23 +98,23 @@ def _lowered(builder: ProgramBuilder, most_bytes: int | None) -> Lowered:
 
 def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:
     """From which round of tensorops to which each set is used."""
-    found: dict[SetKey, range] = {}
+    uses: dict[SetKey, range] = {}
     known, rounds = frozenset(sets.keys()), count()
     for pieces in steps:
         for kth in zip_longest(*pieces.values()):
             now = next(rounds)
             for key in (piece.key for piece in kth if piece and piece.key in known):
-                found[key] = range(found[key].start if key in found else now, now + 1)
-    return found
+                uses[key] = range(uses[key].start if key in uses else now, now + 1)
+    return uses
 
 
 def _issue_cycles(steps: list[Pieces]) -> Counter[SetKey]:
     """How long the first tile that does computes with each set."""
-    found: Counter[SetKey] = Counter()
+    cycles: Counter[SetKey] = Counter()
     for pieces in steps:
         for key, ops in groupby(next(iter(pieces.values())), lambda piece: piece.key):
-            found[key] += sum(prod(loop.bound for loop in piece.op.nest.loops[:-1]) for piece in ops)
-    return found
+            cycles[key] += sum(prod(loop.bound for loop in piece.op.nest.loops[:-1]) for piece in ops)
+    return cycles
 
 
 def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -123,7 +123,7 @@ def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     ends = [(f"in{source.stored.index}", source.stored) for source in builder.plan.sources]
     ends += [(f"out{number}", sink.stored) for number, sink in enumerate(builder.plan.sinks)]
     for name, stored in ends:
-        bands = [maps[each] for each in builder.spread.maps_of(stored.index)]
+        bands = [maps[band] for band in builder.spread.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
         yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
     for name, (rows, tiles) in staging_rows_of_copies(builder.spread, maps, row_bytes).items():

@@ -13,9 +13,17 @@ from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher
-from tilesim.tiled.isa.model.instructions import Infeed, Instruction, ScalarFence, TileFence, WideToNarrow, Work
+from tilesim.tiled.isa.model.instructions import (
+    Infeed,
+    Instruction,
+    ScalarFence,
+    TileFence,
+    WideToNarrow,
+    Work,
+    increments,
+    raised_flag,
+)
 from tilesim.tiled.isa.model.program import TensorPiece
-from tilesim.tiled.rules.untimed.effects import increments, raised_flag
 from tilesim.tiled.topology import Topology
 
 

@@ -32,7 +32,7 @@ def rows_for(part: MapPart, row_bytes: int) -> int:
 
 def spill_bytes(map_: FeatureMap, words: Iterable[Traversal], word_bytes: int) -> int:
     """How far traversals of whole wide rows run past the end of a map's bytes."""
-    return max(0, *(_end(each, word_bytes) - map_.address - map_.size_bytes for each in words))
+    return max(0, *(_end(traversal, word_bytes) - map_.address - map_.size_bytes for traversal in words))
 
 
 def _end(words: Traversal, word_bytes: int) -> int:
@@ -81,11 +81,12 @@ def copied_words(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, 
 def _interleaved(map_: FeatureMap, copy: FeatureMap, tile: int, row_bytes: int, word_bytes: int) -> Traversal:
     """The words of parts that hold some channels of all pixels: each part's pixel by pixel."""
     part = sent(map_, copy, bits(map_.tiles)[0])
-    words, each = rows_for(part, row_bytes) * row_bytes // word_bytes, part.pixel_bytes // word_bytes
-    axes = [("j", map_.tiles.bit_count(), part.pixel_bytes), ("p", -(-words // each), copy.pixel_bytes)]
-    axes += [("w", each, word_bytes)] if each > 1 else []
+    words, words_a_pixel = rows_for(part, row_bytes) * row_bytes // word_bytes, part.pixel_bytes // word_bytes
+    axes = [("j", map_.tiles.bit_count(), part.pixel_bytes), ("p", -(-words // words_a_pixel), copy.pixel_bytes)]
+    axes += [("w", words_a_pixel, word_bytes)] if words_a_pixel > 1 else []
     nest = Nest(
-        tuple(Loop(name, bound) for name, bound, _ in axes), Alternate("p", words % each) if words % each else None
+        tuple(Loop(name, bound) for name, bound, _ in axes),
+        Alternate("p", words % words_a_pixel) if words % words_a_pixel else None,
     )
     strides = tuple((name, stride) for name, _, stride in axes)
     return Traversal(nest, Reference(copy.part(tile).at(0, 0), strides))

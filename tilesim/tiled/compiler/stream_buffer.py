@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
-from tilesim.tiled.compiler.allocate import Lifetime, allocate
+from tilesim.lowering.allocation import Lifetime, allocate
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.wide_layout import StreamSlot
 
@@ -47,15 +47,15 @@ def stream_slots(
     streaming = _by_use(uses, keys)
     sizes = {key: sets.size_bytes(key) for key in streaming}
     addresses = _round(sizes, uses, streaming, len(area)) or _fitted(sizes, uses, streaming, len(area), row_bytes)
-    found: dict[SetKey, StreamSlot] = {}
+    slots: dict[SetKey, StreamSlot] = {}
     ready = 0
     for place, key in enumerate(streaming):
-        before = tuple(other for other in found if _overlap(sizes, addresses, key, other))
+        before = tuple(other for other in slots if _overlap(sizes, addresses, key, other))
         ready = max([ready, *(uses[other].stop for other in before)])
         if place >= ahead:
             ready = max(ready, min(uses[streaming[place - ahead]].start + 1, uses[key].start))
-        found[key] = StreamSlot(area.start + addresses[key], ready, before)
-    return found
+        slots[key] = StreamSlot(area.start + addresses[key], ready, before)
+    return slots
 
 
 def _by_use(uses: Uses, keys: Iterable[SetKey]) -> list[SetKey]:
@@ -80,7 +80,7 @@ def _round(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], area: int) -> dict[
 
 def _fitted(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], area: int, row_bytes: int) -> dict[SetKey, int]:
     """An address for each set, by lifetime."""
-    lives = [Lifetime(key.title, sizes[key], uses[key].start, uses[key].stop - 1) for key in keys]
+    lives = [Lifetime(sizes[key], uses[key].start, uses[key].stop - 1, key.title) for key in keys]
     return dict(zip(keys, allocate(lives, area, row_bytes), strict=True))
 
 

@@ -73,11 +73,11 @@ class ParameterStream:
 
     def _receive(self, label: str, key: SetKey, slot: StreamSlot, rows: Traversal, tiles: int) -> None:
         counts = self._counts(slot)
-        each = {
+        by_count = {
             count: RingConsume(tiles=0, write=rows, wait=self._free(count), produce="r", layer=key.layer)
             for count in set(counts)
         }
-        consumes = {tile: each[counts[tile]] for tile in bits(tiles)}
+        consumes = {tile: by_count[counts[tile]] for tile in bits(tiles)}
         self.builder.write(f"{label}.receive", consumes)
         for tile in consumes:
             self.arrived[key, tile] = self.builder.raised[tile, Flag.RING_READ_A]

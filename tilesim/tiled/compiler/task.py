@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.compiler.nest import NestWriter
-from tilesim.tiled.isa.model.instructions import ElementType
+from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.topology import Topology
 
 
@@ -54,6 +54,21 @@ class TileTask:
     def raises(self, nest: NestWriter) -> str:
         """The loop whose completion raises the flag."""
         return nest.each_row if self.by_row else nest.outermost
+
+    def tensorop(self, operation: Operation, nest: NestWriter, first: int, target: int) -> TensorOp:
+        """Reads from ``first`` on and writes from ``target`` on, and raises the flag in the end."""
+        return TensorOp(
+            tiles=0,
+            operation=operation,
+            nest=nest.nest,
+            reduce=nest.reduce,
+            input=nest.reference("input", first),
+            output=nest.reference("output", target),
+            input_type=self.input_type,
+            output_type=self.output_type,
+            produce=nest.outermost,
+            layer=self.layer,
+        )
 
     def with_constants(self, constants: tuple[NDArray[Any], ...]) -> TileTask:
         return replace(self, constants=constants)

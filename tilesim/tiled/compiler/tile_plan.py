@@ -106,14 +106,16 @@ def _tail(network: Network, output: int) -> list[int]:
     """The layers at an output that need not run on the tiles, from the last one backwards; a look-up that follows no
     softmax is none of them.
     """
-    producers, found = _producers(network), []
+    producers, layers = _producers(network), []
     for kinds in TAIL:
         layer = producers.get(output, -1)
         if layer >= 0 and isinstance(network.nodes[layer].operator, kinds):
-            found.append(layer)
+            layers.append(layer)
             output = network.nodes[layer].inputs[0]
-    kept = (Dequantise, Rescale, Table, Softmax) if any(_is(network, layer, Softmax) for layer in found) else Dequantise
-    return [layer for layer in found if _is(network, layer, kept)]
+    kept = (
+        (Dequantise, Rescale, Table, Softmax) if any(_is(network, layer, Softmax) for layer in layers) else Dequantise
+    )
+    return [layer for layer in layers if _is(network, layer, kept)]
 
 
 def _is(network: Network, layer: int, kinds: type[Any] | tuple[type[Any], ...]) -> bool:
@@ -122,13 +124,13 @@ def _is(network: Network, layer: int, kinds: type[Any] | tuple[type[Any], ...]) 
 
 def _finishing(network: Network) -> set[int]:
     """Layers that the classifier or the host runs on the way out, as nothing on the tiles reads their results."""
-    found = {layer for output in network.outputs for layer in _tail(network, output)}
+    layers = {layer for output in network.outputs for layer in _tail(network, output)}
     while True:
-        used = {i for layer, node in enumerate(network.nodes) if layer not in found for i in node.inputs}
-        kept = {layer for layer in found if network.nodes[layer].output not in used}
-        if kept == found:
+        used = {i for layer, node in enumerate(network.nodes) if layer not in layers for i in node.inputs}
+        kept = {layer for layer in layers if network.nodes[layer].output not in used}
+        if kept == layers:
             return kept
-        found = kept
+        layers = kept
 
 
 def _output(plan: TilePlan, index: int, finishing: set[int]) -> TileOutput:

@@ -30,7 +30,7 @@ def _constants(network: Network, inputs: Iterable[int]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Traits:
+class TileTraits:
     """How tiles run an operator.
 
     ``lower`` makes its tensorops from a task and the operator; ``fields`` says what of its input they read, given the

@@ -35,16 +35,17 @@ def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
 def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int, layer: int) -> None:
     """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
     names, row_bytes = builder.spread.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
-    name, maps = names[band], [builder.placement.maps[each] for each in names]
+    name, maps = names[band], [builder.placement.maps[rows_there] for rows_there in names]
     label = f"input{source.stored.index}" + (f".band{band}" if len(names) > 1 else "")
     turn = builder.infeed_turn()  # may take a fence, which must not wait for the consumers that are posted here
     builder.release(name)
     address = staging + band % 2 * staging_rows(maps, row_bytes) * row_bytes
     rows = {tile: wide_rows(address, rows_for(part, row_bytes), row_bytes) for tile, part in maps[band].parts()}
-    unpacks = {tile: _unpack(builder, name, tile, each, layer) for tile, each in rows.items()}
+    unpacks = {tile: _unpack(builder, name, tile, rows_there, layer) for tile, rows_there in rows.items()}
     left = builder.completions[names[band - 2]] if band > 1 else {}  # what came through these rows before
     builder.write(
-        f"{label}.receive", {tile: _receive(builder, each, left.get(tile), layer) for tile, each in rows.items()}
+        f"{label}.receive",
+        {tile: _receive(builder, rows_there, left.get(tile), layer) for tile, rows_there in rows.items()},
     )
     for number, infeed in enumerate(_infeeds(maps[band], row_bytes)):
         builder.infeed(replace(infeed, turn=turn, layer=layer, label=f"{label}.send{number}"))

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesim.errors import CapacityError
+from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy
-from tilesim.tiled.caching.order import order_of
-from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, plan
-from tilesim.tiled.compiler.allocate import DoesNotFit
+from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, order_of, plan
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_buffer import area_bytes, least_bytes, stream_slots
 from tilesim.tiled.compiler.wide_layout import DataRange, Staging, StreamSlot, WideLayout
@@ -63,7 +62,7 @@ class _Joint:
 
 def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | None:
     """Everything in every tile that needs it, or None if it doesn't fit or is not wanted."""
-    free = min(each.free_bytes for each in needs)
+    free = min(need.free_bytes for need in needs)
     joint = _joint(needs, policy, free)
     stays = all(decision.home in STAYS for own in joint.decisions for decision in own.values())
     return _layouts(needs, joint, [{}] * len(needs)) if policy.cache and stays and joint.end <= free else None
@@ -75,21 +74,21 @@ def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]
     Raises:
         CapacityError: not even what one round of tensorops needs fits.
     """
-    free = min(each.free_bytes - _area(each) for each in needs)
+    free = min(need.free_bytes - _area(need) for need in needs)
     budget = free if policy.cache else 0
     joint = _joint(needs, policy, budget)
     while joint.end > free:
         budget -= joint.end - free  # places alike in all tiles leave gaps
         joint = _joint(needs, policy, budget)
     streaming = zip(needs, joint.decisions, strict=True)
-    return _layouts(needs, joint, [_slots(each, decisions, joint.end) for each, decisions in streaming])
+    return _layouts(needs, joint, [_slots(need, decisions, joint.end) for need, decisions in streaming])
 
 
 def _joint(needs: Sequence[Needs], policy: CachePolicy, budget: int) -> _Joint:
-    sets = [each for number, own in enumerate(needs) for each in own.described(number)]
+    sets = [parameters for number, own in enumerate(needs) for parameters in own.described(number)]
     order = order_of(sets, policy.network_priority, policy.layer_priority)
-    found = iter(plan(sets, [budget] * needs[0].topology.tiles, order))
-    decisions = [{key: next(found) for key in own.sets.keys()} for own in needs]  # noqa: SIM118
+    planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order))
+    decisions = [{key: next(planned) for key in own.sets.keys()} for own in needs]  # noqa: SIM118
     return _Joint(decisions, *_residents(needs, decisions))
 
 
@@ -98,7 +97,7 @@ def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) 
     ends = [0] * needs[0].topology.tiles
     kept = [(number, key, d.holders) for number, own in enumerate(decisions) for key, d in own.items() if d.cached]
     stay: list[dict[SetKey, int]] = [{} for _ in needs]
-    for number, key, holders in sorted(kept, key=lambda each: -len(each[2])):
+    for number, key, holders in sorted(kept, key=lambda resident: -len(resident[2])):
         address = stay[number][key] = max(ends[tile] for tile in holders)
         for tile in holders:
             ends[tile] = address + needs[number].sets.size_bytes(key)
@@ -125,10 +124,10 @@ def _slots(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> dict
 
 
 def _layouts(needs: Sequence[Needs], joint: _Joint, streaming: list[dict[SetKey, StreamSlot]]) -> list[WideLayout]:
-    each = zip(needs, joint.decisions, joint.stay, streaming, strict=True)
-    found = [_layout(own, decisions, stay, joint.end, slots) for own, decisions, stay, slots in each]
-    _check_data_memory(needs, sum(layout.data_bytes for layout in found))
-    return found
+    networks = zip(needs, joint.decisions, joint.stay, streaming, strict=True)
+    layouts = [_layout(own, decisions, stay, joint.end, slots) for own, decisions, stay, slots in networks]
+    _check_data_memory(needs, sum(layout.data_bytes for layout in layouts))
+    return layouts
 
 
 def _check_data_memory(needs: Sequence[Needs], size: int) -> None:
@@ -136,7 +135,7 @@ def _check_data_memory(needs: Sequence[Needs], size: int) -> None:
     topology, whose = needs[0].topology, "its" if len(needs) == 1 else "their"
     if size > topology.data_memory.size_bytes:
         raise CapacityError(
-            f"{', '.join(each.network for each in needs)}: {whose} parameters must fit the data memory of "
+            f"{', '.join(need.network for need in needs)}: {whose} parameters must fit the data memory of "
             f"{topology.name}: {format_bytes(size)} are needed, of {format_bytes(topology.data_memory.size_bytes)}"
         )
 
@@ -187,12 +186,12 @@ def _sources(needs: Needs, keys: Iterable[SetKey]) -> dict[SetKey, tuple[DataRan
     """Everything in data memory: what stays, then what doesn't, in the order in which it is loaded or used. Source: US
     2025/0265455 [0051]-[0053].
     """
-    found: dict[SetKey, tuple[DataRange, ...]] = {}
+    ranges: dict[SetKey, tuple[DataRange, ...]] = {}
     address = 0
     for key in dict.fromkeys(keys):
-        each = []
+        own = []
         for variant in needs.sets.variants(key):
-            each.append(DataRange(variant.tiles, address, variant.data))
+            own.append(DataRange(variant.tiles, address, variant.data))
             address += variant.data.size
-        found[key] = tuple(each)
-    return found
+        ranges[key] = tuple(own)
+    return ranges

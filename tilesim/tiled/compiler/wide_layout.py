@@ -67,7 +67,7 @@ class WideLayout:
     def transient_bytes(self) -> int:
         """Bytes of a tile that come and go: staging rows, and what streams through at most."""
         ends = [self.slots[key].address + self.sets.size_bytes(key) for key in self.slots]
-        staged = sum(each.bytes for each in self.staging.values())
+        staged = sum(staging.bytes for staging in self.staging.values())
         return staged + max(ends, default=self.stream.start) - self.stream.start
 
     @property
@@ -77,8 +77,8 @@ class WideLayout:
 
     def homes(self, layer: int) -> list[str]:
         """Where the parameters of a layer live; its sets may differ."""
-        found = (decision.home.value for key, decision in self.decisions.items() if key.layer == layer)
-        return list(dict.fromkeys(found))
+        homes = (decision.home.value for key, decision in self.decisions.items() if key.layer == layer)
+        return list(dict.fromkeys(homes))
 
     def base(self, key: SetKey, tile: int) -> int:
         """Where the set begins from which ``tile`` computes."""
@@ -96,15 +96,17 @@ class WideLayout:
 
     def load(self) -> tuple[Instruction, ...]:
         """The program that brings what stays from data memory: once to all tiles that want the same."""
-        found: list[Instruction] = []
+        instructions: list[Instruction] = []
         row_bytes = self.topology.wide_memory.row_bytes
-        for number, each in enumerate(_joined(self._loads())):
-            rows = each.bytes // row_bytes
-            target = wide_rows(each.target, rows, row_bytes)
+        for number, load in enumerate(_joined(self._loads())):
+            rows = load.bytes // row_bytes
+            target = wide_rows(load.target, rows, row_bytes)
             name = f"parameters{number}"
-            found.append(RingConsume(tiles=each.tiles, write=target, produce="r", label=f"{name}.receive"))
-            found.append(Infeed(source="data", rows=rows, address=each.source, to=each.tiles, label=f"{name}.send"))
-        return tuple(found)
+            instructions.append(RingConsume(tiles=load.tiles, write=target, produce="r", label=f"{name}.receive"))
+            instructions.append(
+                Infeed(source="data", rows=rows, address=load.source, to=load.tiles, label=f"{name}.send")
+            )
+        return tuple(instructions)
 
     def data(self) -> tuple[DataSegment, ...]:
         """The parameters as they stand in data memory."""
@@ -113,14 +115,14 @@ class WideLayout:
 
     def regions(self) -> list[Region]:
         """What programs may touch."""
-        found = [Region("parameters", "wide", each.tiles, each.target, each.bytes) for each in _joined(self._loads())]
+        regions = [Region("parameters", "wide", area.tiles, area.target, area.bytes) for area in _joined(self._loads())]
         everywhere = 0
         for key in self.slots:
             everywhere |= self.streams_to(key)
         if everywhere:
-            found.append(Region("stream", "wide", everywhere, self.stream.start, len(self.stream)))
+            regions.append(Region("stream", "wide", everywhere, self.stream.start, len(self.stream)))
         staging = self.staging.values()
-        return [*found, *(Region("staging", "wide", each.tiles, each.address, each.bytes) for each in staging)]
+        return [*regions, *(Region("staging", "wide", area.tiles, area.address, area.bytes) for area in staging)]
 
     def _loads(self) -> Iterator[_Load]:
         for key, target in self.stay.items():
@@ -145,10 +147,10 @@ class _Load:
 
 def _joined(loads: Iterable[_Load]) -> list[_Load]:
     """Loads of bytes that follow each other at both ends, in one."""
-    found: list[_Load] = []
+    joined: list[_Load] = []
     for load in loads:
-        if found and load.continues(found[-1]):
-            found[-1] = replace(found[-1], bytes=found[-1].bytes + load.bytes)
+        if joined and load.continues(joined[-1]):
+            joined[-1] = replace(joined[-1], bytes=joined[-1].bytes + load.bytes)
         else:
-            found.append(load)
-    return found
+            joined.append(load)
+    return joined

@@ -1,14 +1,19 @@
-"""Who still waits when nothing can happen any more, and for what."""
+"""Who still waits when nothing can happen any more, for what, and why that never comes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tilesim.errors import HangError
 from tilesim.findings import sentence
-from tilesim.sim.core.unit import Reason, Unit
-from tilesim.tiled.hang.causes import causes
+from tilesim.sim.deadlock import stuck, stuck_units
+from tilesim.tiled.hang.standstill import standstill
 from tilesim.tiled.isa.model.program import HostTensor, Program
+from tilesim.tiled.rules.ring.arrivals import uneven_totals
+from tilesim.tiled.rules.untimed.deadlock import deadlocks
+from tilesim.tiled.rules.untimed.fences import fence_faults
+from tilesim.tiled.rules.untimed.work_queues import work_queues
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
@@ -19,37 +24,32 @@ def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
     Raises:
         Unforeseen: it has not, and packets would tell why.
         HangError: it has not, or rows go round the ring for ever; a line for each unit that is in the middle of
-            something, cycles counted from ``start``, one for what the program holds for each vain wait, and one for
+            something, cycles counted from ``start``, one for each cause, as a check says it before the run, and one for
             everything that the monitor found.
     """
     outputs = program.outputs if section == "run" else ()
     if chip.bursts is not None:
-        if chip.bursts.busy or any(True for _ in _waiting(chip)) or any(True for _ in _missing(chip, outputs)):
+        if chip.bursts.busy or any(map(stuck, chip.units)) or any(True for _ in _missing(chip, outputs)):
             raise Unforeseen
         return
-    stuck, afloat = [*_stuck(chip, start), *_missing(chip, outputs)], chip.afloat
-    if stuck or afloat:
+    waits, afloat = [*_waits(chip, start), *_missing(chip, outputs)], chip.afloat
+    if waits or afloat:
         findings = chip.monitor.findings(afloat)
         first = f"the {section} program hangs after {chip.clock.cycle - start:,} cycles:"
-        report = [first, *stuck, *causes(chip, program, section), *map(sentence, findings)]
+        report = [first, *waits, *causes(chip, program, section), *map(sentence, findings)]
         raise HangError(report, findings, section)
 
 
-def _waiting(chip: Chip) -> Iterator[Unit]:
-    """The units that are in the middle of something."""
-    for unit in chip.units:
-        if unit.waiting is not None and unit.waiting.reason is not Reason.INSTRUCTION:
-            yield unit
+def causes(chip: Chip, program: Program, section: str) -> list[str]:
+    """Rows and fences of which there are too few or too many, and who waits in a circle, or for what never comes."""
+    work = work_queues(replace(program, run=()) if section == "load" else program)
+    return [*uneven_totals(work), *fence_faults(work), *deadlocks(standstill(chip, work))]
 
 
-def _stuck(chip: Chip, start: int) -> Iterator[str]:
+def _waits(chip: Chip, start: int) -> Iterator[str]:
     stops = [] if chip.afloat else chip.packet_stops  # rows that go round wait now here, now there
     passing = {stop.link for stop in chip.packet_stops} - {stop.link for stop in stops}
-    for unit in _waiting(chip):
-        wait = unit.waiting
-        if wait is not None and unit not in passing:
-            where = f"{unit.track} in {unit.instruction}" if unit.instruction else unit.track
-            yield f"{where} has waited since cycle {wait.since - start:,} for {wait.describe()}"
+    yield from stuck_units((unit for unit in chip.units if unit not in passing), start)
     for stop in stops:
         if stop.stuck is not None:
             yield f"{stop.link.track.replace('link', 'stop')}: {stop.stuck}"

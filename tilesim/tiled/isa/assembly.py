@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from tilesim.assembly.files import Assembly
-from tilesim.assembly.grammar import Grammar
+from tilesim.assembly.records import Grammar
 from tilesim.assembly.scanner import Scanner, write_name
 from tilesim.assembly.values import Notation, enumeration
 from tilesim.tiled.isa.model.fields import Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher

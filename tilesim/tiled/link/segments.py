@@ -39,21 +39,21 @@ def tensors(order: Sequence[int], tensors: Sequence[Sequence[HostTensor]]) -> It
 def layers(programs: Sequence[Program], times: Mapping[int, int]) -> Iterator[Layer]:
     """What all requests together compute."""
     for number, program in enumerate(programs):
-        yield from (replace(each, macs=each.macs * times[number], network=program.name) for each in program.layers)
+        yield from (replace(layer, macs=layer.macs * times[number], network=program.name) for layer in program.layers)
 
 
 def segments(programs: Sequence[Program]) -> Iterator[DataSegment]:
     """Data memory holds the parameters of one network after those of the other."""
     for number, (start, program) in enumerate(zip(data_starts(programs), programs, strict=False)):
-        for each in program.data:
-            name = each.name if len(programs) == 1 else f"network{number + 1}.{each.name}"
-            yield replace(each, name=name, address=each.address + start)
+        for segment in program.data:
+            name = segment.name if len(programs) == 1 else f"network{number + 1}.{segment.name}"
+            yield replace(segment, name=name, address=segment.address + start)
 
 
 def data_starts(programs: Sequence[Program]) -> list[int]:
     """Where the data of each program begins, in whole rows, and where the last one's end."""
     row_bytes = programs[0].topology.wide_memory.row_bytes
-    ends = (max((each.address + each.data.size for each in program.data), default=0) for program in programs)
+    ends = (max((segment.address + segment.data.size for segment in program.data), default=0) for program in programs)
     return [0, *accumulate(-(-end // row_bytes) * row_bytes for end in ends)]
 
 

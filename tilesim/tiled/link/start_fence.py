@@ -35,11 +35,11 @@ def with_start_fence(ops: Sequence[Instruction], chip: Topology) -> tuple[Instru
 
 def _counting(ops: Sequence[Instruction]) -> int:
     """The tiles that wait for a turn."""
-    found = 0
+    tiles = 0
     for op in ops:
         if isinstance(op, Work) and any(watcher.flag == TURN for watcher in op.wait):
-            found |= op.tiles
-    return found
+            tiles |= op.tiles
+    return tiles
 
 
 def _wait(tiles: int) -> tuple[TileFence, ScalarFence]:

@@ -38,15 +38,15 @@ class TurnRewriter:
 
     def rewrite(self, op: Instruction) -> list[Instruction]:
         """The instruction with the turns that it has now: one for each group of tiles with the same."""
-        found: list[Instruction] = [op]
+        rewritten: list[Instruction] = [op]
         if isinstance(op, TileFence):
-            found = [self._fence(op)]
+            rewritten = [self._fence(op)]
         elif isinstance(op, Infeed) and op.turn:
-            found = [replace(op, turn=op.turn + self._before[SOURCE])]
+            rewritten = [replace(op, turn=op.turn + self._before[SOURCE])]
         elif isinstance(op, RingProduce) or (isinstance(op, Work) and any(w.flag == TURN for w in op.wait)):
-            found = list(self._by_turn(op))
+            rewritten = list(self._by_turn(op))
         self._count(op)
-        return found
+        return rewritten
 
     def _fence(self, op: TileFence) -> TileFence:
         """A fence before all transfers of a later program lets the count of tails be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from tilesim.sim.bottleneck import NO_LAYER, Bottleneck
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.tiled.isa.model.fields import Flag, Side
 from tilesim.tiled.isa.model.instructions import Infeed
@@ -36,38 +37,21 @@ OTHER = "flags"
 """What stands behind all other flags: work of this tile."""
 
 
-def breakdowns(program: Program, chip: Chip) -> list[dict[str, int]]:
-    """For each layer of the program, cycles by cause, the largest first, summed over the tiles that ran it.
+def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
+    """For each layer of the program, summed over the tiles that ran it, and for none (-1); all together have all cycles
+    of the MAC arrays.
 
     Each tile accounts for its MAC array's cycles from the end of its tensorop before (or the start of the run) to the
-    end of each of the layer's. So all layers together have all cycles of the MAC arrays but those after a tile's last
-    tensorop (``stall:work``). Where the host's inputs go into a layer, a wait for the ring is one for the host.
+    end of each of the layer's; those after its last tensorop (``stall:work``) belong to none. Where the host's inputs
+    go into a layer, a wait for the ring is one for the host.
     """
     from_host = {op.layer for op in program.run if isinstance(op, Infeed) and op.source == "host"}
-    totals: list[Counter[str]] = [Counter() for _ in program.layers]
+    layers = {k: Bottleneck() for k in range(len(program.layers))}
     for part in chip.parts:
-        for k, before in enumerate(_before(part, len(totals))):
-            totals[k].update(_in_part(part, k, before, "host" if k in from_host else "ring"))
-    return [_sorted(total) for total in totals]
-
-
-def whole(layers: list[dict[str, int]], chip: Chip) -> dict[str, int]:
-    """The breakdown of all layers together, and of all cycles of the MAC arrays that belong to none."""
-    total: Counter[str] = Counter()
-    for layer in layers:
-        total.update(layer)
-    total[NO_WORK] += sum(tile.tensor.mac_unit.cycles.get(Reason.WORK.kind, 0) for tile in chip.tiles)
-    return _sorted(total)
-
-
-def bound_by(breakdown: Mapping[str, int]) -> str | None:
-    """The cause with the most cycles; None where no tile ran anything."""
-    return next(iter(breakdown), None)
-
-
-def layer_bound_by(breakdown: Mapping[str, int]) -> str | None:
-    """What bound a layer: not that its tiles had nothing to do before."""
-    return bound_by({cause: cycles for cause, cycles in breakdown.items() if cause != NO_WORK})
+        for k, before in enumerate(_before(part, len(layers))):
+            layers[k].cycles.update(_in_part(part, k, before, "host" if k in from_host else "ring"))
+    left = sum(tile.tensor.mac_unit.cycles.get(Reason.WORK.kind, 0) for tile in chip.tiles)
+    return {**layers, NO_LAYER: Bottleneck(Counter({NO_WORK: left}))}
 
 
 def _before(part: Part, layers: int) -> Iterator[tuple[int, int]]:
@@ -104,7 +88,3 @@ def _in_part(part: Part, layer: int, before: tuple[int, int], ring: str) -> Coun
 def _cause(what: str, ring: str) -> str:
     cause = CAUSES.get(what, OTHER)
     return ring if cause == "ring" else cause
-
-
-def _sorted(cycles: Counter[str]) -> dict[str, int]:
-    return {cause: n for cause, n in sorted(cycles.items(), key=lambda item: (-item[1], item[0])) if n}

@@ -8,6 +8,7 @@ from itertools import accumulate, pairwise
 from tilesim import energy
 from tilesim.findings import Finding
 from tilesim.machines import traffic
+from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
@@ -22,8 +23,8 @@ from tilesim.statistics import (
 )
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program, Request
-from tilesim.tiled.run import bottleneck
 from tilesim.tiled.run.actions import tallies
+from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
 from tilesim.tiled.run.traffic import buses as buses_of
 from tilesim.tiled.units.chip import Chip
 from tilesim.units import cycles_to_us
@@ -60,8 +61,8 @@ def document(
     buses = buses_of(chip)
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
-    breakdowns = bottleneck.breakdowns(program, chip)
-    whole = bottleneck.whole(breakdowns, chip)
+    bottlenecks = bottlenecks_of(program, chip)
+    total = whole(bottlenecks.values())
     return {
         "schema": SCHEMA,
         "machine": topology.machine,
@@ -76,10 +77,10 @@ def document(
         "streamed_bytes": _streamed_bytes(program),
         "bytes": traffic.total(buses),
         "energy": energy.document(tallies(program, chip, buses), len(program.layers)),
-        "bound_by": bottleneck.bound_by(whole),
-        "breakdown": whole,
+        "bound_by": total.bound_by(),
+        "breakdown": total.breakdown,
         "units": [_unit(unit) for unit in chip.units if unit.track not in carriers],
-        "layers": _layers(program, chip, run.start, breakdowns, traffic.by_layer(program, buses)),
+        "layers": _layers(program, chip, run.start, bottlenecks, traffic.by_layer(program, buses)),
         "links": [_link(unit) for unit in links],
         "partition": _partition(program),
         "findings": [*chip.monitor.findings(), *raced],
@@ -149,16 +150,13 @@ def _link(unit: Unit) -> LinkStatistics:
 
 
 def _layers(
-    program: Program, chip: Chip, start: int, breakdowns: list[dict[str, int]], moved: list[BytesByBus]
+    program: Program, chip: Chip, start: int, bottlenecks: dict[int, Bottleneck], moved: list[BytesByBus]
 ) -> list[LayerStatistics]:
-    return [
-        _layer(program, chip, k, start, breakdown, bytes_)
-        for k, (breakdown, bytes_) in enumerate(zip(breakdowns, moved, strict=True))
-    ]
+    return [_layer(program, chip, k, start, bottlenecks[k], bytes_) for k, bytes_ in enumerate(moved)]
 
 
 def _layer(
-    program: Program, chip: Chip, k: int, start: int, breakdown: dict[str, int], moved: BytesByBus
+    program: Program, chip: Chip, k: int, start: int, bottleneck: Bottleneck, moved: BytesByBus
 ) -> LayerStatistics:
     """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word.
 
@@ -181,8 +179,8 @@ def _layer(
         "start_cycle": spans[0][0] - start if spans else 0,
         "cycles": cycles,
         "mac_utilisation": layer.macs / peak if peak else 0.0,
-        "mac_busy_cycles": breakdown.get("macs", 0),
+        "mac_busy_cycles": bottleneck.cycles["macs"],
         "bytes": moved,
-        "bound_by": bottleneck.layer_bound_by(breakdown),
-        "breakdown": breakdown,
+        "bound_by": bottleneck.bound_by(ignoring=NO_WORK),
+        "breakdown": bottleneck.breakdown,
     }

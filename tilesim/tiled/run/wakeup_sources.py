@@ -5,25 +5,14 @@ A stall for a flag is not here: whoever raises the flag says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from enum import IntEnum
+from collections.abc import Collection, Iterator
 
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import Partner
-from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.fields import Engine, Side
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.sheet import CLIENTS
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, WideRank
-
-ENGINES = {
-    "RING_COMMIT": "ring_consumer",
-    "SUM_WRITE": "tensor",
-    "SUM_READ": "tensor",
-    "WEIGHT_READ": "tensor",
-    "TENSOR": "tensor",
-    "OUTPUT": "tensor",
-}
-"""Clients of memory ports that do not bear the name of their engine."""
 
 MAC_ARRAY = "mac_array"
 
@@ -91,12 +80,11 @@ def _mesh(topology: Topology, tile: int) -> Pairs:
 
 
 def _ports(tile: int) -> Pairs:
-    ports: Sequence[type[IntEnum]] = (WideRank, NarrowReadRank, NarrowWriteRank)
-    clients = [[ENGINES.get(rank.name, rank.name.lower()) for rank in port] for port in ports]
+    clients = [[engine for _, engine in port] for port in CLIENTS.values()]
     for engine in dict.fromkeys(name for port in clients for name in port):
         before = [port[: len(port) - 1 - port[::-1].index(engine)] for port in clients if engine in port]
         others = dict.fromkeys(name for port in before for name in port if name != engine)
         partner = Partner([f"chip.tile{tile}.{name}" for name in others], holding=True)
         yield f"tile{tile}.{engine}", Reason.PORT, partner
-        if engine == "tensor":
+        if engine is Engine.TENSOR:
             yield f"tile{tile}.{MAC_ARRAY}", Reason.PORT, partner

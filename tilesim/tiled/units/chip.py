@@ -35,7 +35,7 @@ from tilesim.tiled.units.ring.ring_bursts import BurstRing
 from tilesim.tiled.units.ring.ring_monitor import Afloat, Monitor, Transfer
 from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
-from tilesim.tiled.units.tensor.tensor_control import Share
+from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
 
 
@@ -51,7 +51,7 @@ class Part:
     """A part of a run that begins in cycle ``start``: what each tile does in it for each layer."""
 
     start: int
-    shares: list[dict[int, Share]]
+    shares: list[dict[int, LayerShare]]
 
 
 class ClassifierStation:
@@ -233,7 +233,7 @@ class Chip:
         assert to is not None
         sender, receiver = tile.mesh_out[side], self.tiles[to].mesh_in[OPPOSITE[side]]
         unit = self._unit(f"chip.mesh.tile{tile.index}.{side}")
-        sender.link = receiver.link = MeshLink(unit, self.topology.mesh, side, sender, receiver)
+        sender.link = receiver.link = MeshLink(unit, self.topology.mesh, sender, receiver, receiver.writing)
         return sender.link
 
     def _ring_stop(self, node: int) -> RingStop:

@@ -19,7 +19,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import Transfer
-from tilesim.tiled.units.tensor.mac_array import ELEMENT_DTYPES
+from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES
 
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
 """What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import simpy
 
-from tilesim.sim.core.action import Actions
+from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
@@ -22,9 +22,11 @@ from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.pipe.cycle_accounting import Booking
 from tilesim.sim.pipe.pipe import Activity, Costs, Pipe
 from tilesim.sim.trace.recorder import Source
-from tilesim.tiled.isa.model.fields import Flag, Nest, Watcher
+from tilesim.tiled.isa.model.accesses import operands
+from tilesim.tiled.isa.model.fields import Engine, Flag, Nest, Watcher
 from tilesim.tiled.isa.model.instructions import Work as EngineInstruction
-from tilesim.tiled.isa.model.loops import KEPT, Gate, gates
+from tilesim.tiled.isa.model.loops import KEPT, Gate, gates, iterations
+from tilesim.tiled.isa.model.sheet import FLAGS
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.ttu import TraversalForm
@@ -78,8 +80,9 @@ class TileContext:
     decoder: Decoder
 
 
-class Engine(ABC, Generic[Op]):
-    """Takes the instructions of its buffer one after the other, in order.
+class TileEngine(ABC, Generic[Op]):
+    """Takes the instructions of its buffer one after the other, in order; ``name`` says which ones, and what its ports
+    are.
 
     Each completed loop that an instruction produces on raises ``flag``; ``awaited`` is the flag that held its loops
     last.
@@ -89,10 +92,11 @@ class Engine(ABC, Generic[Op]):
     [0048]-[0054]; US 2025/0265455 [0031].
     """
 
-    def __init__(self, tile: TileContext, unit: Unit, flag: Flag, buffer: Fifo[Op] | None = None) -> None:
+    def __init__(self, tile: TileContext, unit: Unit, name: Engine, buffer: Fifo[Op] | None = None) -> None:
         self.tile = tile
         self.unit = unit
-        self.flag = flag
+        self.name = name
+        self.flag = FLAGS[name]
         self.buffer: Fifo[Op] = Fifo(tile.clock, tile.buffer_depth) if buffer is None else buffer
         self.unfinished: list[Op] = []
         self.awaited: Flag | None = None
@@ -105,9 +109,10 @@ class Engine(ABC, Generic[Op]):
     def execute(self, op: Op) -> Work:
         """Carry one instruction out."""
 
-    @abstractmethod
     def actions(self, op: Op) -> Actions:
         """What costs energy of an instruction that has been carried out; what links carry, they count themselves."""
+        sides = operands(op, self.tile.memories.topology)
+        return {Action(side.access): iterations(getattr(op, side.field).nest) for side in sides}
 
     def deliver(self, op: Op) -> None:
         """An instruction has arrived from the instruction bus; its place in the buffer was reserved."""

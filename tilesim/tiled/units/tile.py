@@ -13,16 +13,15 @@ from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Source
-from tilesim.tiled.isa.model.fields import Engine as EngineName
-from tilesim.tiled.isa.model.fields import Flag, Side
-from tilesim.tiled.isa.model.instructions import MESH_IN, MESH_OUT, Instruction, TileFence
+from tilesim.tiled.isa.model.fields import Engine, Flag, Side
+from tilesim.tiled.isa.model.instructions import Instruction, TileFence
 from tilesim.tiled.isa.model.neighbours import neighbour
+from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.dma.copy_engine import CopyEngine
 from tilesim.tiled.units.dma.mesh_in import MeshInEngine
 from tilesim.tiled.units.dma.mesh_out import MeshOutEngine
-from tilesim.tiled.units.dma.narrow_to_wide import NarrowToWideEngine
-from tilesim.tiled.units.dma.wide_to_narrow import WideToNarrowEngine
-from tilesim.tiled.units.engine import Engine, TileContext
+from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import RingStop
@@ -76,18 +75,19 @@ class Tile:
         consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
 
         self.tensor = TensorControl(around, track("tensor"), track("mac_array"), topology.tile)
-        self.engines: dict[EngineName, Engine[Any]] = {
-            EngineName.TENSOR: self.tensor,
-            EngineName.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
-            EngineName.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop, produces),
-            EngineName.NARROW_TO_WIDE: NarrowToWideEngine(around, track("narrow_to_wide"), Flag.NARROW_TO_WIDE),
-            EngineName.WIDE_TO_NARROW: WideToNarrowEngine(around, track("wide_to_narrow"), Flag.WIDE_TO_NARROW),
+        self.engines: dict[Engine, TileEngine[Any]] = {
+            Engine.TENSOR: self.tensor,
+            Engine.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
+            Engine.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop, produces),
         }
+        for row in SHEET.values():
+            if row.copies:
+                self.engines[row.engine] = CopyEngine(around, track(row.engine), row.engine, row)
         sides = [side for side in Side if neighbour(topology.grid, index, side) is not None]
         self.mesh_in = {side: MeshInEngine(around, track(f"mesh_in_{side}"), side) for side in Side}
         self.mesh_out = {side: MeshOutEngine(around, track(f"mesh_out_{side}"), side) for side in sides}
-        self.engines.update({MESH_IN[side]: engine for side, engine in self.mesh_in.items()})
-        self.engines.update({MESH_OUT[side]: engine for side, engine in self.mesh_out.items()})
+        self.engines |= {engine.name: engine for engine in self.mesh_in.values()}
+        self.engines |= {engine.name: engine for engine in self.mesh_out.values()}
 
     def _raisers(self, flag: Flag) -> list[str]:
         return [label for engine in self.engines.values() for label in engine.raising(flag)]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.systolic.programs import program, small
-from tilesim.systolic.isa.checks.footprints import SIZES, Area, accesses, nest_area, window_area
-from tilesim.systolic.isa.checks.hazards import races
+from tilesim.systolic.isa.checks.footprints import SIZES, Footprint, accesses, nest_footprint, window_footprint
+from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
-from tilesim.systolic.isa.checks.untimed import UNITS, Replay
+from tilesim.systolic.isa.checks.untimed import UNITS, UntimedExecution
 from tilesim.systolic.isa.model.instructions import Nest, Queue, Sync, Window
 from tilesim.systolic.isa.model.program import Program
 
@@ -37,11 +37,11 @@ def sync(unit: str, until: str, count: int) -> str:
 def found(*lines: str) -> list[str]:
     ready = program("\n".join([*lines, "halt"]))
     assert faults(ready) == []
-    return races(ready)
+    return hazards(ready)
 
 
 def test_a_small_program_is_in_order() -> None:
-    assert races(small()) == []
+    assert hazards(small()) == []
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_without_any_of_its_syncs_it_is_not(label: str, what: str) -> None:
     run = tuple(
         replace(op, count=op.count - 1) if isinstance(op, Sync) and op.until is gone.queue else op for op in kept
     )
-    assert races(replace(whole, run=run)) == [f"nothing orders {what}"]
+    assert hazards(replace(whole, run=run)) == [f"nothing orders {what}"]
 
 
 DOUBLE = (
@@ -88,7 +88,7 @@ def test_what_a_unit_waited_for_its_followers_know() -> None:
     chain = ["read_weights", "read_host_memory bytes=16", sync("matrix", "dma_in", 1), multiply(0, 0)]
     chain += [sync("vector", "matrix", 2), activate(0, 0)]
     data = program("\n".join([*chain, "halt"]), head=".input name=i index=0 dtype=int8 shape=16 axes=0 element=int8")
-    assert faults(data) == races(data) == []
+    assert faults(data) == hazards(data) == []
 
 
 def test_a_later_write_stands_for_those_before_it() -> None:
@@ -122,23 +122,23 @@ def test_columns_of_one_map_are_told_apart(row: int, ordered: bool) -> None:
 def test_loading_and_running_are_apart() -> None:
     weights = "read_host_memory source=data destination=weight_memory bytes=16"
     ready = program("read_weights\nhalt", load=f"{weights}\nhalt", data={"w": 16})
-    assert races(ready) == []
+    assert hazards(ready) == []
     together = program(f"L1: {weights}\nL2: read_weights\nhalt", data={"w": 16})
-    assert races(together) == [
+    assert hazards(together) == [
         "nothing orders L1 (read_host_memory) and L2 (read_weights): both touch bytes 0x0 to 0xf of weight memory"
     ]
 
 
-def covered(area: Area, size: int) -> set[int]:
-    places = range(area.first, min(area.end, size))
-    return {at for at in places if not area.period or (at - area.first) % area.period < area.width}
+def covered(footprint: Footprint, size: int) -> set[int]:
+    places = range(footprint.first, min(footprint.end, size))
+    return {at for at in places if not footprint.period or (at - footprint.first) % footprint.period < footprint.width}
 
 
-areas = st.builds(
+footprints = st.builds(
     lambda first, pieces, period, width: (
-        Area(first, first + (pieces - 1) * period + width, period, width)
+        Footprint(first, first + (pieces - 1) * period + width, period, width)
         if width < period
-        else Area(first, first + width)
+        else Footprint(first, first + width)
     ),
     st.integers(0, 40),
     st.integers(1, 5),
@@ -147,8 +147,8 @@ areas = st.builds(
 )
 
 
-@given(areas, areas)
-def test_areas_that_share_a_byte_meet(a: Area, b: Area) -> None:
+@given(footprints, footprints)
+def test_footprints_that_share_a_byte_meet(a: Footprint, b: Footprint) -> None:
     shared = covered(a, 200) & covered(b, 200)
     assert a.meets(b) == b.meets(a)
     assert a.meets(b) or not shared
@@ -160,19 +160,19 @@ def test_areas_that_share_a_byte_meet(a: Area, b: Area) -> None:
     st.integers(1, 9),
     st.lists(st.tuples(st.integers(1, 4), st.integers(-20, 20)), max_size=3),
 )
-def test_a_nest_touches_its_area(length: int, loops: list[tuple[int, int]]) -> None:
+def test_a_nest_touches_its_footprint(length: int, loops: list[tuple[int, int]]) -> None:
     counts, strides = tuple(n for n, _ in loops), tuple(s for _, s in loops)
     starts = np.zeros(1, int) + 1000
     for count, stride in loops:
         starts = (starts[:, None] + np.arange(count) * stride).reshape(-1)
     touched = {int(start) + k for start in starts for k in range(length)}
-    area = nest_area(Nest(1000, length, counts, strides))
-    assert touched <= covered(area, 2000)
-    assert (min(touched), max(touched) + 1) == (area.first, area.end)
+    footprint = nest_footprint(Nest(1000, length, counts, strides))
+    assert touched <= covered(footprint, 2000)
+    assert (min(touched), max(touched) + 1) == (footprint.first, footprint.end)
 
 
 @given(st.data())
-def test_windows_touch_their_area(data: st.DataObject) -> None:
+def test_windows_touch_their_footprint(data: st.DataObject) -> None:
     def draw(low: int, high: int) -> int:
         return data.draw(st.integers(low, high))
 
@@ -202,11 +202,11 @@ def test_windows_touch_their_area(data: st.DataObject) -> None:
             if 0 <= places[0] < height and 0 <= places[1] < width:
                 start = 100 + n * window.image_bytes + places[0] * row + places[1] * pixel + c * size
                 touched |= set(range(start, start + size))
-    area = window_area(window, size, (first, vectors), (row_first, rows))
-    assert touched <= (covered(area, 10**6) if area else set())
-    if area:
+    footprint = window_footprint(window, size, (first, vectors), (row_first, rows))
+    assert touched <= (covered(footprint, 10**6) if footprint else set())
+    if footprint:
         last = 100 + (images - 1) * window.image_bytes + (height - 1) * row + (width - 1) * pixel + channels * size
-        assert 100 <= area.first < area.end <= last
+        assert 100 <= footprint.first < footprint.end <= last
 
 
 @pytest.mark.parametrize(
@@ -224,21 +224,21 @@ def test_images_of_which_windows_have_nothing_but_padding_are_left_out(
     vectors: tuple[int, int], tap: int, touched: tuple[int, int] | None
 ) -> None:
     window = Window(0, 3, 48, 3, 8, 16, 2, 2, 3, 8, kernel=(5, 1), padding=(2, 0))
-    area = window_area(window, 1, vectors, (2 * tap, 2))
-    assert (area and (area.first, area.end)) == touched
+    footprint = window_footprint(window, 1, vectors, (2 * tap, 2))
+    assert (footprint and (footprint.first, footprint.end)) == touched
 
 
 def brute(whole: Program) -> bool:
     """Whether any two instructions, each compared with each, lack an order that they need."""
-    replay = Replay(whole.run, whole.topology)
-    touched = [(each, access) for each in replay.begun for access in accesses(whole.run[each.place], whole.topology)]
+    execution = UntimedExecution(whole.run, whole.topology)
+    touched = [(each, access) for each in execution.begun for access in accesses(whole.run[each.place], whole.topology)]
     for k, (later, here) in enumerate(touched):
         for earlier, there in touched[:k]:
             known = later.known[earlier.unit] >= earlier.count or earlier.place == later.place
             needed = here.writes or there.writes
             if earlier.unit == later.unit:
                 needed = there.writes and not here.writes and UNITS[later.unit] is Queue.VECTOR
-            if needed and not known and here.memory == there.memory and here.area.meets(there.area):
+            if needed and not known and here.memory == there.memory and here.footprint.meets(there.footprint):
                 return True
     return False
 
@@ -275,4 +275,4 @@ def test_what_is_found_is_what_comparing_all_with_all_finds(data: st.DataObject)
     before = dict.fromkeys(["vector", "matrix", "dma_in", "dma_out"], 0)
     lines = [line(data, before) for _ in range(data.draw(st.integers(2, 12)))]
     whole = program("\n".join([*lines, "halt"]))
-    assert bool(races(whole)) == brute(whole), "\n".join(lines)
+    assert bool(hazards(whole)) == brute(whole), "\n".join(lines)

@@ -88,7 +88,7 @@ def test_a_small_program_is_sound() -> None:
             "until=matrix",
             "count must be at most 0, the instructions of matrix before it in the section",
         ),
-        ("until=dma_in count=1", "until=vector count=2", "S1 sync: can never begin: vector can retire 0 instructions"),
+        ("until=dma_in count=1", "until=vector count=2", "S1 (sync) waits for the vector unit to retire 2 instr"),
         ("halt", "halt\nnop", "run[9] nop: must not stand behind a halt, where nothing runs"),
         ("L5:", "L4:", "L4: a label must belong to one instruction"),
     ],
@@ -263,13 +263,16 @@ TILES = "\n".join(["M: read_weights tiles={}", *[f"matrix_multiply {WINDOW} rows
         (TILES.format(7), None),
         (TILES.format(8), None),
         (TILES.format(12), None),  # 7 taken, one in the path, 4 in the FIFO
-        (TILES.format(13), "M read_weights: can never end: it fetches tile 13 of the section, 7 are taken"),
+        (
+            TILES.format(13),
+            "M (read_weights) waits for a place for tile 13 of the section in the weight FIFO, which holds 4; 7 are",
+        ),
         ("\n".join(["sync unit=vector until=dma_in count=1", *["copy " + NESTS] * 9, "halt"]), "at most 0"),
         # The queue of the vector unit is full before the sequencer comes to what its sync waits for.
         ("\n".join(["A: sync unit=vector until=matrix count=1", *["copy " + NESTS] * 8, TILES.format(7)]), None),
         (
             "\n".join(["A: sync unit=vector until=matrix count=1", *["copy " + NESTS] * 9, TILES.format(7)]),
-            "A sync: can never begin: matrix can retire 0 instructions before it, and it waits for 1",
+            "A (sync) waits for the matrix unit to retire 1 instruction; it can retire 0",
         ),
     ],
 )
@@ -280,7 +283,8 @@ def test_what_can_never_go_on_is_found(run: str, fault: str | None) -> None:
 
 def test_units_that_wait_for_each_other_are_found() -> None:
     lines = ["A: sync unit=vector until=matrix count=1", "B: sync unit=matrix until=vector count=1", "halt"]
-    assert len(faults(program("\n".join(lines)))) == 2
+    [circle] = faults(program("\n".join(lines)))
+    assert circle.startswith("these wait in a circle: A (sync) waits for the matrix unit to retire 1 instruction")
 
 
 def test_without_a_halt_it_is_sound() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tilesim
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible, infer_bounds, inner_tensors, nodes_of, slices
-from tilesim.tiled.compiler.partition import Partition, partition
+from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.tile_plan import TilePlan, plan_operators
 
 BLOCK = """
@@ -34,7 +34,7 @@ def plan(tmp_path: Path) -> TilePlan:
 
 
 def spread(plan: TilePlan, chip: str, *groups: FusionGroup) -> Partition:
-    return partition(plan, tilesim.load_topology(chip), groups)
+    return partition_network(plan, tilesim.load_topology(chip), groups)
 
 
 def made(plan: TilePlan, step: int) -> int:

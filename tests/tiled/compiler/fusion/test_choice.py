@@ -8,7 +8,7 @@ import pytest
 import tilesim
 from tilesim.tiled.compiler.fusion.bands import FusionGroup
 from tilesim.tiled.compiler.fusion.choice import choose, fitted
-from tilesim.tiled.compiler.partition import Partition, partition
+from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.tile_plan import plan_operators
 
 HEAD = "seed: 1\ninput: {shape: [1, 16, 8, 4]}\nlayers:\n"
@@ -22,7 +22,7 @@ def whole(tmp_path: Path, layers: str, **changes: Any) -> Partition:
     path = tmp_path / "net.yaml"
     path.write_text(HEAD + layers)
     chip = {key.replace("__", "."): value for key, value in changes.items()}
-    return partition(plan_operators(tilesim.load_network(path), 4), tilesim.load_topology("edge-1x1", chip))
+    return partition_network(plan_operators(tilesim.load_network(path), 4), tilesim.load_topology("edge-1x1", chip))
 
 
 def test_maps_that_fit_are_left_whole(tmp_path: Path) -> None:

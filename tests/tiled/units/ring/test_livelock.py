@@ -12,7 +12,7 @@ from tests.tiled.units.bench import Bench, chip_of, line
 from tests.tiled.units.test_ring_engines import ROW, consume, queue, random_rows, send
 from tilesim import simulate
 from tilesim.errors import CollisionError, HangError
-from tilesim.tiled.isa.model.fields import ByteFilter, Flag, Watcher
+from tilesim.tiled.isa.model.fields import ByteFilter, Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingProduce
 
 CIRCULATE = {"no_consumer": "circulate"}
@@ -149,7 +149,7 @@ def test_a_master_that_never_finds_a_gap_starves() -> None:
     bench.deliver(RingProduce(tiles=1, read=line(0, 9, ROW), to=0b10, label="flood"))
     bench.clock.run()
     assert [each.row for each in bench.chip.afloat] == [0, 1, 2, 3, 4]
-    unit = bench.chip.tiles[0].engines[RingProduce.engine].unit
+    unit = bench.chip.tiles[0].engines[Engine.RING_PRODUCER].unit
     assert unit.waiting is not None
     assert unit.waiting.describe() == "the ring to take its packet"
 

@@ -11,7 +11,7 @@ from tests.tiled.units.test_ring_engines import ROW, consume, random_rows, send
 from tilesim import simulate
 from tilesim.errors import ProgramError
 from tilesim.sim.core.clock import Clock
-from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import RingProduce
 from tilesim.tiled.units.ring.ring_queue import RingQueue
 
@@ -66,7 +66,7 @@ def test_a_fence_waits_for_what_stands_in_the_common_buffer() -> None:
     bench = Bench(chip_of(ring={"queue": "shared"}))
     bench.deliver(consume(1))
     bench.deliver(produce(1))
-    drained = bench.chip.tiles[0].engines[RingProduce.engine].drained()
+    drained = bench.chip.tiles[0].engines[Engine.RING_PRODUCER].drained()
     send(bench, random_rows(bench, 1), TILE, 50)
     bench.clock.run(until=50)
     assert not drained.triggered

@@ -12,9 +12,7 @@ from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp, WideToNarrow
 from tilesim.tiled.units.tensor import decoder as decoder_module
-from tilesim.tiled.units.tensor import weight_cache as columns_module
 from tilesim.tiled.units.tensor.tensor_control import TensorControl
-from tilesim.tiled.units.tensor.weight_cache import Columns, Kept, joined, products_at_once
 
 ROW, SUMS = 256, 0x8000
 
@@ -85,61 +83,6 @@ def test_new_weights_in_the_last_row_of_an_odd_number_of_rows_make_new_results()
         bench.wide()[0, last:] = weight
         bench.cycles(sums(nest=nest(k=1, lane=1), input=at(0), weights=at(last), sums_out=at(0)))
         assert bench.wide()[0, :4].view(np.int32) == 4 * weight
-
-
-def made(value: float) -> Columns:
-    weights = np.full((4, 4), value, np.float32)
-    return Columns(weights, np.zeros(4, np.int64), None, 4, 0)
-
-
-def test_columns_are_made_anew_only_where_their_bytes_have_changed() -> None:
-    kept, wide, calls = Kept(), np.zeros((1, 64), np.uint8), []
-
-    def make(one: np.ndarray) -> Columns:
-        calls.append(len(one))
-        return made(float(one[0, 8]))
-
-    slot = kept.slot("key", ((8, 16), (32, 40)))
-    assert kept.slot("key", ((8, 16), (32, 40))) is slot
-    for changed, value in ((0, 0), (16, 0), (8, 1), (8, 2), (39, 2)):
-        wide[0, changed] += 1
-        columns = kept.columns(slot, wide, make)
-        assert columns is not None
-        assert columns.weights[0, 0] == value
-        assert kept.columns(slot, wide, make) is columns
-    assert calls == [1, 1, 1, 1]
-
-
-def test_samples_with_bytes_of_their_own_have_no_columns_in_common() -> None:
-    kept, wide = Kept(), np.zeros((2, 64), np.uint8)
-    slot = kept.slot("key", ((0, 8),))
-    wide[1, 8] = 1
-    assert kept.columns(slot, wide, lambda _: made(1)) is not None
-    wide[1, 7] = 1
-    assert kept.columns(slot, wide, lambda _: made(1)) is None
-
-
-def test_columns_used_longest_ago_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(columns_module, "KEPT_BYTES", 2 * made(0).size_bytes)
-    kept, wide = Kept(), np.zeros((1, 64), np.uint8)
-    slots = [kept.slot(key, ((0, 8),)) for key in "abc"]
-    for slot in (slots[0], slots[1], slots[0], slots[2]):
-        kept.columns(slot, wide, lambda _: made(1))
-    assert [slot.columns is not None for slot in slots] == [True, False, True]
-
-
-def test_spans_that_hardly_lie_apart_are_looked_at_as_one() -> None:
-    assert joined([(5, 30), (40, 41)]) == ((0, 48),)
-    assert joined([(8, 16), (4096, 4100)]) == ((8, 16), (4096, 4104))
-
-
-def test_as_many_products_at_once_as_float32_holds() -> None:
-    weights = np.full((2000, 2), 100, np.float32)
-    weights[:, 1] = -50
-    assert products_at_once(weights[:1000], 128) == (1000, 12_800_000)
-    at_once, bound = products_at_once(weights, 128)
-    assert bound == 25_600_000
-    assert at_once * 128 * 100 <= 1 << 24 < (at_once + 1) * 128 * 100
 
 
 @pytest.mark.parametrize("read", [False, True])

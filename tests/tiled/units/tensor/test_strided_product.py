@@ -196,7 +196,7 @@ def test_what_serves_again_does_not_change_with_the_memory_that_it_was_made_of()
     )  # fmt: skip
     decoded = decoded_of(bench, op)
     bench.chip.tiles[0].tensor.compute(decoded, 0, decoded.operands.count)
-    columns = decoded.regular.slot.columns  # type: ignore[union-attr]
+    columns = decoded.regular.entry.weights  # type: ignore[union-attr]
     kept = [columns.weights.copy(), columns.correction.copy(), columns.parameters.copy()]
     bench.wide()[:] ^= 0xFF
     for now, then in zip((columns.weights, columns.correction, columns.parameters), kept, strict=True):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.tiled.units.bench import at, nest
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.units.tensor.windows import Grid, Moved, Window, apart, boxes, contiguous, extent
+from tilesim.tiled.units.tensor.windows import GroupGrid, Moved, StridedView, apart, boxes, contiguous, extent
 
 BOUNDS = st.lists(st.integers(1, 4), max_size=4)
 STRIDES = st.integers(-9, 9)
@@ -54,18 +54,18 @@ def test_nested_strides_are_apart() -> None:
 def test_a_window_shows_what_a_stream_addresses() -> None:
     memory = np.random.default_rng(0).integers(0, 256, (2, 200)).astype(np.uint8)
     over, reference = nest(y=3, x=4), at(50, y=-20, x=6)
-    found = Window(50, (3, 4, 2), (-20, 6, 1), np.dtype(np.uint8)).view(memory)
+    found = StridedView(50, (3, 4, 2), (-20, 6, 1), np.dtype(np.uint8)).view(memory)
     expected = [memory[:, address : address + 2] for address in addresses(over, reference).tolist()]
     assert np.array_equal(found.reshape(2, 12, 2).swapaxes(0, 1), expected)
     found[:, 0, 0] = 99
     assert (memory[:, 50:52] == 99).all()
 
 
-def grid(alternate_loop_bound: int = 3) -> Grid:
+def grid(alternate_loop_bound: int = 3) -> GroupGrid:
     """Rows y and x; columns zb, of 8 lanes."""
     loops = nest(y=2, zb=alternate_loop_bound, x=4).loops
     steps = nest(k=5).loops
-    return Grid.of(loops, steps, 8, [Moved.of(at(0, zb=64, k=8), loops, steps)])
+    return GroupGrid.of(loops, steps, 8, [Moved.of(at(0, zb=64, k=8), loops, steps)])
 
 
 def test_columns_are_what_moves_the_weights() -> None:

@@ -9,9 +9,8 @@ from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
-from tilesim.systolic.compiler.call import TaskCall
+from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
 from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.nests import Strided, nests, strides_of
 from tilesim.systolic.isa.model.instructions import Copy, Fill, Instruction
 
@@ -91,8 +90,8 @@ def lower_resize_nearest(call: TaskCall, op: ResizeNearest) -> Iterator[Instruct
 
 
 OPERATORS = {
-    Concatenation: Traits(lower_concatenation),
-    Pad: Traits(lower_pad, bytes_only=True),
-    ResizeNearest: Traits(lower_resize_nearest, on_map=True),
-    Slice: Traits(lower_slice),
+    Concatenation: ArrayTraits(lower_concatenation),
+    Pad: ArrayTraits(lower_pad, bytes_only=True),
+    ResizeNearest: ArrayTraits(lower_resize_nearest, on_map=True),
+    Slice: ArrayTraits(lower_slice),
 }

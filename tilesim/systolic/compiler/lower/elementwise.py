@@ -1,4 +1,6 @@
-"""Layers that work element by element, where tensors lie: look-ups, other scales, sums and products of two, softmax."""
+"""Layers that work element by element, where tensors lie: look-ups, other scales, sums and products of two,
+normalisation, softmax.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,24 @@ from dataclasses import replace
 from tilesim.arithmetic.softmax import softmax_scaling
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.normalise import Normalise as NormaliseOperator
 from tilesim.network.operators.rescale import Rescale as RescaleOperator
 from tilesim.network.operators.softmax import Softmax as SoftmaxOperator
 from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.call import TaskCall
+from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
 from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.nests import Strided, broadcast, nests
-from tilesim.systolic.compiler.support import element_of
-from tilesim.systolic.isa.model.instructions import Combine, Instruction, Lookup, Nest, Rescale, Softmax
+from tilesim.systolic.compiler.task import element_of
+from tilesim.systolic.isa.model.instructions import (
+    Combine,
+    Instruction,
+    Lookup,
+    Nest,
+    Normalisation,
+    Normalise,
+    Rescale,
+    Softmax,
+)
 
 MOST_PIECES = 8
 """A large tensor is worked on in so many parts, so that what reads it can begin with the first."""
@@ -57,7 +68,7 @@ def _parts(
     least = -(-LEAST_CYCLES * call.topology.vector_unit.lanes // inner)
     step = max(least, -(-size[axis] // MOST_PIECES))
     for first in range(0, size[axis], step):
-        moved = [replace(each, address=each.address + first * each.strides[axis]) for each in operands]
+        moved = [replace(operand, address=operand.address + first * operand.strides[axis]) for operand in operands]
         yield moved, (*size[:axis], min(step, size[axis] - first), *size[axis + 1 :])
 
 
@@ -109,10 +120,21 @@ def lower_softmax(call: TaskCall, op: SoftmaxOperator) -> Iterator[Instruction]:
         )
 
 
+def normalise_of(op: NormaliseOperator) -> Normalise:
+    return Normalise(op.size, tuple(op.scaling), op.clamp)
+
+
+def lower_normalise(call: TaskCall, op: NormaliseOperator) -> Iterator[Instruction]:
+    """Pixel by pixel."""
+    for source, destination in pieces(call, rows=True):
+        yield Normalisation(source=source, destination=destination, normalise=normalise_of(op), element=call.element)
+
+
 OPERATORS = {
-    Add: Traits(lower_pair),
-    Multiply: Traits(lower_pair),
-    RescaleOperator: Traits(lower_rescale),
-    SoftmaxOperator: Traits(lower_softmax, bytes_only=True),
-    Table: Traits(lower_table, bytes_only=True),
+    Add: ArrayTraits(lower_pair),
+    Multiply: ArrayTraits(lower_pair),
+    NormaliseOperator: ArrayTraits(lower_normalise),
+    RescaleOperator: ArrayTraits(lower_rescale),
+    SoftmaxOperator: ArrayTraits(lower_softmax, bytes_only=True),
+    Table: ArrayTraits(lower_table, bytes_only=True),
 }

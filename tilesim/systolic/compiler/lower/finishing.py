@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tilesim.network.operators.normalise import Normalise as NormaliseOperator
 from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.call import TaskCall
-from tilesim.systolic.compiler.lower.normalise import normalise_of
+from tilesim.systolic.compiler.lower.elementwise import normalise_of
 from tilesim.systolic.compiler.lower.pool import pooling_of, window_of
 from tilesim.systolic.compiler.task import POOLS
 from tilesim.systolic.isa.model.instructions import Normalise, Pooling, Window
@@ -30,16 +30,16 @@ class Finishing:
 def finishing_of(call: TaskCall) -> Finishing:
     """The followers of a task, as an instruction has them."""
     assert call.product is not None
-    found = Finishing(call.product.shape.positions)
+    finishing = Finishing(call.product.shape.positions)
     for node in call.task.followers:
         op = node.operator
         if isinstance(op, Table):
-            found = replace(found, table=op)
+            finishing = replace(finishing, table=op)
         elif isinstance(op, NormaliseOperator):
-            found = replace(found, normalise=normalise_of(op), pool_first=found.pool is not None)
+            finishing = replace(finishing, normalise=normalise_of(op), pool_first=finishing.pool is not None)
         elif isinstance(op, POOLS):
             made = call.task.made.shape
             window = window_of(op, made)
             positions = window.output_height * window.output_width
-            found = replace(found, pool=pooling_of(op, made), window=window, positions=positions)
-    return found
+            finishing = replace(finishing, pool=pooling_of(op, made), window=window, positions=positions)
+    return finishing

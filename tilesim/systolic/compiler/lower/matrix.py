@@ -11,12 +11,11 @@ import numpy as np
 
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.systolic.compiler.accumulators import chunk
-from tilesim.systolic.compiler.call import Item, PendingMultiply, TaskCall
+from tilesim.systolic.compiler.call import ArrayTraits, Item, PendingMultiply, TaskCall
 from tilesim.systolic.compiler.images import Together, together
 from tilesim.systolic.compiler.lower.finishing import Finishing, finishing_of
-from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.product import OutputBlock, Product
-from tilesim.systolic.compiler.support import WEIGHTED, Weighted, element_of
+from tilesim.systolic.compiler.task import WEIGHTED, Weighted, element_of
 from tilesim.systolic.compiler.weight_tiles import Portion, cuts
 from tilesim.systolic.isa.model.instructions import Activate, MatrixMultiply, Scale, Window
 
@@ -168,4 +167,4 @@ class _Lowered:
         )
 
 
-OPERATORS = {kind: Traits(lower_product, on_map=kind is not FullyConnected) for kind in WEIGHTED}
+OPERATORS = {kind: ArrayTraits(lower_product, on_map=kind is not FullyConnected) for kind in WEIGHTED}

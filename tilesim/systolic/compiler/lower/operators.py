@@ -8,16 +8,14 @@ from typing import Any
 from tilesim.network.graph import Network, Node, Tensor
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.quantise import Quantise
-from tilesim.systolic.compiler.call import Item, TaskCall
-from tilesim.systolic.compiler.lower import copy, elementwise, matrix, normalise, pool
-from tilesim.systolic.compiler.lower.traits import Traits
-from tilesim.systolic.compiler.support import ELEMENTS, WEIGHTED
+from tilesim.systolic.compiler.call import ArrayTraits, Item, TaskCall
+from tilesim.systolic.compiler.lower import copy, elementwise, matrix, pool
+from tilesim.systolic.compiler.task import ELEMENTS, WEIGHTED
 
-OPERATORS: Mapping[type[Any], Traits] = {
+OPERATORS: Mapping[type[Any], ArrayTraits] = {
     **copy.OPERATORS,
     **elementwise.OPERATORS,
     **matrix.OPERATORS,
-    **normalise.OPERATORS,
     **pool.OPERATORS,
 }
 

@@ -13,10 +13,9 @@ from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size
-from tilesim.systolic.compiler.call import TaskCall
+from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
 from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.lower.elementwise import LEAST_CYCLES, MOST_PIECES
-from tilesim.systolic.compiler.lower.traits import Traits
 from tilesim.systolic.compiler.weight_tiles import cuts
 from tilesim.systolic.isa.model.instructions import Instruction, Pool, Pooling, Window
 
@@ -102,4 +101,4 @@ def pooling_of(op: PoolOperator, shape: Sequence[int]) -> Pooling:
     return Pooling("average", op.clamp, op.rule, scalings, inside_only, op.input_zero_point, op.output_zero_point)
 
 
-OPERATORS = dict.fromkeys((AveragePool, MaxPool, Mean), Traits(lower_pool, on_map=True))
+OPERATORS = dict.fromkeys((AveragePool, MaxPool, Mean), ArrayTraits(lower_pool, on_map=True))

@@ -37,7 +37,7 @@ PARAMETER_BYTES = 12
 
 
 @dataclass(frozen=True)
-class Area:
+class Footprint:
     """Bytes (of accumulators: entries) from ``first`` up to ``end``: of each ``period`` from ``first`` on only
     ``width``, if there is a period.
     """
@@ -47,7 +47,7 @@ class Area:
     period: int = 0
     width: int = 0
 
-    def meets(self, other: Area) -> bool:
+    def meets(self, other: Footprint) -> bool:
         """Whether both may have a byte in common; where periods differ, without looking closely."""
         first, end = max(self.first, other.first), min(self.end, other.end)
         if first >= end:
@@ -66,11 +66,11 @@ class Area:
 
 @dataclass(frozen=True)
 class Access:
-    """An instruction's ``field`` has it read or write an ``area`` of a ``memory``."""
+    """An instruction's ``field`` has it read or write a ``footprint`` of a ``memory``."""
 
     field: str
     memory: str
-    area: Area
+    footprint: Footprint
     writes: bool = False
 
 
@@ -80,8 +80,8 @@ def accesses(op: Instruction, topology: Topology) -> list[Access]:
     return list(find(op, topology)) if find else []
 
 
-def _run(first: int, length: int) -> Area:
-    return Area(first, first + length)
+def _run(first: int, length: int) -> Footprint:
+    return Footprint(first, first + length)
 
 
 def _read_host_memory(op: ReadHostMemory, _: Topology) -> Iterator[Access]:
@@ -101,9 +101,9 @@ def _read_weights(op: ReadWeights, topology: Topology) -> Iterator[Access]:
 
 
 def _multiply(op: MatrixMultiply, _: Topology) -> Iterator[Access]:
-    area = window_area(op.window, SIZES[op.activations], (op.first, op.vectors), (op.first_row, op.rows))
-    if area:
-        yield Access("window", BUFFER, area)
+    footprint = window_footprint(op.window, SIZES[op.activations], (op.first, op.vectors), (op.first_row, op.rows))
+    if footprint:
+        yield Access("window", BUFFER, footprint)
     yield Access("accumulator", ACCUMULATORS, _run(op.accumulator, op.vectors), writes=True)
 
 
@@ -121,14 +121,14 @@ def _parameters(scale: Scale, columns: int) -> Iterator[Access]:
 
 
 def _results(address: int, vectors: int, stride: int, width: int) -> Access:
-    return Access("address", BUFFER, nest_area(Nest(address, width, (vectors,), (stride,))), writes=True)
+    return Access("address", BUFFER, nest_footprint(Nest(address, width, (vectors,), (stride,))), writes=True)
 
 
 def _pool(op: Pool, _: Topology) -> Iterator[Access]:
     window, size = op.window, SIZES[op.element]
-    area = window_area(window, size, (0, window.positions), (0, window.elements))
-    if area:
-        yield Access("window", BUFFER, area)
+    footprint = window_footprint(window, size, (0, window.positions), (0, window.elements))
+    if footprint:
+        yield Access("window", BUFFER, footprint)
     yield _results(op.address, window.positions, op.stride_bytes, window.channels * size)
 
 
@@ -138,10 +138,10 @@ def _nests(op: Normalisation | Combine | Rescale | Lookup | Copy | Fill | Softma
     for name in ("source", "a", "b", "destination"):
         nest: Nest | None = getattr(op, name, None)
         if nest:
-            yield Access(name, BUFFER, nest_area(nest), writes=name == "destination")
+            yield Access(name, BUFFER, nest_footprint(nest), writes=name == "destination")
 
 
-def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple[int, int]) -> Area | None:
+def window_footprint(window: Window, size: int, vectors: tuple[int, int], rows: tuple[int, int]) -> Footprint | None:
     """What the windows ``vectors`` (first and how many) touch with elements ``rows`` (likewise) of ``size`` bytes.
 
     None if they have nothing but padding.
@@ -149,7 +149,9 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     (first, several), (row, more), (high, wide) = vectors, rows, (window.output_height, window.output_width)
     taps = row // window.channels, (row + more - 1) // window.channels
     channels = (row % window.channels, row % window.channels + more) if taps[0] == taps[1] else (0, window.channels)
-    places = [(n, *divmod(at, wide)) for n, at in (divmod(each, high * wide) for each in (first, first + several - 1))]
+    places = [
+        (n, *divmod(at, wide)) for n, at in (divmod(vector, high * wide) for vector in (first, first + several - 1))
+    ]
     (image, top, left), (last, bottom, right) = places
     if (image, top) != (last, bottom):
         left, right = 0, wide - 1
@@ -164,8 +166,8 @@ def window_area(window: Window, size: int, vectors: tuple[int, int], rows: tuple
     end = window.address + last * window.image_bytes + end_y * window.row_bytes + end_x * window.pixel_bytes
     period, width = window.pixel_bytes, (channels[1] - channels[0]) * size
     steady = period and not (window.row_bytes % period or window.image_bytes % period) and width < period
-    area = begin + channels[0] * size, end + channels[1] * size
-    return Area(*area, period, width) if steady else Area(*area)
+    first, after = begin + channels[0] * size, end + channels[1] * size
+    return Footprint(first, after, period, width) if steady else Footprint(first, after)
 
 
 def _place(window: Window, axis: int, place: int, tap: int) -> int:
@@ -197,7 +199,7 @@ def _last_row(window: Window, image: int, bottom: int, tap: int) -> tuple[int, i
     return image, min(y, window.height - 1)
 
 
-def nest_area(nest: Nest) -> Area:
+def nest_footprint(nest: Nest) -> Footprint:
     """What a nest touches."""
     loops = sorted((abs(stride), count) for count, stride in zip(nest.counts, nest.strides, strict=True) if count > 1)
     first = nest.address + sum((n - 1) * min(s, 0) for n, s in zip(nest.counts, nest.strides, strict=True))
@@ -208,7 +210,7 @@ def nest_area(nest: Nest) -> Area:
         width += stride * (count - 1)
     period = loops[0][0] if loops else 0
     steady = period and not any(stride % period for stride, _ in loops)
-    return Area(first, end, period, width) if steady else Area(first, end)
+    return Footprint(first, end, period, width) if steady else Footprint(first, end)
 
 
 _ACCESSES: dict[type, Callable[[Any, Topology], Iterator[Access]]] = {

@@ -11,9 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, WEIGHTS, Access, Area, accesses
+from tilesim.systolic.isa.checks.deadlock import named
+from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, WEIGHTS, Access, Footprint, accesses
 from tilesim.systolic.isa.checks.program import sections, span
-from tilesim.systolic.isa.checks.untimed import UNITS, Begun, Clock, Replay
+from tilesim.systolic.isa.checks.untimed import UNITS, Begun, Clock, UntimedExecution
 from tilesim.systolic.isa.model.instructions import Instruction, Queue
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.topology import Topology
@@ -30,13 +31,13 @@ class _Last:
     """A unit's last access of a shape: ``begun`` did it."""
 
     begun: Begun
-    area: Area
+    footprint: Footprint
 
 
 Accesses = dict[Kind, dict[Shape, _Last]]
 
 
-def races(program: Program) -> list[str]:
+def hazards(program: Program) -> list[str]:
     """Every pair of instructions that touch the same memory, one of them to write, and that no sync puts in order.
 
     ``program`` must be without :func:`~tilesim.systolic.isa.checks.program.faults`.
@@ -44,34 +45,33 @@ def races(program: Program) -> list[str]:
     return [
         sentence
         for name, section in sections(program)
-        for sentence in _section_races(name, section, Replay(section, program.topology))
+        for sentence in _section_hazards(name, section, UntimedExecution(section, program.topology))
     ]
 
 
-def _section_races(name: str, section: tuple[Instruction, ...], replay: Replay) -> Iterator[str]:
-    found: dict[tuple[int, int], str] = {}
-    for earlier, later, what in _meetings(section, replay.begun, replay.topology):
+def _section_hazards(name: str, section: tuple[Instruction, ...], execution: UntimedExecution) -> Iterator[str]:
+    sentences: dict[tuple[int, int], str] = {}
+    for earlier, later, what in _meetings(section, execution.begun, execution.topology):
         pair = min(earlier, later), max(earlier, later)
-        if pair not in found:
-            first, second = (_named(name, place, section[place]) for place in pair)
-            found[pair] = f"nothing orders {first} and {second}: both touch {what}"
-    yield from (found[pair] for pair in sorted(found))
-
-
-def _named(name: str, place: int, op: Instruction) -> str:
-    return f"{op.label or f'{name}[{place}]'} ({op.mnemonic})"
+        if pair not in sentences:
+            first, second = (named(name, place, section[place]) for place in pair)
+            sentences[pair] = f"nothing orders {first} and {second}: both touch {what}"
+    yield from (sentences[pair] for pair in sorted(sentences))
 
 
 def _meetings(
     section: tuple[Instruction, ...], begun: list[Begun], topology: Topology
 ) -> Iterator[tuple[int, int, str]]:
     ranges = {memory: Ranges() for memory in (BUFFER, WEIGHTS, ACCUMULATORS)}
-    for each in begun:
+    for instruction in begun:
         # A host tensor belongs to one unit alone: those that come in to one, those that go out to the other.
-        for access in (it for it in accesses(section[each.place], topology) if it.memory in ranges):
-            for last in ranges[access.memory].touch(each, access):
-                first, end = max(last.area.first, access.area.first), min(last.area.end, access.area.end)
-                yield last.begun.place, each.place, f"{span(access.memory, first, end)} of {access.memory}"
+        for access in (it for it in accesses(section[instruction.place], topology) if it.memory in ranges):
+            for last in ranges[access.memory].touch(instruction, access):
+                first, end = (
+                    max(last.footprint.first, access.footprint.first),
+                    min(last.footprint.end, access.footprint.end),
+                )
+                yield last.begun.place, instruction.place, f"{span(access.memory, first, end)} of {access.memory}"
 
 
 @dataclass
@@ -83,24 +83,26 @@ class Ranges:
 
     def touch(self, begun: Begun, access: Access) -> list[_Last]:
         """Note an access, and return those before that meet it and that ``begun`` does not know of."""
-        area, kind = access.area, (begun.unit, access.writes)
-        first, end = _whole_periods(area)
+        footprint, kind = access.footprint, (begun.unit, access.writes)
+        first, end = _whole_periods(footprint)
         here = range(self._cut(first), self._cut(end))
-        found = [last for place in here for last in _unordered(self.touched[place], kind, begun.known, area)]
-        shape = (area.period, area.first % area.period, area.width) if area.period else (0, 0, 0)
-        mine = _Last(begun, area)
-        if access.writes and not area.period and not found:
+        unordered = [last for place in here for last in _unordered(self.touched[place], kind, begun.known, footprint)]
+        shape = (
+            (footprint.period, footprint.first % footprint.period, footprint.width) if footprint.period else (0, 0, 0)
+        )
+        mine = _Last(begun, footprint)
+        if access.writes and not footprint.period and not unordered:
             # Whoever knows of this access knows of all that it knew: nothing before it counts any more.
-            self.starts[here.start : here.stop] = [area.first]
+            self.starts[here.start : here.stop] = [footprint.first]
             self.touched[here.start : here.stop] = [{kind: {shape: mine}}]
             return []
         for place in here:
             shapes = self.touched[place].setdefault(kind, {})
-            if not area.period:
+            if not footprint.period:
                 shapes.clear()
             shapes.pop(shape, None)
             shapes[shape] = mine
-        return found
+        return unordered
 
     def _cut(self, address: int) -> int:
         """The place of the range that begins at ``address``, made by cutting one if need be."""
@@ -111,23 +113,23 @@ class Ranges:
         return place
 
 
-def _whole_periods(area: Area) -> tuple[int, int]:
-    """Where ``area`` begins and ends. Where each of its pieces lies inside of a whole period, all of these, so that
-    areas side by side do not cut memory into crumbs.
+def _whole_periods(footprint: Footprint) -> tuple[int, int]:
+    """Where a footprint begins and ends. Where each of its pieces lies inside of a whole period, all of these, so that
+    those side by side do not cut memory into crumbs.
     """
-    into = area.first % area.period if area.period else 0
-    if not area.period or into + area.width > area.period:
-        return area.first, area.end
-    return area.first - into, area.end + -area.end % area.period
+    into = footprint.first % footprint.period if footprint.period else 0
+    if not footprint.period or into + footprint.width > footprint.period:
+        return footprint.first, footprint.end
+    return footprint.first - into, footprint.end + -footprint.end % footprint.period
 
 
-def _unordered(touched: Accesses, kind: Kind, known: Clock, area: Area) -> Iterator[_Last]:
-    """Accesses that conflict with one of ``kind`` to ``area``, and that are not ``known``."""
+def _unordered(touched: Accesses, kind: Kind, known: Clock, footprint: Footprint) -> Iterator[_Last]:
+    """Accesses that conflict with one of ``kind`` to ``footprint``, and that are not ``known``."""
     unit, writes = kind
     for (other, wrote), shapes in touched.items():
         if (writes or wrote) if other != unit else (unit == _PIPELINED and wrote and not writes):
             for last in reversed(shapes.values()):
                 if last.begun.count <= known[other]:
                     break  # the others are older
-                if last.area.meets(area):
+                if last.footprint.meets(footprint):
                     yield last

@@ -6,10 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
+from tilesim.systolic.isa.checks.deadlock import Deadlock
 from tilesim.systolic.isa.checks.fields import field_faults
 from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, Access, accesses
 from tilesim.systolic.isa.checks.host import batching_faults, tensor_faults
-from tilesim.systolic.isa.checks.untimed import Replay, stuck_faults
+from tilesim.systolic.isa.checks.untimed import UntimedExecution
 from tilesim.systolic.isa.encoding import range_faults
 from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, Queue, ReadWeights, Sync
 from tilesim.systolic.isa.model.program import HostTensor, Program, where
@@ -19,7 +20,7 @@ def faults(program: Program) -> list[str]:
     """Everything that is wrong with ``program``, one sentence each; empty when it is sound.
 
     A fault names the instruction by its label or its place (``run[3] activate``). A program without a halt is sound,
-    and hangs; whether syncs order what must be ordered, :func:`tilesim.systolic.isa.checks.hazards.races` says.
+    and hangs; whether syncs order what must be ordered, :func:`tilesim.systolic.isa.checks.hazards.hazards` says.
     """
     found = [*tensor_faults(program), *batching_faults(program)]
     sizes = _sizes(program)
@@ -30,8 +31,8 @@ def faults(program: Program) -> list[str]:
     if not found:
         found += _weight_faults(program)
     for name, section in sections(program) if not found else ():
-        names = [f"{where(name, place, op)}:" for place, op in enumerate(section)]
-        found += stuck_faults(Replay(section, program.topology), names)
+        execution = UntimedExecution(section, program.topology)
+        found += Deadlock(name, section, program.topology, execution.stuck, execution.issued).sentences()
     return found
 
 
@@ -69,19 +70,20 @@ def _instruction_faults(op: Instruction, program: Program, sizes: dict[str, int]
         shapes = list(field_faults(op, program.topology))
         yield from shapes
         if not shapes:
-            yield from _area_faults(accesses(op, program.topology), sizes)
+            yield from _footprint_faults(accesses(op, program.topology), sizes)
 
 
-def _area_faults(found: Iterable[Access], sizes: dict[str, int]) -> Iterator[str]:
-    for access in found:
-        size, area = sizes.get(access.memory), access.area
+def _footprint_faults(touched: Iterable[Access], sizes: dict[str, int]) -> Iterator[str]:
+    for access in touched:
+        size, footprint = sizes.get(access.memory), access.footprint
         if size is None:
             kind = access.memory.split()[0]
             number = sum(name.startswith(f"{kind} ") for name in sizes)
             yield f"tensor must be one of {number} of {kind}, not {access.memory}"
-        elif not 0 <= area.first <= area.end <= size:
+        elif not 0 <= footprint.first <= footprint.end <= size:
             has = f"which ha{'ve' if access.memory == ACCUMULATORS else 's'} {size}"
-            yield f"{access.field} must keep {span(access.memory, area.first, area.end)} inside {access.memory}, {has}"
+            kept = span(access.memory, footprint.first, footprint.end)
+            yield f"{access.field} must keep {kept} inside {access.memory}, {has}"
 
 
 def span(memory: str, first: int, end: int) -> str:

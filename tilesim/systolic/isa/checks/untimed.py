@@ -8,7 +8,7 @@ for places in the weight FIFO. Everything else goes on at once.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, MatrixMultiply, Queue, ReadWeights, Sync
@@ -32,14 +32,14 @@ class Begun:
 
 
 @dataclass
-class Replay:
+class UntimedExecution:
     """``begun``: in an order in which they can begin; ``stuck``: the places of those in hand that never can."""
 
     section: Sequence[Instruction]
     topology: Topology
     begun: list[Begun] = field(default_factory=list)
-    stuck: list[int] = field(default_factory=list)
-    sent: int = 0
+    stuck: dict[Queue, int] = field(default_factory=dict)
+    issued: int = 0
     fetched: int = 0
     switched: int = 0
 
@@ -50,30 +50,25 @@ class Replay:
         self._history: list[list[Clock]] = [[] for _ in UNITS]
         while self._issue() | any(self._go_on(unit) for unit in range(len(UNITS))):
             pass
-        self.stuck = sorted(queue[0] for queue in self._queues if queue)
-
-    @property
-    def ended(self) -> bool:
-        """Whether it came to a halt, or to its end."""
-        return not self.stuck
+        self.stuck = {unit: queue[0] for unit, queue in zip(UNITS, self._queues, strict=True) if queue}
 
     def retired(self, unit: Queue) -> int:
         return len(self._history[self._places[unit]])
 
     def _issue(self) -> bool:
         """Fill the queues as far as there is room, and say whether anything was issued."""
-        before, depth = self.sent, self.topology.sequencer.queue_depth + 1
-        while self.sent < len(self.section):
-            op = self.section[self.sent]
+        before, depth = self.issued, self.topology.sequencer.queue_depth + 1
+        while self.issued < len(self.section):
+            op = self.section[self.issued]
             if isinstance(op, Halt):
                 break
             if op.queue is not None:
                 queue = self._queues[self._places[op.queue]]
                 if len(queue) >= depth:
                     break
-                queue.append(self.sent)
-            self.sent += 1
-        return self.sent > before
+                queue.append(self.issued)
+            self.issued += 1
+        return self.issued > before
 
     def _go_on(self, unit: int) -> bool:
         """Carry out what a unit has, up to what cannot begin, and say whether anything was."""
@@ -117,20 +112,3 @@ class Replay:
             news = list(map(max, self._known[unit], self._history[other][op.count - 1]))
             news[other] = max(news[other], op.count)
             self._known[unit] = tuple(news)
-
-
-def stuck_faults(replay: Replay, names: Sequence[str]) -> Iterator[str]:
-    """Why a section cannot go on, one sentence for each unit that has something in hand; ``names`` are for people."""
-    for place in replay.stuck:
-        yield f"{names[place]} {_reason(replay, replay.section[place])}"
-
-
-def _reason(replay: Replay, op: Instruction) -> str:
-    if isinstance(op, Sync):
-        here = replay.retired(op.until)
-        return f"can never begin: {op.until} can retire {here} instructions before it, and it waits for {op.count}"
-    if isinstance(op, ReadWeights):
-        room = replay.topology.weight_fifo.tiles
-        last, taken = replay.fetched + op.tiles, replay.switched
-        return f"can never end: it fetches tile {last} of the section, {taken} are taken, the weight FIFO holds {room}"
-    return f"can never begin: it switches to tile {replay.switched + 1} of the section, which is not fetched before"

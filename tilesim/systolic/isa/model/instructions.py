@@ -26,6 +26,20 @@ class Queue(StrEnum):
     MATRIX = "matrix"
     VECTOR = "vector"
 
+    @property
+    def owner(self) -> str:
+        """What sentences call the unit."""
+        return OWNERS[self]
+
+
+OWNERS = {
+    Queue.DMA_IN: "DMA in",
+    Queue.DMA_OUT: "DMA out",
+    Queue.WEIGHTS: "the weight fetcher",
+    Queue.MATRIX: "the matrix unit",
+    Queue.VECTOR: "the vector unit",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:

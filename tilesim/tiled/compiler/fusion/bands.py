@@ -46,7 +46,11 @@ def inner_tensors(plan: TilePlan, steps: range) -> list[int]:
     made += [source.stored.index for source in plan.sources] if len(plan.sources) == 1 else []
     kept = {sink.stored.index for sink in plan.sinks}
     readers = {index: plan.reading.get(index, []) for index in made if index not in kept}
-    return [index for index, found in readers.items() if found and all(step in steps for step in found)]
+    return [
+        index
+        for index, steps_reading in readers.items()
+        if steps_reading and all(step in steps for step in steps_reading)
+    ]
 
 
 def fusible(plan: TilePlan, steps: range) -> bool:
@@ -62,9 +66,9 @@ def fusible(plan: TilePlan, steps: range) -> bool:
 
 def slices(own: Spans, bands: int) -> list[Spans]:
     """What of the own rows is made in each band: as many in all but the last, of every tile that owns enough."""
-    each = -(-max(map(len, own)) // bands)
+    rows_a_band = -(-max(map(len, own)) // bands)
     return [
-        tuple(clip(rows, rows.start + band * each, rows.start + (band + 1) * each) for rows in own)
+        tuple(clip(rows, rows.start + band * rows_a_band, rows.start + (band + 1) * rows_a_band) for rows in own)
         for band in range(bands)
     ]
 
@@ -72,24 +76,24 @@ def slices(own: Spans, bands: int) -> list[Spans]:
 def infer_bounds(plan: TilePlan, nodes: Sequence[Node], outputs: Mapping[int, Spans], axis: int) -> AxisBounds:
     """Follow outputs back through the layers of a group, along rows (``axis`` 0) or columns (1)."""
     network = plan.network
-    found = AxisBounds(dict(outputs), {})
+    bounds = AxisBounds(dict(outputs), {})
     for node in reversed(nodes):
-        window, own = receptive_fields(network, node)[axis], _owned(found, plan, node.output, axis)
+        window, own = receptive_fields(network, node)[axis], _owned(bounds, plan, node.output, axis)
         for tensor in plan.activations(node):
             size = _size(plan, tensor.index, axis)
-            need = tuple(window.need(each, size) for each in own)
-            before = found.need.get(tensor.index, need)
-            found.need[tensor.index] = tuple(hull(both) for both in zip(before, need, strict=True))
-    for index in found.need:
-        _owned(found, plan, index, axis)
-    return found
+            need = tuple(window.need(outputs_there, size) for outputs_there in own)
+            before = bounds.need.get(tensor.index, need)
+            bounds.need[tensor.index] = tuple(hull(both) for both in zip(before, need, strict=True))
+    for index in bounds.need:
+        _owned(bounds, plan, index, axis)
+    return bounds
 
 
-def _owned(found: AxisBounds, plan: TilePlan, index: int, axis: int) -> Spans:
+def _owned(bounds: AxisBounds, plan: TilePlan, index: int, axis: int) -> Spans:
     """What is made of a tensor when all that need it are known: everything on the map."""
-    if index not in found.own:
-        found.own[index] = tuple(clip(each, 0, _size(plan, index, axis)) for each in found.need[index])
-    return found.own[index]
+    if index not in bounds.own:
+        bounds.own[index] = tuple(clip(needed, 0, _size(plan, index, axis)) for needed in bounds.need[index])
+    return bounds.own[index]
 
 
 def _size(plan: TilePlan, index: int, axis: int) -> int:

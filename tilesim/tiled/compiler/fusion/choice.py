@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 
 from tilesim.errors import CapacityError
+from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, macs
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
-from tilesim.tiled.compiler.allocate import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.channels import Spread
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible
 from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse
 from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition
+from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition_network
 from tilesim.tiled.compiler.placement import MapPlacement, in_calls, in_steps, place, with_room, with_slack
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
@@ -45,7 +45,9 @@ def fitted(plan: TilePlan, topology: Topology, wishes: Wishes = DEFAULT) -> tupl
     """
     tried: list[dict[int, Spread]] = []
     for share in COPY_SHARES:
-        whole = partition(plan, topology, (), wishes, topology.narrow_memory.size_bytes * share // COPY_SHARES[0])
+        whole = partition_network(
+            plan, topology, (), wishes, topology.narrow_memory.size_bytes * share // COPY_SHARES[0]
+        )
         if whole.spreads in tried or (
             share and _staged_bytes(whole) > topology.wide_memory.size_bytes // STAGING_SHARE
         ):
@@ -75,7 +77,7 @@ def _fitted(whole: Partition) -> tuple[Partition, MapPlacement]:
         groups = choose(whole, topology.narrow_memory.size_bytes * share // SHARES[0])
         if groups is None:
             break
-        spread = partition(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
+        spread = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
         try:
             return spread, place(spread, topology)
         except CapacityError:
@@ -120,16 +122,16 @@ class Budget:
             return None
         if self._parameter_bytes(steps) > self.whole.topology.wide_memory.size_bytes // PARAMETER_SHARE:
             return None
-        found, most = None, self._rows(steps)
+        smallest, most = None, self._rows(steps)
         low, high = 1, most - 1
         while low <= high:
-            each = (low + high) // 2
-            group = FusionGroup(steps, -(-most // each))
+            rows = (low + high) // 2
+            group = FusionGroup(steps, -(-most // rows))
             if self._has_room(group):
-                found, low = group, each + 1
+                smallest, low = group, rows + 1
             else:
-                high = each - 1
-        return found
+                high = rows - 1
+        return smallest
 
     def cycles(self, group: FusionGroup) -> float:
         """About how much longer the busiest tile takes for a group than for its steps one by one."""
@@ -176,7 +178,7 @@ class Budget:
         if self._reads_nothing(fused):
             return False
         inside = {map_name(index) for index in fused.inner}
-        here = Lifetime("", 0, group.steps[0], group.steps[-1])
+        here = Lifetime(0, group.steps[0], group.steps[-1])
         beside = [(name, life) for name, life in self._lives.items() if life.meets(here) and name not in inside]
         left = self.capacity - sum(self._size(fused, name, life) for name, life in beside)
         items = [self._item(fused, index) for index in fused.inner]
@@ -210,7 +212,7 @@ class Budget:
         if comes:
             maps = [with_room(map_, self.whole.topology) for map_ in maps]
         size = max(map_.size_bytes for map_ in maps)
-        return Lifetime(life.name, size, life.first, fused.group.steps[-1] if comes else life.last)
+        return replace(life, size=size, last=fused.group.steps[-1] if comes else life.last)
 
     def _cycles_per_pixel(self, node: Node) -> float:
         plan, topology = self.whole.plan, self.whole.topology

@@ -61,7 +61,10 @@ def fuse(plan: TilePlan, whole: Mapping[int, FeatureMap], group: FusionGroup, on
     columns = {index: whole[index].columns.own for index in outputs}
     by_band = [{index: rows[index][band] for index in outputs} for band in only or range(group.bands)]
     return FusedGroup(
-        group, inner, [infer_bounds(plan, nodes, each, 0) for each in by_band], infer_bounds(plan, nodes, columns, 1)
+        group,
+        inner,
+        [infer_bounds(plan, nodes, band_outputs, 0) for band_outputs in by_band],
+        infer_bounds(plan, nodes, columns, 1),
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import Traits, no_constants
+from tilesim.tiled.compiler.traits import TileTraits, no_constants
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
@@ -28,31 +30,23 @@ def _pairs(task: TileTask, op: Add | Multiply, operation: Operation) -> TensorOp
             Level(
                 "y",
                 len(target.block_rows),
-                {"a": step * a.row_bytes, "b": step * b.row_bytes, "output": step * target.row_bytes},
+                {"input": step * a.row_bytes, "b": step * b.row_bytes, "output": step * target.row_bytes},
             ),
             Level(
                 "w",
                 len(target.block_columns) * target.pixel_bytes // vector,
-                {"a": vector, "b": vector, "output": vector},
+                {"input": vector, "b": vector, "output": vector},
             ),
             Level("lane", vector, {}),
         ]
     )
-    return TensorOp(
-        tiles=0,
-        operation=operation,
-        nest=nest.nest,
-        reduce=nest.reduce,
-        input=nest.reference("a", a.at(first, left)),
+    return replace(
+        task.tensorop(operation, nest, a.at(first, left), target.at(first, left)),
         input_b=nest.reference("b", b.at(first, left)),
-        output=nest.reference("output", target.at(first, left)),
-        input_type=task.input_type,
-        output_type=task.output_type,
         rule=op.rule,
         scaling=op.scaling,
         clamp=op.clamp,
         produce=task.raises(nest),
-        layer=task.layer,
     )
 
 
@@ -64,6 +58,6 @@ def _faults(network: Network, node: Node, word_bytes: int) -> list[str]:
 
 
 OPERATORS = {
-    Add: Traits(lower_add, faults=_faults, channel_wise=True, row_by_row=True),
-    Multiply: Traits(lower_multiply, faults=_faults, channel_wise=True, row_by_row=True),
+    Add: TileTraits(lower_add, faults=_faults, channel_wise=True, row_by_row=True),
+    Multiply: TileTraits(lower_multiply, faults=_faults, channel_wise=True, row_by_row=True),
 }

@@ -17,7 +17,7 @@ from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.receptive_field import Fields, everything, under_kernel
 from tilesim.tiled.compiler.task import TileTask, element_type
-from tilesim.tiled.compiler.traits import Traits, constant_weights
+from tilesim.tiled.compiler.traits import TileTraits, constant_weights
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
@@ -139,25 +139,17 @@ def weighted(
     parameters: int,
 ) -> TensorOp:
     """A tensorop with weights and parameter rows at addresses of wide memory."""
-    return TensorOp(
-        tiles=0,
-        operation=operation,
-        nest=nest.nest,
-        reduce=nest.reduce,
-        input=nest.reference("input", _first_input(task, op)),
+    return replace(
+        task.tensorop(operation, nest, _first_input(task, op), task.target),
         weights=nest.reference("weights", weights),
         parameters=nest.reference("parameters", parameters),
-        output=nest.reference("output", task.target),
-        input_type=task.input_type,
         weight_type=element_type(task.constants[0].dtype),
-        output_type=task.output_type,
         input_zero_point=op.input_zero_point,
         weight_zero_point=op.weight_zero_point,
         output_zero_point=op.output_zero_point,
         rule=op.rule,
         clamp=op.clamp,
         produce=task.raises(nest),
-        layer=task.layer,
     )
 
 
@@ -173,7 +165,7 @@ def _fields(op: Convolution, weights: tuple[int, ...]) -> Fields:
     return under_kernel(op, weights[1:3])
 
 
-OPERATORS: Mapping[type[Any], Traits] = {
-    Convolution: Traits(lower_convolution, _fields, constant_weights, row_by_row=True, in_chunks=True),
-    FullyConnected: Traits(lower_fully_connected, everything, constant_weights, in_chunks=True),
+OPERATORS: Mapping[type[Any], TileTraits] = {
+    Convolution: TileTraits(lower_convolution, _fields, constant_weights, row_by_row=True, in_chunks=True),
+    FullyConnected: TileTraits(lower_fully_connected, everything, constant_weights, in_chunks=True),
 }

@@ -7,6 +7,7 @@ to or come from some of the channels, whole words of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tilesim.lowering.copy_runs import CopyRun, copy_runs
@@ -20,7 +21,7 @@ from tilesim.tiled.compiler.feature_map import MapPart, padded
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.receptive_field import CopiedField, Fields, ReceptiveField
 from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import Traits, no_constants
+from tilesim.tiled.compiler.traits import TileTraits, no_constants
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
@@ -51,12 +52,12 @@ def lower_resize_nearest(task: TileTask, op: ResizeNearest) -> list[TensorOp]:
 
 def lower_concatenation(task: TileTask, _: Concatenation) -> list[TensorOp]:
     """A tensorop for each input."""
-    found, channel = [], 0
+    copies, channel = [], 0
     for source in task.inputs:
         rows, columns = _shifted(task.output.rows, 0), _shifted(task.output.columns, 0)
-        found += _copies(task, source, rows, columns, to_channel=channel)
+        copies += _copies(task, source, rows, columns, to_channel=channel)
         channel += source.shape.channels
-    return found
+    return copies
 
 
 def _shifted(outputs: range, by: int) -> list[CopyRun]:
@@ -96,18 +97,9 @@ def _copy(
             Level("lane", vector, {}),
         ]
     )
-    return TensorOp(
-        tiles=0,
-        operation=Operation.MAXIMUM,
-        nest=nest.nest,
-        input=nest.reference("input", source.at(rows.first, columns.first) + channels[0]),
-        output=nest.reference("output", target.at(rows.start, columns.start) + channels[1]),
-        input_type=task.input_type,
-        output_type=task.output_type,
-        clamp=RANGES[task.output_type],
-        produce=nest.outermost,
-        layer=task.layer,
-    )
+    first = source.at(rows.first, columns.first) + channels[0]
+    copied = task.tensorop(Operation.MAXIMUM, nest, first, target.at(rows.start, columns.start) + channels[1])
+    return replace(copied, clamp=RANGES[task.output_type])
 
 
 def _pad_fields(op: Pad, _weights: tuple[int, ...]) -> Fields:
@@ -153,9 +145,9 @@ def _concatenation_faults(network: Network, node: Node, word_bytes: int) -> Iter
         yield f"must have multiples of {word_bytes} channels in all inputs but the last, not {odd[0]}"
 
 
-OPERATORS: Mapping[type[Any], Traits] = {
-    Concatenation: Traits(lower_concatenation, faults=_concatenation_faults),
-    Pad: Traits(lower_pad, _pad_fields, _pad_faults, channel_wise=True),
-    ResizeNearest: Traits(lower_resize_nearest, _resize_fields, channel_wise=True),
-    Slice: Traits(lower_slice, _slice_fields, _slice_faults),
+OPERATORS: Mapping[type[Any], TileTraits] = {
+    Concatenation: TileTraits(lower_concatenation, faults=_concatenation_faults),
+    Pad: TileTraits(lower_pad, _pad_fields, _pad_faults, channel_wise=True),
+    ResizeNearest: TileTraits(lower_resize_nearest, _resize_fields, channel_wise=True),
+    Slice: TileTraits(lower_slice, _slice_fields, _slice_faults),
 }

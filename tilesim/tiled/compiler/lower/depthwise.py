@@ -14,7 +14,7 @@ from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.parameters import byte_weights, requantisation_rows
 from tilesim.tiled.compiler.receptive_field import under_kernel
 from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import Traits, constant_weights
+from tilesim.tiled.compiler.traits import TileTraits, constant_weights
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
@@ -100,5 +100,7 @@ def _as_grouped(task: TileTask, op: DepthwiseConvolution, channels: int) -> list
 
 
 OPERATORS = {
-    DepthwiseConvolution: Traits(lower_depthwise, under_kernel, constant_weights, channel_wise=True, row_by_row=True)
+    DepthwiseConvolution: TileTraits(
+        lower_depthwise, under_kernel, constant_weights, channel_wise=True, row_by_row=True
+    )
 }

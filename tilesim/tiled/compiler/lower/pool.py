@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +14,7 @@ from tilesim.network.operators.rescale import Rescale
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.receptive_field import Fields, ReceptiveField, everything
 from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import Traits
+from tilesim.tiled.compiler.traits import TileTraits
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
@@ -37,38 +37,34 @@ def spans(outputs: range, size: int, window: int, stride: int, before: int) -> l
         corner = position * stride - before
         return max(0, -corner), min(window, size - corner)
 
-    found = []
+    cut = []
     for (low, high), positions in groupby(outputs, inside):
         places = list(positions)
-        found.append(PoolSpan(places[0], len(places), places[0] * stride - before + low, high - low))
-    return found
+        cut.append(PoolSpan(places[0], len(places), places[0] * stride - before + low, high - low))
+    return cut
 
 
 def lower_average_pool(task: TileTask, op: AveragePool) -> list[TensorOp]:
     """A tensorop for each part of the output whose windows hold the same number of elements."""
-    ops = []
     in_reals = op.rule == "real"
+    operation = Operation.AVERAGE if in_reals else Operation.SUM
+    ops = []
     for rows, columns in _parts(task, op):
         count = op.window[0] * op.window[1] if op.count_includes_padding else rows.taps * columns.taps
-        ops.append(
-            _tensorop(
-                task,
-                _nest(task, op.strides, rows, columns),
-                Operation.AVERAGE if in_reals else Operation.SUM,
-                (rows, columns),
-                rule=op.rule,
-                scaling=op.scaling(count),
-                zero_points=(0, 0) if in_reals else (op.input_zero_point, op.output_zero_point),
-                clamp=op.clamp,
-            )
+        pooled = replace(
+            _tensorop(task, operation, op.strides, rows, columns),
+            rule=op.rule,
+            scaling=op.scaling(count),
+            clamp=op.clamp,
         )
+        ops.append(pooled if in_reals else _with_zero_points(pooled, op))
     return ops
 
 
 def lower_max_pool(task: TileTask, op: MaxPool) -> list[TensorOp]:
     """A tensorop for each part of the output whose windows lie in the map alike."""
     return [
-        _tensorop(task, _nest(task, op.strides, rows, columns), Operation.MAXIMUM, (rows, columns), clamp=op.clamp)
+        replace(_tensorop(task, Operation.MAXIMUM, op.strides, rows, columns), clamp=op.clamp)
         for rows, columns in _parts(task, op)
     ]
 
@@ -76,37 +72,24 @@ def lower_max_pool(task: TileTask, op: MaxPool) -> list[TensorOp]:
 def lower_mean(task: TileTask, op: Mean) -> list[TensorOp]:
     """A sum over the whole map, whose scaling holds the division."""
     source = task.inputs[0].shape
-    whole = PoolSpan(0, 1, 0, source.height), PoolSpan(0, 1, 0, source.width)
-    return [
-        _tensorop(
-            task,
-            _nest(task, (1, 1), *whole),
-            Operation.SUM,
-            whole,
-            rule=op.rule,
-            scaling=(op.multiplier, op.shift),
-            zero_points=(op.input_zero_point, op.output_zero_point),
-            clamp=op.clamp,
-        )
-    ]
+    return [_sum(task, op, PoolSpan(0, 1, 0, source.height), PoolSpan(0, 1, 0, source.width))]
 
 
 def lower_rescale(task: TileTask, op: Rescale) -> list[TensorOp]:
     """An average over one element."""
     rows, columns = task.output.rows, task.output.columns
-    whole = (PoolSpan(rows.start, len(rows), rows.start, 1), PoolSpan(columns.start, len(columns), columns.start, 1))
-    return [
-        _tensorop(
-            task,
-            _nest(task, (1, 1), *whole),
-            Operation.SUM,
-            whole,
-            rule=op.rule,
-            scaling=(int(op.multiplier), int(op.shift)),
-            zero_points=(op.input_zero_point, op.output_zero_point),
-            clamp=op.clamp,
-        )
-    ]
+    down, across = (PoolSpan(some.start, len(some), some.start, 1) for some in (rows, columns))
+    return [_sum(task, op, down, across)]
+
+
+def _sum(task: TileTask, op: Mean | Rescale, rows: PoolSpan, columns: PoolSpan) -> TensorOp:
+    summed = _tensorop(task, Operation.SUM, (1, 1), rows, columns)
+    scaling = int(op.multiplier), int(op.shift)
+    return _with_zero_points(replace(summed, rule=op.rule, scaling=scaling, clamp=op.clamp), op)
+
+
+def _with_zero_points(summed: TensorOp, op: AveragePool | Mean | Rescale) -> TensorOp:
+    return replace(summed, input_zero_point=op.input_zero_point, output_zero_point=op.output_zero_point)
 
 
 def _parts(task: TileTask, op: AveragePool | MaxPool) -> Iterator[tuple[PoolSpan, PoolSpan]]:
@@ -131,34 +114,10 @@ def _nest(task: TileTask, strides: tuple[int, int], rows: PoolSpan, columns: Poo
 
 
 def _tensorop(
-    task: TileTask,
-    nest: NestWriter,
-    operation: Operation,
-    part: tuple[PoolSpan, PoolSpan],
-    *,
-    clamp: tuple[int, int],
-    rule: str = "",
-    scaling: tuple[int, ...] = (),
-    zero_points: tuple[int, int] = (0, 0),
+    task: TileTask, operation: Operation, strides: tuple[int, int], rows: PoolSpan, columns: PoolSpan
 ) -> TensorOp:
-    rows, columns = part
-    return TensorOp(
-        tiles=0,
-        operation=operation,
-        nest=nest.nest,
-        reduce=nest.reduce,
-        input=nest.reference("input", task.inputs[0].at(rows.first, columns.first)),
-        output=nest.reference("output", task.output.at(rows.start, columns.start)),
-        input_type=task.input_type,
-        output_type=task.output_type,
-        input_zero_point=zero_points[0],
-        output_zero_point=zero_points[1],
-        rule=rule,
-        scaling=scaling,
-        clamp=clamp,
-        produce=nest.outermost,
-        layer=task.layer,
-    )
+    first, target = task.inputs[0].at(rows.first, columns.first), task.output.at(rows.start, columns.start)
+    return task.tensorop(operation, _nest(task, strides, rows, columns), first, target)
 
 
 def _fields(op: AveragePool | MaxPool, _weights: tuple[int, ...]) -> Fields:
@@ -168,9 +127,9 @@ def _fields(op: AveragePool | MaxPool, _weights: tuple[int, ...]) -> Fields:
     )
 
 
-OPERATORS: Mapping[type[Any], Traits] = {
-    AveragePool: Traits(lower_average_pool, _fields, channel_wise=True),
-    MaxPool: Traits(lower_max_pool, _fields, channel_wise=True),
-    Mean: Traits(lower_mean, everything, channel_wise=True),
-    Rescale: Traits(lower_rescale, channel_wise=True),
+OPERATORS: Mapping[type[Any], TileTraits] = {
+    AveragePool: TileTraits(lower_average_pool, _fields, channel_wise=True),
+    MaxPool: TileTraits(lower_max_pool, _fields, channel_wise=True),
+    Mean: TileTraits(lower_mean, everything, channel_wise=True),
+    Rescale: TileTraits(lower_rescale, channel_wise=True),
 }

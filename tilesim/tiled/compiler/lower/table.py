@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.nest import Level, NestWriter
 from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import Traits
+from tilesim.tiled.compiler.traits import TileTraits
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
@@ -22,21 +24,9 @@ def lower_table(task: TileTask, op: Table) -> list[TensorOp]:
             Level("lane", vector, {}),
         ]
     )
-    return [
-        TensorOp(
-            tiles=0,
-            operation=Operation.TABLE,
-            nest=nest.nest,
-            input=nest.reference("input", source.at(first, left)),
-            parameters=nest.reference("parameters", task.keep("parameters", lambda: op.entries)),
-            output=nest.reference("output", target.at(first, left)),
-            input_type=task.input_type,
-            output_type=task.output_type,
-            clamp=RANGES[task.output_type],
-            produce=nest.outermost,
-            layer=task.layer,
-        )
-    ]
+    lookup = task.tensorop(Operation.TABLE, nest, source.at(first, left), target.at(first, left))
+    table = nest.reference("parameters", task.keep("parameters", lambda: op.entries))
+    return [replace(lookup, parameters=table, clamp=RANGES[task.output_type])]
 
 
-OPERATORS = {Table: Traits(lower_table, channel_wise=True, one_table=True)}
+OPERATORS = {Table: TileTraits(lower_table, channel_wise=True, one_table=True)}

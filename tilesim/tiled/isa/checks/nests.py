@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tilesim.printable import unknown
-from tilesim.tiled.isa.model.accesses import OPERANDS, ports
+from tilesim.tiled.isa.model.accesses import operands
 from tilesim.tiled.isa.model.fields import Nest, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TensorOp, Work, counted_nest
 from tilesim.tiled.topology import Topology
@@ -26,13 +26,13 @@ def _nests(
     instruction: Instruction, topology: Topology
 ) -> Iterator[tuple[str, Nest, int, list[tuple[str, Reference]]]]:
     """Each nest with its field, its most loops, and the references that move with it."""
+    moved = [(operand, getattr(instruction, operand.field)) for operand in operands(instruction, topology)]
     if isinstance(instruction, TensorOp):
-        operands = [(name, getattr(instruction, name)) for name in OPERANDS]
-        references = [(name, reference) for name, reference in operands if reference is not None]
+        references = [(operand.field, reference) for operand, reference in moved if reference is not None]
         yield "nest", instruction.nest, topology.tile.loop_depth, references
-    for name, port in ports(instruction, topology).items():
-        traversal = getattr(instruction, name)
-        yield name, traversal.nest, port.deepest, [(name, traversal.reference)]
+        return
+    for operand, traversal in moved:
+        yield operand.field, traversal.nest, operand.loops, [(operand.field, traversal.reference)]
 
 
 def _loop_faults(nest: Nest, names: list[str], deepest: int) -> Iterator[str]:

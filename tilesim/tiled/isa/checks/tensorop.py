@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
-from tilesim.tiled.isa.model.accesses import OPERANDS
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Topology
 
-NEEDS: dict[Operation, tuple[str, ...]] = {
-    Operation.CONVOLUTION: ("weights",),
-    Operation.DEPTHWISE: ("weights",),
-    Operation.SUM: (),
-    Operation.AVERAGE: (),
-    Operation.MAXIMUM: (),
-    Operation.ADD: ("input_b",),
-    Operation.MULTIPLY: ("input_b",),
-    Operation.TABLE: (),
-}
-"""The operands that an operation needs, beside its input; operations that do not need them do not take them."""
 
-REQUANTISED = frozenset(Operation) - {Operation.MAXIMUM, Operation.TABLE}
-BY_CHANNEL = frozenset({Operation.CONVOLUTION, Operation.DEPTHWISE})
-"""Operations whose results are requantised channel by channel, by parameter rows; others carry one scaling."""
-PARAMETRISED = BY_CHANNEL | {Operation.TABLE}
+@dataclass(frozen=True)
+class OperationNeeds:
+    """What an operation needs of its instruction.
+
+    ``operand``: which one beside its input; operations that do not need it do not take it. ``rules``: those by which it
+    rounds, and how many numbers ``scaling`` holds for each if there are no parameter rows; ``divisors``: where in
+    ``scaling`` stands what it divides by. ``parameters``: whether it takes any; ``by_channel``: whether its results are
+    requantised by them, channel by channel, not by one scaling.
+    """
+
+    operand: str = ""
+    rules: Mapping[str, int] = field(default_factory=dict)
+    divisors: Mapping[str, int] = field(default_factory=dict)
+    parameters: bool = False
+    by_channel: bool = False
+
+
+_BY_CHANNEL = dict.fromkeys(("double", "single", "float", "wide"), 0)
+_PRODUCTS = OperationNeeds("weights", _BY_CHANNEL, parameters=True, by_channel=True)
+
+NEEDS: Mapping[Operation, OperationNeeds] = {
+    Operation.CONVOLUTION: _PRODUCTS,
+    Operation.DEPTHWISE: _PRODUCTS,
+    Operation.SUM: OperationNeeds(rules={"double": 2, "single": 2, "float": 2, "divide": 2}, divisors={"divide": 0}),
+    Operation.AVERAGE: OperationNeeds(rules={"real": 5}, divisors={"real": 2}),
+    Operation.MAXIMUM: OperationNeeds(),
+    Operation.ADD: OperationNeeds("input_b", {"double": 9, "float": 3, "real": 6}),
+    Operation.MULTIPLY: OperationNeeds("input_b", {"double": 5, "float": 5, "real": 6}),
+    Operation.TABLE: OperationNeeds(parameters=True),
+}
 
 WIDTHS = (8, 16)
 
@@ -45,12 +60,12 @@ def _listed(numbers: tuple[int, ...]) -> str:
 
 
 def _operand_faults(op: TensorOp) -> Iterator[str]:
-    for field in sorted({field for needed in NEEDS.values() for field in needed}):
-        needed, given = field in NEEDS[op.operation], getattr(op, field) is not None
+    for name in sorted({needs.operand for needs in NEEDS.values() if needs.operand}):
+        needed, given = name == NEEDS[op.operation].operand, getattr(op, name) is not None
         if needed and not given:
-            yield f"{field} must be given for {op.operation}"
+            yield f"{name} must be given for {op.operation}"
         if given and not needed:
-            yield f"{field} must not be given for {op.operation}, which has none"
+            yield f"{name} must not be given for {op.operation}, which has none"
 
 
 def _result_faults(op: TensorOp) -> Iterator[str]:
@@ -58,15 +73,16 @@ def _result_faults(op: TensorOp) -> Iterator[str]:
         yield f"output or sums_out must be given, not {'neither' if op.output is None else 'both'}"
     if op.operation is Operation.TABLE and (op.output is None or op.parameters is None):
         yield "parameters and output must be given for table, which looks up bytes"
-    if op.parameters is not None and op.operation not in PARAMETRISED:
+    needs = NEEDS[op.operation]
+    if op.parameters is not None and not needs.parameters:
         yield f"parameters must not be given for {op.operation}, which has none"
-    if op.output is None or op.operation not in REQUANTISED:
+    if op.output is None or not needs.rules:
         return
     if not op.rule:
         yield f"rule must say how the results of {op.operation} are requantised"
-    if op.operation in BY_CHANNEL and op.parameters is None:
+    if needs.by_channel and op.parameters is None:
         yield f"parameters must be given, to requantise the results of {op.operation}"
-    if op.operation not in BY_CHANNEL and not op.scaling:
+    if not needs.by_channel and not op.scaling:
         yield f"scaling must be given, to requantise the results of {op.operation}"
 
 
@@ -96,8 +112,8 @@ def _reduce_faults(op: TensorOp) -> Iterator[str]:
         yield f"produce must name a loop around the result groups, or the outermost of the reduction, not {op.produce}"
     if op.nest.alternate is not None and op.nest.alternate.loop in inner:
         yield f"nest must have its alternate limit in a loop around the result groups, not in {op.nest.alternate.loop}"
-    for field, operand in OPERANDS.items():
-        reference = getattr(op, field)
+    for operand in op.row.operands:
+        reference = getattr(op, operand.field)
         for loop, stride in reference.strides if reference and operand.once_a_group else ():
             if stride and loop in op.reduce:
-                yield f"{field} must not move in the reduction loop {loop}: there is one a result group"
+                yield f"{operand.field} must not move in the reduction loop {loop}: there is one a result group"

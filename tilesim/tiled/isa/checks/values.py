@@ -7,9 +7,10 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from tilesim.printable import unknown
+from tilesim.tiled.isa.checks.tensorop import NEEDS
 from tilesim.tiled.isa.model import fields
 from tilesim.tiled.isa.model.fields import Nest, Traversal
-from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruction, Operation, TensorOp
+from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruction, TensorOp
 from tilesim.tiled.isa.model.loops import iterations
 
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
@@ -22,19 +23,6 @@ simulator's own memory.
 
 RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind))
 """What instructions are made of, beside numbers and names."""
-
-RULES: dict[Operation, dict[str, int]] = {
-    Operation.CONVOLUTION: {"double": 0, "single": 0, "float": 0, "wide": 0},
-    Operation.DEPTHWISE: {"double": 0, "single": 0, "float": 0, "wide": 0},
-    Operation.SUM: {"double": 2, "single": 2, "float": 2, "divide": 2},
-    Operation.AVERAGE: {"real": 5},
-    Operation.ADD: {"double": 9, "float": 3, "real": 6},
-    Operation.MULTIPLY: {"double": 5, "float": 5, "real": 6},
-}
-"""The rules of each operation that rounds, and how many numbers ``scaling`` holds if there are no parameter rows."""
-
-COUNT_PLACES = {(Operation.SUM, "divide"): 0, (Operation.AVERAGE, "real"): 2}
-"""Where in ``scaling`` stands the number that an operation divides by."""
 
 FUNCTIONS = {"softmax": 5, "softmax_aligned": 5, "softmax_fixed": 5}
 """The classifier's functions, and how many numbers ``scaling`` holds."""
@@ -66,13 +54,13 @@ def _numbers(value: Any) -> list[int]:
         return [value]
     if kind is not tuple and kind not in RECORDS:
         return []
-    found: list[int] = []
+    numbers: list[int] = []
     for item in value if kind is tuple else vars(value).values():
         if type(item) is int:
-            found.append(item)
+            numbers.append(item)
         elif type(item) is not str:
-            found += _numbers(item)
-    return found
+            numbers += _numbers(item)
+    return numbers
 
 
 def _rule_faults(op: TensorOp) -> Iterator[str]:
@@ -83,8 +71,8 @@ def _rule_faults(op: TensorOp) -> Iterator[str]:
     low, high = RANGES[op.output_type]
     if len(op.clamp) == 2 and not low <= op.clamp[0] <= op.clamp[1] <= high:
         yield f"clamp must lie in {low} to {high}, the range of {op.output_type}, not be {op.clamp[0]}, {op.clamp[1]}"
-    rules = RULES.get(op.operation)
-    if rules is None or op.output is None or not op.rule:
+    rules = NEEDS[op.operation].rules
+    if not rules or op.output is None or not op.rule:
         return
     if op.rule not in rules:
         yield f"rule {unknown(op.rule, rules, f'a rule of {op.operation}')}"
@@ -96,7 +84,7 @@ def _rule_faults(op: TensorOp) -> Iterator[str]:
 
 def _divisor(op: TensorOp) -> int:
     """What its scaling divides by."""
-    place = COUNT_PLACES.get((op.operation, op.rule))
+    place = NEEDS[op.operation].divisors.get(op.rule)
     return 1 if place is None else op.scaling[place]
 
 

@@ -2,7 +2,8 @@
 
 Every instruction for tiles names them in ``tiles``, a bitmap (bit k is tile k, row-major). ``wait`` holds watchers;
 ``produce`` names the loop whose completion increments the flag of the engine's write port (None: it never does); an
-instruction without loops of its own completes them all at once when it retires. ``layer`` only labels statistics.
+instruction without loops of its own completes them all at once when it retires. ``layer`` only labels statistics. Who
+carries them out, and through which ports, is in :mod:`~tilesim.tiled.isa.model.sheet`.
 
 Source: US 19/025,090 Fig. 3 and [0046]-[0059] for what there is; the record fields are an assumption.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
+from math import prod
 from typing import ClassVar, TypeAlias
 
 from tilesim.tiled.isa.model.fields import (
@@ -24,13 +27,10 @@ from tilesim.tiled.isa.model.fields import (
     Traversal,
     Watcher,
 )
+from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN, MESH_OUT, SHEET, Goes, SheetRow
 
 WORD_BYTES = 16
 """An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
-
-MESH_IN = {side: Engine(f"mesh_in_{side}") for side in Side}
-MESH_OUT = {side: Engine(f"mesh_out_{side}") for side in Side}
-"""The mesh engines at each side."""
 
 
 class Operation(StrEnum):
@@ -61,8 +61,28 @@ class ElementType(StrEnum):
     U8 = "u8"
 
 
+class _Listed:
+    """What all instructions have by their row of the sheet."""
+
+    mnemonic: ClassVar[str]
+
+    @property
+    def row(self) -> SheetRow:
+        return SHEET[self.mnemonic]
+
+    @property
+    def words(self) -> int:
+        return self.row.words
+
+
+class _ForEngine(_Listed):
+    @property
+    def engine(self) -> Engine:
+        return self.row.engine
+
+
 @dataclass(frozen=True, kw_only=True)
-class TensorOp:
+class TensorOp(_ForEngine):
     """A whole layer part in one instruction.
 
     ``nest``: up to 8 loops; those in ``reduce`` stand inside all others; the innermost loop is the lanes, one cycle.
@@ -73,8 +93,6 @@ class TensorOp:
     """
 
     mnemonic: ClassVar[str] = "tensorop"
-    engine: ClassVar[Engine] = Engine.TENSOR
-    words: ClassVar[int] = 17
 
     tiles: int
     operation: Operation
@@ -104,7 +122,7 @@ class TensorOp:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RingConsume:
+class RingConsume(_ForEngine):
     """Post a consumer: each arriving row with this tile's bit goes to the next address of ``write`` (wide rows).
 
     With a ``filter`` the bytes that it keeps do, packed into rows, of which the last may end in zeros; what is kept
@@ -112,8 +130,6 @@ class RingConsume:
     """
 
     mnemonic: ClassVar[str] = "ring_consume"
-    engine: ClassVar[Engine] = Engine.RING_CONSUMER
-    words: ClassVar[int] = 4
 
     tiles: int
     write: Traversal
@@ -125,7 +141,7 @@ class RingConsume:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RingProduce:
+class RingProduce(_ForEngine):
     """Send the wide rows of ``read`` over the ring to the stops in the bitmap ``to``.
 
     The ring counts in ``ring_producer_a`` the transfers that have passed the tile's stop: waiting for k makes this the
@@ -133,8 +149,6 @@ class RingProduce:
     """
 
     mnemonic: ClassVar[str] = "ring_produce"
-    engine: ClassVar[Engine] = Engine.RING_PRODUCER
-    words: ClassVar[int] = 4
 
     tiles: int
     read: Traversal
@@ -146,12 +160,10 @@ class RingProduce:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NarrowToWide:
+class NarrowToWide(_ForEngine):
     """AllGather the narrow words of ``read`` into the wide rows of ``write``."""
 
     mnemonic: ClassVar[str] = "narrow_to_wide"
-    engine: ClassVar[Engine] = Engine.NARROW_TO_WIDE
-    words: ClassVar[int] = 7
 
     tiles: int
     read: Traversal
@@ -163,12 +175,10 @@ class NarrowToWide:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WideToNarrow:
+class WideToNarrow(_ForEngine):
     """Scatter the wide rows of ``read`` over the narrow words of ``write``."""
 
     mnemonic: ClassVar[str] = "wide_to_narrow"
-    engine: ClassVar[Engine] = Engine.WIDE_TO_NARROW
-    words: ClassVar[int] = 7
 
     tiles: int
     read: Traversal
@@ -180,7 +190,7 @@ class WideToNarrow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeshIn:
+class MeshIn(_ForEngine):
     """Put words into the narrow words of ``write``: those that the neighbour at ``side`` sends, or all ``fill``.
 
     A fill stands where nothing comes from: off the grid, or where the neighbour has no part in the layer. Where
@@ -188,7 +198,6 @@ class MeshIn:
     """
 
     mnemonic: ClassVar[str] = "mesh_in"
-    words: ClassVar[int] = 6
 
     tiles: int
     side: Side
@@ -205,7 +214,7 @@ class MeshIn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeshOut:
+class MeshOut(_ForEngine):
     """Send the narrow words of ``read`` to the neighbour at ``side``.
 
     With ``memory`` wide, ``read`` names wide rows, which leave word by word, such as parameters; only where the mesh
@@ -213,7 +222,6 @@ class MeshOut:
     """
 
     mnemonic: ClassVar[str] = "mesh_out"
-    words: ClassVar[int] = 6
 
     tiles: int
     side: Side
@@ -230,7 +238,7 @@ class MeshOut:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TileFence:
+class TileFence(_Listed):
     """Hold this tile's later instructions, and the bus behind them, until the engines in ``idle`` have drained.
 
     Then the flags in ``reset`` return to 0 and the controller's fence counter grows by ``increment``.
@@ -238,7 +246,6 @@ class TileFence:
     """
 
     mnemonic: ClassVar[str] = "tile_fence"
-    words: ClassVar[int] = 1
 
     tiles: int
     idle: tuple[Engine, ...] = tuple(Engine)
@@ -249,7 +256,7 @@ class TileFence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Broadcast:
+class Broadcast(_Listed):
     """Have this one tile's stop on the instruction bus start the broadcast of the instruction that stands next.
 
     The controller sends that one to this stop alone, which passes it on to all that it is for, once it has it: stops
@@ -258,7 +265,6 @@ class Broadcast:
     """
 
     mnemonic: ClassVar[str] = "broadcast"
-    words: ClassVar[int] = 1
 
     tiles: int
     layer: int = -1
@@ -266,7 +272,7 @@ class Broadcast:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Classify:
+class Classify(_Listed):
     """The classifier tile: ``rows`` from the ring, ``function`` over ``elements`` of their bytes, results to the sink.
 
     The elements are the first bytes; or, if there are ``elements_per_sender``, the first so many bytes from each
@@ -276,7 +282,6 @@ class Classify:
     """
 
     mnemonic: ClassVar[str] = "classify"
-    words: ClassVar[int] = 4
 
     rows: int
     elements: int
@@ -290,7 +295,7 @@ class Classify:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Infeed:
+class Infeed(_Listed):
     """Controller: put rows on the ring for the stops in the bitmap ``to``.
 
     ``source`` is ``host`` (the next rows that the host sends), ``data`` (rows from data memory at ``address`` on) or
@@ -302,7 +307,6 @@ class Infeed:
     """
 
     mnemonic: ClassVar[str] = "infeed"
-    words: ClassVar[int] = 0
 
     source: str
     rows: int
@@ -320,11 +324,10 @@ class Infeed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outfeed:
+class Outfeed(_Listed):
     """Controller: pass the next ``rows`` that reach the ring's sink on to the host, as output ``output``."""
 
     mnemonic: ClassVar[str] = "outfeed"
-    words: ClassVar[int] = 0
 
     output: int
     rows: int
@@ -333,7 +336,7 @@ class Outfeed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScalarFence:
+class ScalarFence(_Listed):
     """Controller: issue nothing until the fence counter has reached ``count``; then take ``count`` off it.
 
     With ``outfeed`` in ``idle``, nor before the outfeed is through with all that has been issued to it; an assumption,
@@ -341,7 +344,6 @@ class ScalarFence:
     """
 
     mnemonic: ClassVar[str] = "scalar_fence"
-    words: ClassVar[int] = 0
 
     count: int
     idle: tuple[str, ...] = ()
@@ -349,7 +351,9 @@ class ScalarFence:
     label: str = ""
 
 
-Work: TypeAlias = TensorOp | RingConsume | RingProduce | NarrowToWide | WideToNarrow | MeshIn | MeshOut
+Copy: TypeAlias = NarrowToWide | WideToNarrow
+"""What moves bytes between the memories of a tile."""
+Work: TypeAlias = TensorOp | RingConsume | RingProduce | Copy | MeshIn | MeshOut
 """What the engines of a tile take from their buffers."""
 TileInstruction: TypeAlias = Work | TileFence | Broadcast
 ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
@@ -374,13 +378,23 @@ INSTRUCTIONS: tuple[type[Instruction], ...] = (
 
 def header_of(op: Instruction, tiles: int) -> int:
     """The stops on the instruction bus that an instruction is for: its tiles, or the classifier behind the last one."""
-    return 1 << tiles if isinstance(op, Classify) else getattr(op, "tiles", 0)
+    return 1 << tiles if op.row.goes is Goes.CLASSIFIER else getattr(op, "tiles", 0)
 
 
 def counted_nest(op: Work) -> Nest:
-    """The nest whose loops the instruction's ``produce`` and loop watchers name: that of the wide rows, if there are
-    any.
-    """
-    if isinstance(op, TensorOp):
-        return op.nest
-    return op.write.nest if isinstance(op, RingConsume | NarrowToWide | MeshIn) else op.read.nest
+    """The nest whose loops the instruction's ``produce`` and loop watchers name."""
+    counted: Nest | Traversal = getattr(op, op.row.counts)
+    return counted.nest if isinstance(counted, Traversal) else counted
+
+
+def raised_flag(op: Work) -> Flag:
+    """The flag of the write port that the instruction's engine has."""
+    return Flag.PARTIAL_SUMS if isinstance(op, TensorOp) and op.sums_out is not None else FLAGS[op.engine]
+
+
+def increments(op: Work) -> int:
+    """How often the instruction raises its flag."""
+    if op.produce is None:
+        return 0
+    outer = takewhile(lambda loop: loop.name != op.produce, counted_nest(op).loops)
+    return prod(loop.bound for loop in outer)

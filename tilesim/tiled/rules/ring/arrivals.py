@@ -40,11 +40,15 @@ def _totals(place: str, sent: list[Transfer], taken: list[WorkItem]) -> Iterator
     if rows > room:
         late = _from(((each, each.rows) for each in sent), room)
         missing = f"only for {room} of them" if room else "for none"
-        yield f"{late} sends to {place}, where {rows} rows arrive in all but instructions are posted {missing}"
+        yield f"{late} sends to {place}, where {_arriving(rows)} in all but instructions are posted {missing}"
     if room > rows:
         waiting = _from(((item, item.rounds) for item in taken), rows)
-        come = f"only {rows} rows arrive in all" if rows else "no row arrives"
+        come = f"only {_arriving(rows)} in all" if rows else "no row arrives"
         yield f"{waiting} waits for rows at {place}, where {room} are expected in all but {come}"
+
+
+def _arriving(rows: int) -> str:
+    return f"{rows} row{'s' * (rows != 1)} arrive{'s' * (rows == 1)}"
 
 
 def _from(sized: Iterable[tuple[Transfer | WorkItem, int]], before: int) -> Transfer | WorkItem:

@@ -49,7 +49,7 @@ def reason(execution: UntimedExecution, first: Transfer, other: Transfer) -> str
     waits, name = list(_waits(execution, item)), other.beside(first)
     if waits:
         return f"{name} waits for {' and '.join(waits)}"
-    who = f"the first row of {name}" if any(hold[0] for hold in item.holds) else name
+    who = f"the first row of {name}" if any(round_ for round_, _, _ in item.conditions) else name
     return f"no flag and no fence makes {who} wait for all of {first.beside(other)}"
 
 
@@ -78,7 +78,7 @@ def half_way(first: Transfer, other: Transfer, stop: int, after: int, tiles: int
 def _waits(execution: UntimedExecution, item: WorkItem) -> Iterator[str]:
     """What the first row of a item waited for, and why that has come."""
     needed: dict[Count, int] = {}
-    for row, count, expected in item.holds:
+    for row, count, expected in item.conditions:
         if row == 0 and expected > 0:
             needed[count] = max(expected, needed.get(count, 0))
     for count, expected in needed.items():

@@ -11,9 +11,6 @@ from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.loops import Domain, domains
 from tilesim.tiled.topology import Topology
 
-WRITTEN = frozenset({"write", "output", "sums_out"})
-"""The operands that an instruction writes; it reads the others."""
-
 
 @dataclass(frozen=True, eq=False)
 class Footprint:
@@ -33,7 +30,7 @@ class Footprint:
 
     @cached_property
     def writes(self) -> bool:
-        return self.access.field in WRITTEN
+        return self.access.operand.writes
 
     @cached_property
     def extent(self) -> tuple[int, int]:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tilesim.tiled.isa.model.loops import Gate
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, Step
 from tilesim.tiled.rules.tile.touches import Rounds, common_unit
 from tilesim.tiled.rules.untimed.effects import Use
-from tilesim.tiled.rules.untimed.firing_conditions import Hold
 
 Points = list[tuple[int, int]]
 """Rounds of an instruction, from 0 on, and how many of another's are surely over when each begins."""
@@ -57,7 +57,7 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     ones, others = one.touches.all(unit, low, end), other.touches.all(unit, low, end)
     if ones is None or others is None:
         return False
-    many = one.act.pace.rounds + 1
+    many = one.act.firing.rounds + 1
     touches = np.sort(ones[0] * many + ones[1])
     next_left = np.searchsorted(touches, others[0] * many + of_one.at(others[1]))
     left = np.append(touches, -1)[next_left]
@@ -68,10 +68,10 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
 def watched(first: Step, then: Step, strict: bool) -> Headway:
     """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
     done, points = 0, [(0, 0)]
-    for hold in then.act.pace.holds:
-        if hold.flag == first.act.flag:
-            done = max(done, _raised(first, hold.expected + strict))
-            points.append((hold.round, done))
+    for gate in then.act.firing.gates:
+        if gate.flag == first.act.flag:
+            done = max(done, _raised(first, gate.expected + strict))
+            points.append((gate.group, done))
     return Headway.of(points)
 
 
@@ -82,11 +82,11 @@ def chained(order: HappensBefore, first: Step, then: Step) -> Headway:
 
 def _raised(step: Step, count: int) -> int:
     """The rounds that a step has done when its flag has counted to ``count``."""
-    pace = step.act.pace
+    firing = step.act.firing
     rises = count - (step.raised_to - step.act.increments)
     if rises <= 0:
         return 0
-    return pace.rises[rises - 1] if rises <= len(pace.rises) else pace.rounds
+    return firing.rises[rises - 1] if rises <= len(firing.rises) else firing.rounds
 
 
 class _Chains:
@@ -96,7 +96,7 @@ class _Chains:
         self._order, self._first = order, first
         among = order.listed(order.behind(then) | then.bit)
         behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
-        over = first.act.pace.rounds
+        over = first.act.firing.rounds
         self.points: dict[int, Points] = {step.number: [(0, over if step.before & first.bit else 0)] for step in behind}
         left, changed = [step for step in behind if not step.before & first.bit], True
         while changed:  # instructions may wait for later ones, and for one another row by row
@@ -110,18 +110,18 @@ class _Chains:
         over = (self.points[each.number][-1][1] for each in step.over if each.number in self.points)
         done = max(over, default=0)
         yield 0, done
-        for hold in step.act.pace.holds:
-            more = self._when_met(step, hold)
+        for gate in step.act.firing.gates:
+            more = self._when_met(step, gate)
             if more > done:
                 done = more
-                yield hold.round, done
+                yield gate.group, done
 
-    def _when_met(self, step: Step, hold: Hold) -> int:
-        count = hold.expected + self._order.strict
-        raiser = self._order.reaches(step, hold.flag, count)
+    def _when_met(self, step: Step, gate: Gate) -> int:
+        count = gate.expected + self._order.strict
+        raiser = self._order.reaches(step, gate.flag, count)
         if raiser is None:
-            never = count > 0 and hold.flag not in EXTERNAL  # a round that never begins touches nothing
-            return self._first.act.pace.rounds if never else 0
+            never = count > 0 and gate.flag not in EXTERNAL  # a round that never begins touches nothing
+            return self._first.act.firing.rounds if never else 0
         rounds = _raised(raiser, count)
         if raiser is self._first:
             return rounds

@@ -6,7 +6,6 @@ from functools import partial
 
 from tilesim.sim.deadlock import Awaited, explain
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
@@ -22,17 +21,14 @@ def _awaited(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
     """What an item in hand that can't go on waits for."""
     if not execution.delivery.delivered(item):
         return _delivery(execution, item)
-    hold = execution.unmet(item)
-    if hold is not None and execution.progress[item.queue] >= hold[0]:
-        return _flag(execution, item, hold[1], hold[2])
+    unmet = execution.unmet(item)
+    if unmet is not None and execution.progress[item.queue] >= unmet[0]:
+        return _flag(execution, item, unmet[1], unmet[2])
     if item.node is not None:
         return _rows(execution, item, item.node)
     if item.needs_partner:
         return _partner(execution, item)
-    if isinstance(item.op, Infeed) and item.op.source == "host":
-        return Awaited("rows of which the host has no more")
-    first = item.transfer and execution.in_the_way(item.transfer, item.transfer.destinations[-1])
-    return Awaited(f"{first} to go first", _blocker(execution, first)) if first else Awaited("its turn")
+    return Awaited("its turn") if item.transfer is None else _way(execution, item.transfer)
 
 
 def _delivery(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
@@ -63,14 +59,14 @@ def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: i
     if flag == Flag.RING_PRODUCER_A:
         return _turn(execution, tile, expected, stands)
     if count == FORWARDED:
-        return Awaited("rows to forward", execution.taker(execution.work.tiles + 2))
+        return Awaited("rows to forward", _taker(execution, execution.work.tiles + 2))
     words = f"{flag} to reach {expected}; it stands at {stands}"
     raisers = [each for queue in execution.work.watchers(tile) for each in execution.work.queues[queue] if each.rises]
-    left = [each for each in raisers if each.raises == count and execution.done[each.queue] <= each.number]
-    others = [each for each in left if each is not item]
-    if others:
-        return Awaited(f"{words}, and {others[0].name} is to raise it", execution.in_hand(others[0].queue))
-    earlier = any(each.raises == (tile, flag, reset) for each in raisers for reset in range(resets))
+    now = [raiser for raiser in raisers if raiser.raises == count and raiser is not item]
+    left = [raiser for raiser in now if execution.done[raiser.queue] <= raiser.number]
+    if left:
+        return Awaited(f"{words}, and {left[0].name} is to raise it", execution.in_hand(left[0].queue))
+    earlier = not now and any(raiser.raises == (tile, flag, k) for raiser in raisers for k in range(resets))
     return Awaited(f"{words}, and nothing else raises it{' since a fence set it back' if earlier else ''}")
 
 
@@ -90,7 +86,7 @@ def _rows(execution: UntimedExecution, item: WorkItem, node: int) -> Awaited[Wor
     words = f"row {row} of {item.rounds}"
     for transfer in execution.work.transfers:
         if node in transfer.destinations and not _arrived(execution, transfer, node):
-            return Awaited(f"{words}, and {transfer.name} is to send it", _blocker(execution, transfer))
+            return Awaited(f"{words}, and {transfer.name} is to send it", _blocker(execution, transfer, item))
     return Awaited(f"{words}, and nothing sends it")
 
 
@@ -98,16 +94,42 @@ def _arrived(execution: UntimedExecution, transfer: Transfer, node: int) -> bool
     return execution.rows[transfer.number][transfer.destinations.index(node) + 1] == transfer.rows
 
 
-def _blocker(execution: UntimedExecution, transfer: Transfer) -> WorkItem | None:
-    """The item for which a transfer waits: who is to take its rows, or those of another in its way, or who is to send
-    them, or what is before that.
+def _way(execution: UntimedExecution, transfer: Transfer) -> Awaited[WorkItem]:
+    """Why a master can't send the rest of a transfer: it has no more, or rows are in the way, of another or its own."""
+    if execution.rows[transfer.number][0] == execution.work.host_rows.get(transfer.number):
+        return Awaited("rows of which the host has no more")
+    first = execution.in_the_way(transfer, transfer.destinations[-1])
+    if first is not None:
+        return Awaited(f"{first} to go first", _blocker(execution, first))
+    nodes = execution.awaiting(transfer)
+    if not nodes:
+        return Awaited("its turn")
+    place = node_name(nodes[-1], execution.work.tiles)
+    return Awaited(f"its rows to be taken at {place}", _taker(execution, nodes[-1]))
+
+
+def _blocker(
+    execution: UntimedExecution,
+    transfer: Transfer,
+    waiter: WorkItem | None = None,
+    behind: tuple[Transfer, ...] = (),
+) -> WorkItem | None:
+    """The item, other than the one that waits, for which a transfer does: who is to take its rows, or those of another
+    in its way, or who is to send them, or what is before that.
     """
-    rows = execution.rows[transfer.number]
-    for stage, node in enumerate(transfer.destinations, 1):
-        if rows[stage] < rows[stage - 1]:
-            other = execution.in_the_way(transfer, node)
-            return execution.taker(node) if other is None else _blocker(execution, other)
-    return execution.in_hand(execution.work.senders[transfer.number].queue)
+    nodes = execution.awaiting(transfer)
+    if not nodes:
+        return execution.in_hand(execution.work.senders[transfer.number].queue)
+    other = execution.in_the_way(transfer, nodes[0])
+    if other is not None and other not in behind:
+        return _blocker(execution, other, waiter, (*behind, transfer))
+    return next((taker for node in nodes if (taker := _taker(execution, node)) is not waiter), None)
+
+
+def _taker(execution: UntimedExecution, node: int) -> WorkItem | None:
+    """The item in hand of the queue that takes rows at a node."""
+    takers = execution.work.takers
+    return execution.in_hand(takers[node]) if node in takers else None
 
 
 def _partner(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:

@@ -7,67 +7,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import takewhile
-from math import prod
 
-from tilesim.tiled.isa.model.fields import Engine, Flag, Nest, Watcher
+from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import (
     Instruction,
-    MeshIn,
-    MeshOut,
-    NarrowToWide,
-    RingConsume,
-    RingProduce,
-    TensorOp,
     TileFence,
-    WideToNarrow,
     Work,
     counted_nest,
+    increments,
+    raised_flag,
 )
-from tilesim.tiled.isa.model.loops import iterations
+from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.footprint import Footprint, footprints
 from tilesim.tiled.rules.tile.touches import Touches
-from tilesim.tiled.rules.untimed.firing_conditions import Pace, own_pace
+from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, own_conditions
 from tilesim.tiled.topology import Topology
-
-RAISES: dict[type, Flag] = {
-    TensorOp: Flag.AVDATA,
-    RingConsume: Flag.RING_READ_A,
-    RingProduce: Flag.RING_WRITE,
-    NarrowToWide: Flag.NARROW_TO_WIDE,
-    WideToNarrow: Flag.WIDE_TO_NARROW,
-}
-MESH_RAISES: dict[tuple[type, str], Flag] = {
-    (kind, side): Flag(f"mesh_{side}_{way}")
-    for kind, way in ((MeshIn, "in"), (MeshOut, "out"))
-    for side in ("north", "east", "south", "west")
-}
-
-
-def raised_flag(op: Work) -> Flag:
-    """The flag of the write port that the instruction's engine has."""
-    if isinstance(op, TensorOp) and op.sums_out is not None:
-        return Flag.PARTIAL_SUMS
-    if isinstance(op, MeshIn | MeshOut):
-        return MESH_RAISES[type(op), op.side]
-    return RAISES[type(op)]
-
-
-def increments(op: Work) -> int:
-    """How often the instruction raises its flag."""
-    if op.produce is None:
-        return 0
-    outer = takewhile(lambda loop: loop.name != op.produce, counted_nest(op).loops)
-    return prod(loop.bound for loop in outer)
-
-
-def rounds_of(nest: Nest, name: str) -> int:
-    """How many rounds a loop of a nest makes in all."""
-    if name == nest.loops[-1].name:
-        return iterations(nest)  # the one that an alternate limit shortens
-    depth = [loop.name for loop in nest.loops].index(name)
-    return prod(loop.bound for loop in nest.loops[: depth + 1])
 
 
 @dataclass(frozen=True)
@@ -99,9 +54,9 @@ class Act:
         return increments(self.op)
 
     @cached_property
-    def pace(self) -> Pace:
+    def firing(self) -> FiringConditions:
         """In rounds of its own."""
-        return own_pace(self.op)
+        return own_conditions(self.op)
 
     @cached_property
     def waits(self) -> tuple[Wait, ...]:

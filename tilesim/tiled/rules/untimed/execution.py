@@ -18,7 +18,7 @@ from tilesim.tiled.rules.ring.transfer_order import TransferOrder
 from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer
 from tilesim.tiled.rules.untimed.delivery import AtOnce, Delivery, Progress
 from tilesim.tiled.rules.untimed.history import Barrier, History
-from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Count, Fence, Hold, WorkItem, WorkQueues
+from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Condition, Count, Fence, WorkItem, WorkQueues
 
 Cells = Any
 """A list or dict of numbers."""
@@ -31,8 +31,7 @@ class UntimedExecution:
     On its own it lets transfers begin one after the other, each when nothing else can happen, in the order of the
     program. With the ``history`` of such an execution it assumes what that found out: which rows come first at a stop,
     and what a reset comes after. With an ``order`` a transfer passes a stop only behind all those that are known to
-    come before it there. ``delivery`` says how instructions come to their engines. What changes is noted while there is
-    a barrier, and taken back.
+    come before it there. ``delivery`` says how instructions come to their engines.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class UntimedExecution:
         queues = len(work.queues)
         self.done = [0] * queues
         """Items that each queue has done."""
-        self.progress, self.held, self.limit = [0] * queues, [0] * queues, [0] * queues
+        self.progress, self.met, self.limit = [0] * queues, [0] * queues, [0] * queues
         """Of the item in hand: rounds done, watchers met, and rounds for which they are."""
         self.counts: dict[Count, int] = {}
         self.rows = [[0] * (len(transfer.destinations) + 1) for transfer in work.transfers]
@@ -61,7 +60,7 @@ class UntimedExecution:
         self.history = history or History()
         self._recording = history is None
         self._order = order
-        self._tails_at = [0] * work.nodes
+        self.tails_at = [0] * work.nodes
         """With an order: the transfers whose tails have passed each stop, as a bitmap."""
         self._ready: dict[int, WorkItem] = {}
         self._released: set[int] = set()
@@ -98,19 +97,20 @@ class UntimedExecution:
         """The first transfer that must pass before this one does, on its way up to a node."""
         if self._order is not None:
             for stop in transfer.way_to(node):
-                ahead = self._order.before(transfer, stop) & ~self._tails_at[stop]
+                ahead = self._order.before(transfer, stop) & ~self.tails_at[stop]
                 if ahead:
                     return self._order.first(ahead)
         return None
+
+    def awaiting(self, transfer: Transfer) -> list[int]:
+        """Where rows of a transfer that are on their way are to be taken next."""
+        rows = self.rows[transfer.number]
+        return [node for k, node in enumerate(transfer.destinations) if rows[k + 1] < rows[k]]
 
     def in_hand(self, queue: int) -> WorkItem | None:
         """The item that a queue has not yet done."""
         items = self.work.queues[queue]
         return items[self.done[queue]] if self.done[queue] < len(items) else None
-
-    def taker(self, node: int) -> WorkItem | None:
-        """The item in hand of the queue that takes rows at a node."""
-        return self.in_hand(self.work.takers[node]) if node in self.work.takers else None
 
     def unfinished(self) -> Iterable[WorkItem]:
         """The items in hand of all queues that have any left."""
@@ -135,10 +135,10 @@ class UntimedExecution:
         fence = self.next_fence(tile)
         return NEVER if fence is None else fence.place
 
-    def unmet(self, item: WorkItem) -> Hold | None:
+    def unmet(self, item: WorkItem) -> Condition | None:
         """What holds an item in hand, if a watcher does."""
-        left = islice(item.holds, self.held[item.queue], None)
-        return next((hold for hold in left if self.count(hold[1]) < hold[2]), None)
+        left = islice(item.conditions, self.met[item.queue], None)
+        return next((condition for condition in left if self.count(condition[1]) < condition[2]), None)
 
     def count(self, count: Count) -> int:
         return self.counts.get(count, 0)
@@ -215,12 +215,12 @@ class UntimedExecution:
     def _reach(self, item: WorkItem) -> None:
         """As far as its watchers, and the ring or the mesh, let an item go."""
         queue = item.queue
-        held, holds = self.held[queue], item.holds
-        while held < len(holds) and self.count(holds[held][1]) >= holds[held][2]:
-            held += 1
-        limit = holds[held][0] if held < len(holds) else item.rounds
-        if held > self.held[queue]:
-            self._put(self.held, queue, held)
+        met, conditions = self.met[queue], item.conditions
+        while met < len(conditions) and self.count(conditions[met][1]) >= conditions[met][2]:
+            met += 1
+        limit = conditions[met][0] if met < len(conditions) else item.rounds
+        if met > self.met[queue]:
+            self._put(self.met, queue, met)
         if limit > self.limit[queue]:
             self._put(self.limit, queue, limit)
         reached = self._through_buses(item, limit)
@@ -241,7 +241,7 @@ class UntimedExecution:
 
     def _finish(self, queue: int) -> None:
         self._put(self.done, queue, self.done[queue] + 1)
-        for cells in (self.progress, self.held, self.limit):
+        for cells in (self.progress, self.met, self.limit):
             if cells[queue]:
                 self._put(cells, queue, 0)
         tile = self.work.keys[queue][0]
@@ -257,8 +257,8 @@ class UntimedExecution:
 
     def _awaits(self, queue: int, count: Count) -> bool:
         """Whether a queue's item in hand is held by a flag."""
-        items, done, held = self.work.queues[queue], self.done[queue], self.held[queue]
-        return done < len(items) and held < len(items[done].holds) and items[done].holds[held][1] == count
+        items, done, met = self.work.queues[queue], self.done[queue], self.met[queue]
+        return done < len(items) and met < len(items[done].conditions) and items[done].conditions[met][1] == count
 
     def _exchange(self, item: WorkItem, limit: int) -> int:
         partner = item.partner
@@ -297,7 +297,8 @@ class UntimedExecution:
 
     def _flow(self, transfer: Transfer) -> None:
         """Let the rows that have left the master go on from destination to destination."""
-        rows, ahead = self.rows[transfer.number], self._ahead(transfer)
+        rows = self.rows[transfer.number]
+        ahead = self.history.ahead.get(transfer.number) or [0] * len(transfer.destinations)
         for stage, node in enumerate(transfer.destinations, 1):
             if self.in_the_way(transfer, node) or (
                 self._barrier is not None and self._barrier.stops(transfer, transfer.hops(node))
@@ -312,10 +313,6 @@ class UntimedExecution:
                 if node in self.work.takers:
                     self._worklist.append(self.work.takers[node])
         self._pass_tail(transfer)
-
-    def _ahead(self, transfer: Transfer) -> list[int]:
-        """Rows that come before a transfer's at each of its destinations."""
-        return self.history.ahead.get(transfer.number) or [0] * len(transfer.destinations)
 
     def _pass_tail(self, transfer: Transfer) -> None:
         """Let the last row pass all stops up to where it is."""
@@ -340,11 +337,11 @@ class UntimedExecution:
                 self._last_tail[tile] = transfer
             self._raise((tile, Flag.RING_PRODUCER_A, resets.get((transfer.number, tile), self._resets[tile])), 1)
         if self._order is not None:
-            self._put(self._tails_at, node, self._tails_at[node] | self._order.bit(transfer))
-            self._behind += (each for each in self._order.after(transfer, node) if self._is_on_its_way(each))
-
-    def _is_on_its_way(self, transfer: Transfer) -> bool:
-        return self.rows[transfer.number][0] > 0 and self.tails[transfer.number] <= transfer.reach
+            self._put(self.tails_at, node, self.tails_at[node] | self._order.bit(transfer))
+            behind = self._order.after(transfer, node)
+            self._behind += (
+                each for each in behind if self.rows[each.number][0] and self.tails[each.number] <= each.reach
+            )
 
     # Fences
 

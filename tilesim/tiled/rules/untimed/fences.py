@@ -40,7 +40,7 @@ def early_resets(masters: Masters) -> Iterator[str]:
 
 def late_resets(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:
     """Every such reset that one of those after it may pass before it; the order of transfers must be proven."""
-    watched = {count for queue in work.queues for item in queue for _, count, _ in item.holds}
+    watched = {count for queue in work.queues for item in queue for _, count, _ in item.conditions}
     for tile, fences in enumerate(work.fences):
         resets = [fence for fence in fences if Flag.RING_PRODUCER_A in fence.op.reset]
         for number, fence in enumerate(resets, 1):

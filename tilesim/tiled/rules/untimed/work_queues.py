@@ -20,19 +20,19 @@ from tilesim.tiled.isa.model.instructions import (
     ScalarFence,
     TileFence,
     Work,
+    raised_flag,
 )
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import Program, where
 from tilesim.tiled.rules.ring.transfers import Transfer, sent_by
-from tilesim.tiled.rules.untimed.effects import raised_flag
-from tilesim.tiled.rules.untimed.firing_conditions import Pace, pace
+from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, firing_conditions
 
 CONTROLLER = -1
 """In place of a tile, for infeed, outfeed and classifier."""
 QueueKey = tuple[int, str]
 Count = tuple[int, Flag, int]
 """A flag of a tile between two of its resets: (tile, flag, resets so far)."""
-Hold = tuple[int, Count, int]
+Condition = tuple[int, Count, int]
 """Rounds from this one on wait until a flag has counted so far: (round, flag, expected)."""
 FORWARDED: Count = (CONTROLLER, Flag.RING_READ_A, 0)
 """Rows that the outfeed has taken for the infeed to forward."""
@@ -51,7 +51,7 @@ class WorkItem:
     tile: int
     number: int
     rounds: int
-    holds: tuple[Hold, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     rises: tuple[int, ...] = ()
     raises: Count | None = None
     node: int | None = None
@@ -186,8 +186,8 @@ class _Assignment:
         self._last[tile, op.engine] = queue, len(self.work.queues[queue]) + 1
         topology = self.work.program.topology
         words = words_per_access(op, topology) if isinstance(op, MeshIn | MeshOut) else 1
-        beat = pace(op, topology.wide_memory.row_bytes, words)
-        item = self._item(op, name, place, queue, tile, beat)
+        firing = firing_conditions(op, topology.wide_memory.row_bytes, words)
+        item = self._item(op, name, place, queue, tile, firing)
         if isinstance(op, RingConsume):
             self._take(item, tile + 1)
         elif isinstance(op, RingProduce):
@@ -202,7 +202,7 @@ class _Assignment:
     def _engine(self, engine: Engine) -> Engine:
         return Engine.RING_CONSUMER if self._shared and engine is Engine.RING_PRODUCER else engine
 
-    def _item(self, op: Work, name: str, place: int, queue: int, tile: int, beat: Pace) -> WorkItem:
+    def _item(self, op: Work, name: str, place: int, queue: int, tile: int, firing: FiringConditions) -> WorkItem:
         flag = raised_flag(op)
         return self._append(
             WorkItem(
@@ -212,9 +212,11 @@ class _Assignment:
                 queue,
                 tile,
                 len(self.work.queues[queue]),
-                beat.rounds,
-                tuple((hold.round, self._count(tile, hold.flag), hold.expected + self._strict) for hold in beat.holds),
-                beat.rises,
+                firing.rounds,
+                tuple(
+                    (gate.group, self._count(tile, gate.flag), gate.expected + self._strict) for gate in firing.gates
+                ),
+                firing.rises,
                 self._count(tile, flag),
             )
         )
@@ -243,11 +245,11 @@ class _Assignment:
             for ordinal, (master, to, rows) in enumerate(sent_by(op, self.work.program.topology)):
                 number = len(self.work.queues[queue])
                 turn = self._turn(op, place) if isinstance(op, Infeed) and not ordinal else ()
-                holds = (*turn, *self._holds_of_rows(op, rows))
-                item = self._append(WorkItem(op, name, place, queue, CONTROLLER, number, rows, holds))
+                conditions = (*turn, *self._forwarding(op, rows))
+                item = self._append(WorkItem(op, name, place, queue, CONTROLLER, number, rows, conditions))
                 self._send(item, ordinal, master, to)
 
-    def _turn(self, op: Infeed, place: int) -> tuple[Hold, ...]:
+    def _turn(self, op: Infeed, place: int) -> tuple[Condition, ...]:
         return ((0, self.work.tails_at_source(place), op.turn),) if op.turn else ()
 
     def _take_to_forward(self, op: Infeed, name: str, place: int) -> None:
@@ -257,7 +259,7 @@ class _Assignment:
         item = WorkItem(op, name, place, queue, CONTROLLER, number, rows, rises=rises, raises=FORWARDED)
         self._take(self._append(item), self.work.tiles + 2)
 
-    def _holds_of_rows(self, op: Infeed | Classify, rows: int) -> Iterator[Hold]:
+    def _forwarding(self, op: Infeed | Classify, rows: int) -> Iterator[Condition]:
         """A row that is forwarded must have been taken."""
         if isinstance(op, Infeed) and op.source == "ring":
             yield from ((row, FORWARDED, self._forwarded + row + 1) for row in range(rows))

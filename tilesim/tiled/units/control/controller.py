@@ -11,14 +11,20 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
+from tilesim.tiled.isa.model.instructions import (
+    Broadcast,
+    ControllerInstruction,
+    Infeed,
+    Instruction,
+    Outfeed,
+    ScalarFence,
+    header_of,
+)
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.control.instruction_bus import Delivery, InstructionBus, bus_words
 
 Work = Generator[simpy.Event, Any, None]
 
-OWN = (ScalarFence, Infeed, Outfeed)
-"""What does not go over the instruction bus."""
 FENCES = "tile_fences"
 """The controller's counter of tile fences that are through."""
 OUTFEEDS = "outfeeds"
@@ -63,7 +69,7 @@ class Sequencer:
 
     def _work(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> Work:
         for op in instructions:
-            if not isinstance(op, OWN):
+            if not isinstance(op, ControllerInstruction):
                 self._broadcast(op)
                 continue
             yield self._bus.issued()

@@ -14,9 +14,8 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
+from tilesim.tiled.isa.model.sheet import Goes
 
-WITHOUT_BUFFER = (TileFence, Broadcast)
-"""What a stop itself obeys."""
 Waiting = Generator[None, None, int]
 """Work that yields while it can't go on, and returns the cycle in which it could."""
 
@@ -180,7 +179,7 @@ class InstructionBus:
         """Whether no fence is in the way, and ``op``, if the stop copies it, has got a place in its buffer."""
         if stop.fenced or stop.fenced_until > at:
             return False
-        return op is None or isinstance(op, WITHOUT_BUFFER) or stop.station.buffer(op).claim(self._wakers[place])
+        return op is None or op.row.goes is Goes.STOP or stop.station.buffer(op).claim(self._wakers[place])
 
     def _admit(self, stop: BusStop, place: int, op: Instruction | None, at: int) -> Waiting:
         """Wait until this tile's fence is through and the buffer has a place for ``op``, if the stop copies it."""
@@ -191,7 +190,7 @@ class InstructionBus:
         if stop.fenced_until > at:
             at = stop.fenced_until
             stop.unit.spend(Reason.FLAG.kind, at)
-        if op is None or isinstance(op, WITHOUT_BUFFER):
+        if op is None or op.row.goes is Goes.STOP:
             return at
         buffer = stop.station.buffer(op)
         if not buffer.claim(self._wakers[place]):

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 import simpy
 
-from tilesim.sim.core.action import Actions
 from tilesim.sim.core.memory import Places
 from tilesim.sim.core.unit import Reason, Unit, Wait
 from tilesim.sim.pipe.pipe import Pipe
-from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.fields import MemoryName, Side
 from tilesim.tiled.isa.model.instructions import MeshIn
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
-from tilesim.tiled.units.dma.mesh_link import MeshLink, Transfer
-from tilesim.tiled.units.engine import Engine, TileContext, Work, alike
-from tilesim.tiled.units.memories import WordPort
+from tilesim.tiled.isa.model.sheet import MESH_IN
+from tilesim.tiled.units.dma.mesh_link import MeshLink, WordTransfer
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work, alike
 
 FILL_WORDS = 2
 """Words of a fill that are made or wait to be written: enough for one a cycle."""
 
 
-class MeshInEngine(Engine[MeshIn]):
+class MeshInEngine(TileEngine[MeshIn]):
     """Writes the words that the neighbour sends, or the fill byte (the zero point of what is filled), a word a cycle;
     into wide memory a row with its last word, the others of which have been gathered in a register. Watchers of loops
     hold a word that arrives before it is written (of a row, before the first is gathered), one of a fill before it is
@@ -39,17 +38,15 @@ class MeshInEngine(Engine[MeshIn]):
     """Laid by the chip, if there is a neighbour."""
 
     def __init__(self, tile: TileContext, unit: Unit, side: Side) -> None:
-        super().__init__(tile, unit, Flag(f"mesh_{side}_in"))
-        self._side = side
-
-    @cached_property
-    def _writing(self) -> WordPort:
-        return self.tile.memories.mesh_in(self._side)
+        super().__init__(tile, unit, MESH_IN[side])
+        destination = MemoryName(tile.memories.topology.mesh.destination)
+        self.writing = tile.memories.side(self.name, "write", destination)
+        """Where the words go."""
 
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)
-        accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
-        nest, words = op.write.nest, self._writing.words_per_access
+        accesses = self.tile.decoder.places(op.write, self.writing.access_bytes)
+        nest, words = op.write.nest, self.writing.words_per_access
         held = list(gates(nest, op.wait, words))
         if op.fill is None:
             pipe = yield from self._receive(accesses, held)
@@ -60,18 +57,14 @@ class MeshInEngine(Engine[MeshIn]):
         yield from self.follow(pipe, hold, held, completions(nest, op.produce, words))
         self.unit.waiting = None
 
-    def actions(self, op: MeshIn) -> Actions:
-        accesses = self.tile.decoder.places(op.write, self._writing.access_bytes)
-        return {self._writing.write: len(accesses)}
-
     def _receive(self, accesses: Places, held: list[Gate]) -> Generator[simpy.Event, Any, Pipe]:
         assert self.link is not None
         arrival = self.link.transfer()
         yield from self._pass(held, arrival)
-        transfer: Transfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
+        transfer: WordTransfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
         transfer.receive(accesses)
         self.unit.waiting = Wait(Reason.FIFO, self.tile.clock.cycle, self.link.describe_sender)
-        self.tile.arbiter.add(transfer.pipe, [self._writing.slot])
+        self.tile.arbiter.add(transfer.pipe, [self.writing.slot])
         return transfer.pipe
 
     def _pass(self, held: list[Gate], arrival: simpy.Event) -> Work:
@@ -86,7 +79,7 @@ class MeshInEngine(Engine[MeshIn]):
             held.pop(0)
 
     def _fill(self, accesses: Places, fill_byte: int) -> Pipe:
-        memory, each = self._writing.memory, self._writing.words_per_access
+        memory, each = self.writing.memory, self.writing.words_per_access
 
         def move(first: int, end: int) -> None:
             written = accesses.part(first // each, end // each)
@@ -99,7 +92,7 @@ class MeshInEngine(Engine[MeshIn]):
             FILL_WORDS,
             issue=[],
             extra=None,
-            write=self._writing.slot,
+            write=self.writing.slot,
             move=move,
             accounts=self.accounts,
             write_every=each,

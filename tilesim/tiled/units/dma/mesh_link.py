@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import simpy
 
@@ -12,12 +10,10 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.sim.late import Late
 from tilesim.sim.pipe.cycle_accounting import Booking
 from tilesim.sim.pipe.pipe import Activity, Pipe
-from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
-from tilesim.tiled.isa.model.neighbours import OPPOSITE
 from tilesim.tiled.topology import Mesh
-from tilesim.tiled.units.engine import Engine, alike
-from tilesim.tiled.units.memories import WordPort
+from tilesim.tiled.units.engine import TileEngine, alike
+from tilesim.tiled.units.memories import OperandPort
 
 
 class MeshLink:
@@ -37,24 +33,22 @@ class MeshLink:
     are credits is from libedgetpu's register names, the registers for rows and all numbers are assumptions.
     """
 
-    def __init__(self, unit: Unit, mesh: Mesh, side: Side, sender: Engine[MeshOut], receiver: Engine[MeshIn]) -> None:
+    def __init__(
+        self, unit: Unit, mesh: Mesh, sender: TileEngine[MeshOut], receiver: TileEngine[MeshIn], writing: OperandPort
+    ) -> None:
         self.unit = unit
         self.mesh = mesh
         self.sender, self.receiver = sender, receiver
-        self._side = side
-        self._offered: Transfer | None = None
+        self.writing = writing
+        """Where the words go."""
+        self._offered: WordTransfer | None = None
         self._awaited: simpy.Event | None = None
 
-    @cached_property
-    def writing(self) -> WordPort:
-        """Where the words go."""
-        return self.receiver.tile.memories.mesh_in(OPPOSITE[self._side])
-
-    def send(self, reading: WordPort, words: Places) -> Transfer:
+    def send(self, reading: OperandPort, words: Places) -> WordTransfer:
         """The sender begins to send the ``words`` that it reads in this cycle."""
         self.unit.spend("idle")
         self.unit.instruction = self.sender.unit.instruction
-        transfer = self._offered = Transfer(self, reading, words)
+        transfer = self._offered = WordTransfer(self, reading, words)
         self._meet()
         return transfer
 
@@ -78,10 +72,10 @@ class MeshLink:
             self._offered = self._awaited = None
 
 
-class Transfer:
+class WordTransfer:
     """The words of one MeshOut on their way, and the accounts of the link and of its two ends meanwhile."""
 
-    def __init__(self, link: MeshLink, reading: WordPort, words: Places) -> None:
+    def __init__(self, link: MeshLink, reading: OperandPort, words: Places) -> None:
         self._link = link
         self._reading, self._writing = reading, link.writing
         self._from = words
@@ -151,6 +145,6 @@ class Transfer:
         return found
 
 
-def _in_hand(engine: Engine[MeshOut] | Engine[MeshIn]) -> str:
+def _in_hand(engine: TileEngine[MeshOut] | TileEngine[MeshIn]) -> str:
     label = engine.unit.instruction
     return f"it is in {label}" if label else "it has no instruction in hand"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tilesim.sim.core.action import Actions
 from tilesim.sim.core.unit import Reason, Unit, Wait
-from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import MeshOut
 from tilesim.tiled.isa.model.loops import completions, gates
+from tilesim.tiled.isa.model.sheet import MESH_OUT
 from tilesim.tiled.units.dma.mesh_link import MeshLink
-from tilesim.tiled.units.engine import Engine, TileContext, Work
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work
 
 
-class MeshOutEngine(Engine[MeshOut]):
+class MeshOutEngine(TileEngine[MeshOut]):
     """Reads a word a cycle while its link, which the chip lays, has credits for them; from wide memory a row with its
     first word, the others of which leave from a register.
 
@@ -23,21 +23,15 @@ class MeshOutEngine(Engine[MeshOut]):
     link: MeshLink
 
     def __init__(self, tile: TileContext, unit: Unit, side: Side) -> None:
-        super().__init__(tile, unit, Flag(f"mesh_{side}_out"))
-        self._side = side
+        super().__init__(tile, unit, MESH_OUT[side])
 
     def execute(self, op: MeshOut) -> Work:
         yield from self.watch(op.wait)
         nest = op.read.nest
-        reading = self.tile.memories.mesh_out(op.memory, self._side)
+        reading = self.tile.memories.side(self.name, "read", op.memory)
         words = reading.words_per_access
         pipe = self.link.send(reading, self.tile.decoder.places(op.read, reading.access_bytes, words)).pipe
         self.unit.waiting = Wait(Reason.CREDIT, self.tile.clock.cycle, self.link.describe_receiver)
         self.tile.arbiter.add(pipe, [reading.slot])
         yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
         self.unit.waiting = None
-
-    def actions(self, op: MeshOut) -> Actions:
-        reading = self.tile.memories.mesh_out(op.memory, self._side)
-        words = self.tile.decoder.places(op.read, reading.access_bytes, reading.words_per_access)
-        return {reading.read: len(words) // reading.words_per_access}

@@ -8,11 +8,15 @@ from numpy.typing import NDArray
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.pipe.pipe import Slot
-from tilesim.tiled.units.memories import WideRank
+from tilesim.tiled.isa.model.fields import Engine, MemoryName
+from tilesim.tiled.isa.model.sheet import RANKS
 
 Cycles = NDArray[np.int64]
 
-RING_CLIENTS = (WideRank.RING_COMMIT, WideRank.RING_PRODUCER)
+RING_CLIENTS = (
+    RANKS[Engine.RING_CONSUMER, "write", MemoryName.WIDE][1],
+    RANKS[Engine.RING_PRODUCER, "read", MemoryName.WIDE][1],
+)
 
 
 class Unforeseen(Exception):

@@ -10,21 +10,19 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.fields import ByteFilter, Flag
+from tilesim.tiled.isa.model.fields import ByteFilter, Engine, MemoryName
 from tilesim.tiled.isa.model.instructions import RingConsume
-from tilesim.tiled.isa.model.loops import Gate, completions, iterations
-from tilesim.tiled.units.engine import Engine, TileContext, Work, gates_by_round, stretches
-from tilesim.tiled.units.memories import WideRank
+from tilesim.tiled.isa.model.loops import Gate, completions
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 
 
-class RingConsumer(Engine[RingConsume]):
+class RingConsumer(TileEngine[RingConsume]):
     """Supplies the address of each row; the ring's packets carry none.
 
     Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody else
@@ -42,11 +40,12 @@ class RingConsumer(Engine[RingConsume]):
         self._byte_filter: ByteFilterUnit | None = None
         self._address: int | None = None
         self._taken: simpy.Event | None = None
-        super().__init__(tile, unit, Flag.RING_READ_A, buffer)
+        super().__init__(tile, unit, Engine.RING_CONSUMER, buffer)
+        self._committing = tile.memories.slot(self.name, "write", MemoryName.WIDE)
         if isinstance(stop, RingStop):
             stop.receiver = self
         else:
-            stop.commits = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_COMMIT), tile.clock)
+            stop.commits = Announcement(tile.arbiter, self._committing, tile.clock)
 
     def execute(self, op: RingConsume) -> Work:
         if isinstance(self._stop, RingStop):
@@ -111,9 +110,6 @@ class RingConsumer(Engine[RingConsume]):
         self._stop.poke()
         yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
 
-    def actions(self, op: RingConsume) -> Actions:
-        return {Action.WIDE_WRITE: iterations(op.write.nest)}
-
     def obstacle(self) -> str | None:
         if self._taken is not None:
             return None
@@ -141,7 +137,7 @@ class RingConsumer(Engine[RingConsume]):
         memories = self.tile.memories
         memories.wide.write_row(self._address, self._byte_filter.packed())
         if isinstance(self._stop, RingStop):
-            self.tile.arbiter.access(memories.wide_access(WideRank.RING_COMMIT))
+            self.tile.arbiter.access(self._committing)
         else:
             assert self._stop.commits is not None
             self._stop.commits.tell(np.array([self.tile.clock.cycle]))

@@ -9,15 +9,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Phase
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.fields import Engine, Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import RingProduce
-from tilesim.tiled.isa.model.loops import Gate, completions, iterations
-from tilesim.tiled.units.engine import Engine, TileContext, Work, gates_by_round, stretches
-from tilesim.tiled.units.memories import WideRank
+from tilesim.tiled.isa.model.loops import Gate, completions
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
@@ -30,7 +28,7 @@ FETCH_CYCLES = 1
 PASSING = "transfers that pass the tile's ring stop"
 
 
-class RingProducer(Engine[RingProduce]):
+class RingProducer(TileEngine[RingProduce]):
     """Reads a row through the wide port, where only ring commits go before it, then puts it on the ring.
 
     Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R
@@ -42,9 +40,10 @@ class RingProducer(Engine[RingProduce]):
     def __init__(
         self, tile: TileContext, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingProduce] | None = None
     ) -> None:
-        super().__init__(tile, unit, Flag.RING_WRITE, buffer)
+        super().__init__(tile, unit, Engine.RING_PRODUCER, buffer)
         self._stop = stop
-        self._reads = Announcement(tile.arbiter, tile.memories.wide_access(WideRank.RING_PRODUCER), tile.clock)
+        self._fetching = tile.memories.slot(self.name, "read", MemoryName.WIDE)
+        self._reads = Announcement(tile.arbiter, self._fetching, tile.clock)
         stop.on_tail = partial(tile.flags.raise_by, ORDINAL)
 
     def raising(self, flag: Flag) -> list[str]:
@@ -86,12 +85,9 @@ class RingProducer(Engine[RingProduce]):
             yield from journey.transmit(self.unit, data)
             self.raise_flag(rises.get(rows.stop, 0))
 
-    def actions(self, op: RingProduce) -> Actions:
-        return {Action.WIDE_READ: iterations(op.read.nest)}
-
     def _claim_port(self) -> Work:
         """Take the wide port for one cycle, the first one that no ring commit has."""
-        clock, slot = self.tile.clock, self.tile.memories.wide_access(WideRank.RING_PRODUCER)
+        clock, slot = self.tile.clock, self._fetching
         while True:
             yield clock.phase(Phase.CLAIM)
             free, _ = slot.port.free(slot.rank, clock.cycle)

@@ -14,8 +14,8 @@ from tilesim.sim.core.fifo import Fifo
 class RingQueue:
     """Hands its instructions out in order, each when the roles of all before it have come to their end.
 
-    So the tile is a producer or a consumer at a time. Each role has a :class:`Share` for a buffer of its own; a role
-    whose instruction is not at the head waits for an instruction as if there were none.
+    So the tile is a producer or a consumer at a time. Each role has a :class:`RoleQueue` for a buffer of its own; a
+    role whose instruction is not at the head waits for an instruction as if there were none.
 
     Timing: as that of a buffer of one engine: the next instruction starts in the cycle in which the one before retires.
     Source: US 2025/0265455 [0035].
@@ -23,12 +23,12 @@ class RingQueue:
 
     def __init__(self, clock: Clock, depth: int) -> None:
         self.clock = clock
-        self.fifo: Fifo[tuple[Share, Any]] = Fifo(clock, depth)
-        self._shares: list[Share] = []
+        self.fifo: Fifo[tuple[RoleQueue, Any]] = Fifo(clock, depth)
+        self._shares: list[RoleQueue] = []
 
-    def share(self) -> Share:
+    def share(self) -> RoleQueue:
         """The buffer of one role."""
-        self._shares.append(Share(self))
+        self._shares.append(RoleQueue(self))
         return self._shares[-1]
 
     def offer(self) -> None:
@@ -38,13 +38,13 @@ class RingQueue:
 
     @staticmethod
     def _hand_out(event: simpy.Event) -> None:
-        share, op = cast(tuple[Share, Any], event.value)
+        share, op = cast(tuple[RoleQueue, Any], event.value)
         getter, share.getter = share.getter, None
         assert getter is not None
         getter.succeed(op)
 
 
-class Share(Fifo[Any]):
+class RoleQueue(Fifo[Any]):
     """What one role sees of the queue: places are shared, instructions are its own."""
 
     def __init__(self, queue: RingQueue) -> None:

@@ -10,35 +10,24 @@ US 19/025,090 [0028], [0050]; the rows are an assumption, the table is from the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.requantise import BLOCK_ELEMENTS, requantise, saturate
-from tilesim.sim.core.action import Action, Actions
+from tilesim.arithmetic.requantise import BLOCK_ELEMENTS, requantise
+from tilesim.sim.core.action import Actions
 from tilesim.tiled.isa.model.accesses import TABLE_BYTES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.mac_array import ELEMENT_DTYPES, Sums
-from tilesim.tiled.units.tensor.operands import Operands, Stream
+from tilesim.tiled.units.tensor.operands import AddressStream, Operands
+from tilesim.tiled.units.tensor.operations import ARITHMETIC, Sums, saturated, scaled
 
 PARAMETER_ROWS = 3
-ROUNDED = frozenset({Operation.ADD, Operation.MULTIPLY, Operation.AVERAGE})
-"""Operations whose cells already make output integers, zero point included."""
-PER_RESULT: Mapping[Operation, Actions] = {
-    Operation.CONVOLUTION: {Action.ADD_32: 2, Action.MULTIPLY_32: 1},
-    Operation.DEPTHWISE: {Action.ADD_32: 2, Action.MULTIPLY_32: 1},
-    Operation.SUM: {Action.ADD_32: 1, Action.MULTIPLY_32: 1},
-    Operation.TABLE: {Action.LOOKUP: 1},
-}
-"""What a result costs: bias, multiplier and zero point. Assumption, as is that rounding and clamping cost nothing."""
 
 
 def operations(op: TensorOp, results: int) -> Actions:
     """What the unit does for so many results; sums that are kept as they are do not come here."""
-    per_result = {} if op.sums_out is not None else PER_RESULT.get(op.operation, {})
-    return {action: count * results for action, count in per_result.items()}
+    per_output = {} if op.sums_out is not None else ARITHMETIC[op.operation].per_output
+    return {action: count * results for action, count in per_output.items()}
 
 
 class ActivationUnit:
@@ -51,14 +40,9 @@ class ActivationUnit:
         """Output bytes (samples, groups, lanes) of the groups ``first`` to ``end``."""
         if op.operation is Operation.TABLE:
             return self._looked_up(operands, sums, slice(first, end))
-        zero_point = 0 if op.operation in ROUNDED else op.output_zero_point
-        if operands.parameters is not None:
-            sums = self._by_rows(op, operands.parameters, operands.lane_bound, sums, slice(first, end))
-        elif op.operation is Operation.SUM:
-            multiplier, shift = (np.array([value], np.int32) for value in op.scaling)
-            sums = requantise(op.rule, sums, multiplier, shift)
-        low, high = op.clamp
-        return saturate(sums, zero_point, (low, high), ELEMENT_DTYPES[op.output_type]).view(np.uint8)
+        if operands.parameters is None:
+            return saturated(op, scaled(op, sums))
+        return saturated(op, self._by_rows(op, operands.parameters, operands.lane_bound, sums, slice(first, end)))
 
     def rows(self, op: TensorOp) -> int:
         """How many rows are read when they change."""
@@ -75,7 +59,7 @@ class ActivationUnit:
         samples = np.arange(len(tables))[:, None, None]
         return np.asarray(tables[samples, which[:, None], values & 0xFF])
 
-    def _by_rows(self, op: TensorOp, parameters: Stream, lanes: int, sums: Sums, groups: slice) -> Sums:
+    def _by_rows(self, op: TensorOp, parameters: AddressStream, lanes: int, sums: Sums, groups: slice) -> Sums:
         addresses, which = np.unique(parameters.groups[groups], return_inverse=True)
         rows = addresses[:, None] + np.arange(PARAMETER_ROWS) * self._memories.row_bytes
         values = self._memories.wide.operands(rows, 4 * lanes).view(np.int32)

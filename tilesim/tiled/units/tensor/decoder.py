@@ -23,13 +23,13 @@ from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor import activation_unit, mac_array
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
-from tilesim.tiled.units.tensor.elementwise import Bytewise, bytewise
+from tilesim.tiled.units.tensor.elementwise import Elementwise, elementwise
 from tilesim.tiled.units.tensor.interlock import chunks, last_writers
 from tilesim.tiled.units.tensor.mac_array import cycles_per_step
 from tilesim.tiled.units.tensor.operands import Operands
-from tilesim.tiled.units.tensor.strided_product import Products, products
+from tilesim.tiled.units.tensor.strided_product import StridedProduct, strided_product
 from tilesim.tiled.units.tensor.ttu import TraversalForm
-from tilesim.tiled.units.tensor.weight_cache import Kept
+from tilesim.tiled.units.tensor.weight_cache import WeightCache
 from tilesim.tiled.units.tensor.windows import Box, boxes
 
 INSTRUCTIONS = 1024
@@ -48,7 +48,7 @@ class Decoded:
     operands: Operands
     costs: Costs
     last: Indices | None
-    regular: Products | Bytewise | None
+    regular: StridedProduct | Elementwise | None
     inputs: int
 
     @cached_property
@@ -108,7 +108,7 @@ class Decoder:
         self._by_op: dict[int, tuple[TensorOp, Decoded]] = {}
         self._by_work: dict[Hashable, Decoded] = {}
         self._by_traversal: dict[tuple[int, int, int], tuple[Traversal, Places]] = {}
-        self._kept = Kept()
+        self._weights = WeightCache()
 
     def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
         """``op`` for a tile with such ``memories``, like those of all others; one for all that do the same work."""
@@ -143,7 +143,7 @@ class Decoder:
     def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
         operands = Operands(op, self._traversal.addresses)
         last = last_writers(operands, memories)
-        regular = products(op, operands, memories, self._tile.inputs_per_cycle, self._kept) or bytewise(
+        regular = strided_product(op, operands, memories, self._tile.inputs_per_cycle, self._weights) or elementwise(
             op, operands, memories
         )
         costs = self._costs(op, operands, last, memories)

@@ -5,87 +5,76 @@ Whatever is not so goes address by address, with the same results: :mod:`tilesim
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from math import prod
-from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.add import add
-from tilesim.arithmetic.average import average
 from tilesim.arithmetic.matmul import FLOAT32_EXACT, magnitude
-from tilesim.arithmetic.multiply import multiply
-from tilesim.arithmetic.requantise import requantise, saturate
 from tilesim.arithmetic.scaler import Scaler, scaler
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.accesses import TABLE_BYTES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.activation_unit import ROUNDED
-from tilesim.tiled.units.tensor.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.tensor.operands import Operands
-from tilesim.tiled.units.tensor.windows import Box, Grid, Moved, Spans, Window, apart
+from tilesim.tiled.units.tensor.operations import ARITHMETIC, ELEMENT_DTYPES, Array, saturated, scaled
+from tilesim.tiled.units.tensor.windows import Box, GroupGrid, Moved, OperandSpans, StridedView, apart
 
-Array: TypeAlias = NDArray[Any]
 BYTE = np.dtype(np.uint8)
+REDUCTIONS = (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
+COMBINATIONS = (Operation.ADD, Operation.MULTIPLY)
 
 
 @dataclass(frozen=True)
-class Place:
+class ElementwiseViews:
     """Where a box of result groups finds its operands and puts its results."""
 
-    inputs: tuple[Window, ...]
-    output: Window
+    inputs: tuple[StridedView, ...]
+    output: StridedView
 
 
 @dataclass(frozen=True)
-class Bytewise:
+class Elementwise:
     """A bytewise tensorop on regular addresses. ``order``: its loops, by how far they move the output, farthest first:
     so bytes that lie side by side are computed in one run.
     """
 
     op: TensorOp
-    grid: Grid
+    grid: GroupGrid
     order: tuple[int, ...]
     word_bytes: int
     moved: dict[str, Moved]
-    spans: Spans
+    spans: OperandSpans
     scaler: Scaler | None
-    places: dict[Box, Place] = field(default_factory=dict)
+    places: dict[Box, ElementwiseViews] = field(default_factory=dict)
 
     def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``."""
         place = self.places.get(box)
         if place is None:
             place = self.places[box] = self._place(box)
-        operands = [window.view(memories.narrow.content) for window in place.inputs]
-        if self.op.operation is Operation.TABLE:
-            data = _looked_up(self._tables(memories.wide.content), operands[0])
-        else:
-            data = _OPERATIONS[self.op.operation](self, *operands)
+        x, *others = (window.view(memories.narrow.content) for window in place.inputs)
         view = place.output.view(memories.narrow.content)
-        view[..., : self.grid.lanes] = data.view(np.uint8)
+        view[..., : self.grid.lanes] = self._outputs(x, others, memories)
         view[..., self.grid.lanes :] = 0  # a word that lanes don't fill
         return True
 
-    @property
-    def step_axes(self) -> tuple[int, ...]:
-        return tuple(range(1, 1 + len(self.grid.steps)))
-
-    def saturated(self, values: NDArray[np.int32]) -> Array:
+    def _outputs(self, x: Array, others: list[Array], memories: TileMemories) -> NDArray[np.uint8]:
         op = self.op
-        low, high = op.clamp
-        zero_point = 0 if op.operation in ROUNDED else op.output_zero_point
-        return saturate(values, zero_point, (low, high), ELEMENT_DTYPES[op.output_type])
+        if op.operation is Operation.TABLE:
+            return _looked_up(self._tables(memories.wide.content), x)
+        if self.scaler is not None:
+            axes = tuple(range(1, 1 + len(self.grid.steps)))
+            return self.scaler(np.add.reduce(x, axis=axes, dtype=np.float32)).view(np.uint8)
+        steps = (x[(slice(None), *step)] for step in np.ndindex(*self.grid.step_bounds))
+        return saturated(op, scaled(op, ARITHMETIC[op.operation].sums(op, steps, others)))
 
     def _tables(self, wide: Bytes) -> Bytes:
         """Each sample's."""
         base = self.moved["parameters"].base
         return wide[:, base : base + TABLE_BYTES]
 
-    def _place(self, box: Box) -> Place:
+    def _place(self, box: Box) -> ElementwiseViews:
         bounds = [box[k][1] - box[k][0] for k in self.order]
         output = self.moved["output"]
         width = -(-self.grid.lanes // self.word_bytes) * self.word_bytes
@@ -93,58 +82,22 @@ class Bytewise:
         inputs = tuple(
             self._input(self.moved[name], box, bounds) for name in ("input", "input_b") if name in self.moved
         )
-        return Place(inputs, Window(output.first(box), (*bounds, width), (*strides, 1), BYTE))
+        return ElementwiseViews(inputs, StridedView(output.first(box), (*bounds, width), (*strides, 1), BYTE))
 
-    def _input(self, moved: Moved, box: Box, bounds: list[int]) -> Window:
+    def _input(self, moved: Moved, box: Box, bounds: list[int]) -> StridedView:
         shape = (*self.grid.step_bounds, *bounds, self.grid.lanes)
         strides = (*moved.steps, *(moved.groups[k] for k in self.order), 1)
-        return Window(moved.first(box), shape, strides, ELEMENT_DTYPES[self.op.input_type])
+        return StridedView(moved.first(box), shape, strides, ELEMENT_DTYPES[self.op.input_type])
 
 
-def _sum(work: Bytewise, x: Array) -> Array:
-    if work.scaler is not None:
-        return work.scaler(np.add.reduce(x, axis=work.step_axes, dtype=np.float32))
-    zeros = np.int32(work.op.input_zero_point * prod(work.grid.step_bounds))
-    whole = np.add.reduce(x, axis=work.step_axes, dtype=np.int32) - zeros
-    multiplier, shift = (np.array([value], np.int32) for value in work.op.scaling)
-    return work.saturated(requantise(work.op.rule, whole, multiplier, shift))
-
-
-def _largest(work: Bytewise, x: Array) -> Array:
-    return work.saturated(np.maximum.reduce(x, axis=work.step_axes).astype(np.int32))
-
-
-def _average(work: Bytewise, x: Array) -> Array:
-    steps = (x[(slice(None), *step)] for step in np.ndindex(*work.grid.step_bounds))
-    return work.saturated(average(steps, work.op.scaling))
-
-
-def _add(work: Bytewise, a: Array, b: Array) -> Array:
-    return work.saturated(add(work.op.rule, a, b, work.op.scaling))
-
-
-def _multiply(work: Bytewise, a: Array, b: Array) -> Array:
-    return work.saturated(multiply(work.op.rule, a, b, work.op.scaling))
-
-
-_OPERATIONS: Mapping[Operation, Callable[..., Array]] = {
-    Operation.SUM: _sum,
-    Operation.MAXIMUM: _largest,
-    Operation.AVERAGE: _average,
-    Operation.ADD: _add,
-    Operation.MULTIPLY: _multiply,
-}
-_OF_A_REDUCTION = (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
-
-
-def bytewise(op: TensorOp, operands: Operands, memories: TileMemories) -> Bytewise | None:
+def elementwise(op: TensorOp, operands: Operands, memories: TileMemories) -> Elementwise | None:
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
     if op.output is None or op.nest.alternate or any((op.weights, op.sums_in, op.sums_out)) or not _is_regular(op):
         return None
     groups, steps = operands.group_nest.loops, operands.step_nest.loops
     names = ("input", "input_b", "parameters", "output")
     moved = {name: Moved.of(getattr(op, name), groups, steps) for name in names if getattr(op, name) is not None}
-    grid = Grid.of(groups, steps, operands.lane_bound, [])
+    grid = GroupGrid.of(groups, steps, operands.lane_bound, [])
     width = -(-grid.lanes // memories.word_bytes) * memories.word_bytes
     spans = _spans(grid, moved, width)
     if not spans.exist(memories) or not apart(grid.row_bounds, moved["output"].groups, width):
@@ -152,25 +105,25 @@ def bytewise(op: TensorOp, operands: Operands, memories: TileMemories) -> Bytewi
     if "parameters" in moved and any(moved["parameters"].groups):
         return None
     order = tuple(sorted(range(len(groups)), key=lambda k: -abs(moved["output"].groups[k])))
-    return Bytewise(op, grid, order, memories.word_bytes, moved, spans, _scaler(op, operands.steps))
+    return Elementwise(op, grid, order, memories.word_bytes, moved, spans, _scaler(op, operands.steps))
 
 
 def _is_regular(op: TensorOp) -> bool:
     """Whether it has the operands, and only those, that such an operation is about."""
-    if op.operation in _OF_A_REDUCTION:
+    if op.operation in REDUCTIONS:
         return op.parameters is op.input_b is None
     if op.reduce:
         return False
     if op.operation is Operation.TABLE:
         return op.parameters is not None
-    return op.operation in _OPERATIONS and op.input_b is not None and op.parameters is None
+    return op.operation in COMBINATIONS and op.input_b is not None and op.parameters is None
 
 
-def _spans(grid: Grid, moved: dict[str, Moved], width: int) -> Spans:
+def _spans(grid: GroupGrid, moved: dict[str, Moved], width: int) -> OperandSpans:
     """All bytes that are addressed."""
     sizes = {"input": grid.lanes, "input_b": grid.lanes, "parameters": TABLE_BYTES, "output": width}
     by_step = ("input", "input_b")
-    return Spans.of({name: grid.span(each, name in by_step, sizes[name]) for name, each in moved.items()})
+    return OperandSpans.of({name: grid.span(each, name in by_step, sizes[name]) for name, each in moved.items()})
 
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:

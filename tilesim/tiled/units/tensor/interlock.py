@@ -18,7 +18,7 @@ import numpy as np
 
 from tilesim.tiled.isa.model.loops import Indices
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.operands import Operands, Stream
+from tilesim.tiled.units.tensor.operands import AddressStream, Operands
 
 READ_AND_WRITTEN: Mapping[str, tuple[str, ...]] = {"output": ("input", "input_b"), "sums_out": ("sums_in", "weights")}
 """The operands that a tensorop may read where it writes, by the one that it writes."""
@@ -49,7 +49,7 @@ def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _last_writers(read: Stream, write: Stream, widths: Indices, unit_bytes: int) -> Indices:
+def _last_writers(read: AddressStream, write: AddressStream, widths: Indices, unit_bytes: int) -> Indices:
     """``widths``: the bytes that each group writes from its address on."""
     groups = len(write.groups)
     last = np.full(groups, -1, np.int64)
@@ -62,7 +62,7 @@ def _last_writers(read: Stream, write: Stream, widths: Indices, unit_bytes: int)
     return last
 
 
-def _sorted_writes(write: Stream, widths: Indices, unit_bytes: int) -> Indices:
+def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int) -> Indices:
     """Every (word or row, group that writes it) as one number, sorted."""
     groups = len(write.groups)
     units = -(-widths // unit_bytes)

@@ -16,7 +16,7 @@ from tilesim.tiled.isa.model.loops import Indices, addresses, without
 Addresses: TypeAlias = Callable[[Nest, Reference], Indices]
 
 
-class Stream:
+class AddressStream:
     """Addresses of one operand: ``groups[g] + steps[k]`` in reduction step k of group g."""
 
     def __init__(self, reference: Reference, nests: tuple[Nest, Nest], addresses: Addresses) -> None:
@@ -51,31 +51,31 @@ class Operands:
         self.lane_bound = op.nest.loops[-1].bound
 
     @cached_property
-    def input(self) -> Stream:
+    def input(self) -> AddressStream:
         return self._stream(self._op.input)
 
     @cached_property
-    def input_b(self) -> Stream | None:
+    def input_b(self) -> AddressStream | None:
         return self._optional(self._op.input_b)
 
     @cached_property
-    def weights(self) -> Stream | None:
+    def weights(self) -> AddressStream | None:
         return self._optional(self._op.weights)
 
     @cached_property
-    def parameters(self) -> Stream | None:
+    def parameters(self) -> AddressStream | None:
         return self._optional(self._op.parameters)
 
     @cached_property
-    def sums_in(self) -> Stream | None:
+    def sums_in(self) -> AddressStream | None:
         return self._optional(self._op.sums_in)
 
     @cached_property
-    def sums_out(self) -> Stream | None:
+    def sums_out(self) -> AddressStream | None:
         return self._optional(self._op.sums_out)
 
     @cached_property
-    def output(self) -> Stream | None:
+    def output(self) -> AddressStream | None:
         return self._optional(self._op.output)
 
     @cached_property
@@ -106,10 +106,10 @@ class Operands:
         width = self.lane_bound if written == "output" else 1
         return low // unit_bytes <= (last + width - 1) // unit_bytes and high // unit_bytes >= first // unit_bytes
 
-    def _stream(self, reference: Reference) -> Stream:
-        return Stream(reference, (self.group_nest, self.step_nest), self._addresses)
+    def _stream(self, reference: Reference) -> AddressStream:
+        return AddressStream(reference, (self.group_nest, self.step_nest), self._addresses)
 
-    def _optional(self, reference: Reference | None) -> Stream | None:
+    def _optional(self, reference: Reference | None) -> AddressStream | None:
         return None if reference is None else self._stream(reference)
 
 

@@ -19,15 +19,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import magnitude
-from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.arithmetic.requantise import requantise
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.activation_unit import PARAMETER_ROWS
-from tilesim.tiled.units.tensor.mac_array import ELEMENT_DTYPES
 from tilesim.tiled.units.tensor.operands import Operands
-from tilesim.tiled.units.tensor.weight_cache import EIGHT, Columns, Kept, Slot, joined, products_at_once
-from tilesim.tiled.units.tensor.windows import Box, Grid, Moved, Range, Spans, Window, apart, contiguous, extent
+from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES, saturated
+from tilesim.tiled.units.tensor.weight_cache import (
+    EIGHT,
+    CacheEntry,
+    LaneWeights,
+    WeightCache,
+    joined,
+    products_at_once,
+)
+from tilesim.tiled.units.tensor.windows import (
+    Box,
+    GroupGrid,
+    Moved,
+    OperandSpans,
+    Range,
+    StridedView,
+    apart,
+    contiguous,
+    extent,
+)
 
 Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 
@@ -37,26 +54,26 @@ INT32 = np.dtype(np.int32)
 FLOAT32 = np.dtype(np.float32)
 BYTE = np.dtype(np.uint8)
 SHORT_RUN = 512
-"""Columns of a depthwise operation below which it pays to multiply several pixels in one run."""
+"""LaneWeights of a depthwise operation below which it pays to multiply several pixels in one run."""
 SPARSE = 8
 """Bytes from the first to the last input of a depthwise operation for each of its products, at most."""
 
 
 @dataclass(frozen=True)
-class Place:
+class ProductViews:
     """Where a box of result groups finds its operands and puts its results; which columns it has."""
 
     columns: Range
     rows: tuple[int, ...]
-    input: Window
+    input: StridedView
     span: Range
-    output: Window | None
-    sums_in: Window | None
-    sums_out: Window | None
+    output: StridedView | None
+    sums_in: StridedView | None
+    sums_out: StridedView | None
 
 
 @dataclass(frozen=True)
-class Products:
+class StridedProduct:
     """A tensorop of products on regular addresses; see the module.
 
     ``columns``: how many there are, those left out that an alternate limit leaves out. ``run``: as how many pixels of a
@@ -64,16 +81,16 @@ class Products:
     """
 
     op: TensorOp
-    grid: Grid
+    grid: GroupGrid
     columns: int
     inputs: int
     run: int
     memories: TileMemories
     moved: dict[str, Moved]
-    spans: Spans
-    slot: Slot
-    kept: Kept
-    places: dict[Box, Place] = field(default_factory=dict)
+    spans: OperandSpans
+    entry: CacheEntry
+    cache: WeightCache
+    places: dict[Box, ProductViews] = field(default_factory=dict)
 
     @cached_property
     def step_bounds(self) -> tuple[int, ...]:
@@ -81,7 +98,7 @@ class Products:
 
     def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own."""
-        columns = self.kept.columns(self.slot, memories.wide.content, self._columns)
+        columns = self.cache.lookup(self.entry, memories.wide.content, self._columns)
         if columns is None:
             return False
         place = self.places.get(box)
@@ -96,7 +113,7 @@ class Products:
             self._finish(place, columns, sums, memories)
         return True
 
-    def _convolve(self, place: Place, columns: Columns, narrow: Bytes) -> Floats:
+    def _convolve(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
         """(samples × rows, columns)."""
         x = place.input.view(narrow).astype(FLOAT32).reshape(-1, len(columns.weights))
         weights = columns.weights[:, slice(*place.columns)]
@@ -108,18 +125,18 @@ class Products:
             sums += x[:, start : start + chunk] @ weights[start : start + chunk]
         return sums
 
-    def _multiply_bytes(self, place: Place, columns: Columns, narrow: Bytes) -> Floats:
+    def _multiply_bytes(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
         """(samples × rows, columns). All bytes from the first input to the last become numbers first."""
         window, (low, end) = place.input, place.span
         numbers = narrow[:, low:end].view(window.dtype).astype(FLOAT32)
         strides = tuple(4 * stride for stride in window.strides)
-        x = Window(4 * (window.base - low), window.shape, strides, FLOAT32).view(numbers)
+        x = StridedView(4 * (window.base - low), window.shape, strides, FLOAT32).view(numbers)
         first, last = place.columns[0], place.columns[0] + window.shape[-1]
         weights = columns.weights.reshape(*self.step_bounds, -1)[..., first:last]
         sums: NDArray[np.float32] = np.einsum(_subscripts(x.ndim, len(self.step_bounds)), x, weights)
         return sums.reshape(-1, place.columns[1] - place.columns[0])
 
-    def _finish(self, place: Place, columns: Columns, sums: Floats, memories: TileMemories) -> None:
+    def _finish(self, place: ProductViews, columns: LaneWeights, sums: Floats, memories: TileMemories) -> None:
         """By way of int32 sums."""
         part = slice(*place.columns)
         whole = sums.astype(np.int64).astype(np.int32) + columns.correction[part].astype(np.int32)
@@ -133,11 +150,9 @@ class Products:
         if columns.parameters is not None:
             bias, multiplier, shift = columns.parameters[:, part]
             whole = requantise(self.op.rule, whole + bias, multiplier, shift)
-        low, high = self.op.clamp
-        data = saturate(whole, self.op.output_zero_point, (low, high), ELEMENT_DTYPES[self.op.output_type])
-        self._write(place, data.view(np.uint8), memories.narrow.content)
+        self._write(place, saturated(self.op, whole), memories.narrow.content)
 
-    def _write(self, place: Place, data: NDArray[np.uint8], narrow: Bytes) -> None:
+    def _write(self, place: ProductViews, data: NDArray[np.uint8], narrow: Bytes) -> None:
         assert place.output is not None
         view = place.output.view(narrow)
         count = place.columns[1] - place.columns[0]
@@ -148,13 +163,13 @@ class Products:
         else:
             view[...] = data.reshape(view.shape)
 
-    def _columns(self, wide: Bytes) -> Columns:
+    def _columns(self, wide: Bytes) -> LaneWeights:
         """From one sample's bytes."""
         op, grid = self.op, self.grid
         moved, bounds = self.moved["weights"], grid.column_bounds
         shape = (*bounds, *self.step_bounds, grid.lanes, self.inputs)
         strides = (*grid.of_columns(moved.groups), *moved.steps, self.inputs, 1)
-        view = Window(moved.base, shape, strides, ELEMENT_DTYPES[op.weight_type]).view(wide)[0]
+        view = StridedView(moved.base, shape, strides, ELEMENT_DTYPES[op.weight_type]).view(wide)[0]
         blocks, steps = len(bounds), len(self.step_bounds)
         order = (*range(blocks, blocks + steps), view.ndim - 1, *range(blocks), view.ndim - 2)
         products = prod(self.step_bounds) * self.inputs
@@ -164,7 +179,7 @@ class Products:
         at_once, bound = products_at_once(weights, magnitude(ELEMENT_DTYPES[op.input_type]))
         correction = -op.input_zero_point * np.add.reduce(weights, axis=0, dtype=np.float64).astype(np.int64)
         weights = np.tile(weights, self.run) if self.run > 1 else np.ascontiguousarray(weights)
-        return Columns(weights, correction, self._parameters(wide), at_once, bound)
+        return LaneWeights(weights, correction, self._parameters(wide), at_once, bound)
 
     def _parameters(self, wide: Bytes) -> NDArray[np.int32] | None:
         moved = self.moved.get("parameters")
@@ -172,10 +187,11 @@ class Products:
             return None
         shape = (PARAMETER_ROWS, *self.grid.column_bounds, self.grid.lanes)
         strides = (self.memories.row_bytes, *self.grid.of_columns(moved.groups), 4)
-        rows: NDArray[np.int32] = Window(moved.base, shape, strides, INT32).view(wide)[0].reshape(PARAMETER_ROWS, -1)
+        view: NDArray[np.int32] = StridedView(moved.base, shape, strides, INT32).view(wide)[0]
+        rows = view.reshape(PARAMETER_ROWS, -1)
         return rows[:, : self.columns].copy()  # the memory may hold something else when they serve again
 
-    def _place(self, box: Box) -> Place:
+    def _place(self, box: Box) -> ProductViews:
         grid = self.grid
         first, end = grid.columns_in(box)
         columns = first, min(end, self.columns)
@@ -184,41 +200,41 @@ class Products:
         low, high = extent(window.shape, window.strides, 1)
         output = self._output(box, rows, columns) if "output" in self.moved else None
         sums = (self._sums(name, box) for name in ("sums_in", "sums_out"))
-        return Place(columns, rows, window, (window.base + low, window.base + high), output, *sums)
+        return ProductViews(columns, rows, window, (window.base + low, window.base + high), output, *sums)
 
-    def _input(self, box: Box, rows: tuple[int, ...], columns: Range) -> Window:
+    def _input(self, box: Box, rows: tuple[int, ...], columns: Range) -> StridedView:
         moved, grid = self.moved["input"], self.grid
         base, dtype = moved.first(box), ELEMENT_DTYPES[self.op.input_type]
         strides = grid.of_rows(moved.groups)
         if self.op.operation is Operation.CONVOLUTION:
             shape = (*rows, *self.step_bounds, self.inputs)
-            return Window(base, shape, (*strides, *moved.steps, 1), dtype)
+            return StridedView(base, shape, (*strides, *moved.steps, 1), dtype)
         count = columns[1] - columns[0]
         if self.run > 1 and count == self.columns:
             rows, strides, count = rows[:-1], strides[:-1], count * rows[-1]
-        return Window(base, (*self.step_bounds, *rows, count), (*moved.steps, *strides, 1), dtype)
+        return StridedView(base, (*self.step_bounds, *rows, count), (*moved.steps, *strides, 1), dtype)
 
-    def _output(self, box: Box, rows: tuple[int, ...], columns: Range) -> Window:
+    def _output(self, box: Box, rows: tuple[int, ...], columns: Range) -> StridedView:
         moved, grid = self.moved["output"], self.grid
         base, strides, bounds = moved.first(box), grid.of_rows(moved.groups), grid.blocks_in(box)
         word, blocks = self.memories.word_bytes, grid.of_columns(moved.groups)
         if contiguous(bounds, blocks, grid.lanes):
             count = -(-(columns[1] - columns[0]) // word) * word
-            return Window(base, (*rows, count), (*strides, 1), BYTE)
-        return Window(base, (*rows, *bounds, grid.lanes), (*strides, *blocks, 1), BYTE)
+            return StridedView(base, (*rows, count), (*strides, 1), BYTE)
+        return StridedView(base, (*rows, *bounds, grid.lanes), (*strides, *blocks, 1), BYTE)
 
-    def _sums(self, name: str, box: Box) -> Window | None:
+    def _sums(self, name: str, box: Box) -> StridedView | None:
         moved, grid = self.moved.get(name), self.grid
         if moved is None:
             return None
         shape = (*grid.rows_in(box), *grid.blocks_in(box), grid.lanes)
         strides = (*grid.of_rows(moved.groups), *grid.of_columns(moved.groups), 4)
-        return Window(moved.first(box), shape, strides, INT32)
+        return StridedView(moved.first(box), shape, strides, INT32)
 
 
-def products(
-    op: TensorOp, operands: Operands, memories: TileMemories, inputs_per_cycle: int, kept: Kept
-) -> Products | None:
+def strided_product(
+    op: TensorOp, operands: Operands, memories: TileMemories, inputs_per_cycle: int, cache: WeightCache
+) -> StridedProduct | None:
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
     if op.operation not in PRODUCTS or op.weights is None or memories.wide.size_bytes % EIGHT:
         return None
@@ -228,7 +244,7 @@ def products(
         references.pop("output", None)
     moved = {name: Moved.of(reference, groups, steps) for name, reference in references.items()}
     moving = [moved[name] for name in ("weights", "parameters") if name in moved]
-    grid = Grid.of(groups, steps, operands.lane_bound, moving)
+    grid = GroupGrid.of(groups, steps, operands.lane_bound, moving)
     columns = grid.columns_within(op.nest.alternate)
     inputs = inputs_per_cycle if op.operation is Operation.CONVOLUTION else 1
     spans = _spans(op, grid, moved, inputs, memories)
@@ -240,17 +256,17 @@ def products(
         op.operation, op.weights, op.parameters, grid.column_loops, grid.steps, grid.lanes, columns, run, op.rule,
         op.input_type, op.weight_type, op.input_zero_point, op.weight_zero_point, op.output_zero_point, op.clamp,
     )  # fmt: skip
-    return Products(op, grid, columns, inputs, run, memories, moved, spans, kept.slot(key, ranges), kept)
+    return StridedProduct(op, grid, columns, inputs, run, memories, moved, spans, cache.entry(key, ranges), cache)
 
 
-def _run(op: TensorOp, grid: Grid, moved: Moved, columns: int) -> int:
+def _run(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int) -> int:
     """How many depthwise pixels, side by side, are multiplied in one run."""
     if op.operation is Operation.CONVOLUTION or not grid.row_bounds or columns != grid.columns or columns >= SHORT_RUN:
         return 1
     return grid.row_bounds[-1] if grid.of_rows(moved.groups)[-1] == columns else 1
 
 
-def _ranges(grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> tuple[Range, ...]:
+def _ranges(grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> tuple[Range, ...]:
     """The bytes of wide memory that columns are made of."""
     bounds = grid.column_bounds
     weights = moved["weights"]
@@ -263,7 +279,7 @@ def _ranges(grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemo
     return joined([(base + low, base + end) for base, (low, end) in spans])
 
 
-def _is_regular(op: TensorOp, grid: Grid, moved: dict[str, Moved], columns: int, memories: TileMemories) -> bool:
+def _is_regular(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], columns: int, memories: TileMemories) -> bool:
     """Whether the input moves as the operation needs it, and no two results go to the same place."""
     blocks = grid.of_columns(moved["input"].groups)
     if op.operation is Operation.CONVOLUTION:
@@ -278,7 +294,7 @@ def _is_regular(op: TensorOp, grid: Grid, moved: dict[str, Moved], columns: int,
     return "output" not in moved or _output_is_regular(grid, moved["output"], columns, memories.word_bytes)
 
 
-def _spans(op: TensorOp, grid: Grid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> Spans:
+def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> OperandSpans:
     """All bytes that are addressed."""
     lanes, word = grid.lanes, memories.word_bytes
     widths = {
@@ -287,16 +303,16 @@ def _spans(op: TensorOp, grid: Grid, moved: dict[str, Moved], inputs: int, memor
         "sums_out": 4 * lanes, "output": -(-lanes // word) * word,
     }  # fmt: skip
     by_step = ("input", "weights")
-    return Spans.of({name: grid.span(each, name in by_step, widths[name]) for name, each in moved.items()})
+    return OperandSpans.of({name: grid.span(each, name in by_step, widths[name]) for name, each in moved.items()})
 
 
-def _is_sparse(grid: Grid, moved: Moved) -> bool:
+def _is_sparse(grid: GroupGrid, moved: Moved) -> bool:
     bounds, strides = (*grid.step_bounds, *grid.row_bounds), (*moved.steps, *grid.of_rows(moved.groups))
     low, end = extent(bounds, strides, grid.columns)
     return end - low > SPARSE * prod(bounds) * grid.columns
 
 
-def _output_is_regular(grid: Grid, moved: Moved, columns: int, word_bytes: int) -> bool:
+def _output_is_regular(grid: GroupGrid, moved: Moved, columns: int, word_bytes: int) -> bool:
     """Lanes fill their words, but for the last ones, what is left out is at the end, and none meet."""
     if prod(grid.column_bounds) > 1 and grid.lanes % word_bytes:
         return False

@@ -14,14 +14,14 @@ from tilesim.sim.core.port import NEVER
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Words
 from tilesim.sim.late import Late
 from tilesim.sim.pipe.cycle_accounting import Booking
-from tilesim.sim.pipe.pipe import Activity, Pipe, Slot
+from tilesim.sim.pipe.pipe import Activity, Pipe
 from tilesim.sim.trace.recorder import Source
-from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.fields import Engine
+from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
+from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.topology import Tile
-from tilesim.tiled.units.engine import Engine, TileContext, Work
-from tilesim.tiled.units.memories import NarrowReadRank, NarrowWriteRank, TileMemories, WideRank
+from tilesim.tiled.units.engine import TileContext, TileEngine, Work
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
 from tilesim.tiled.units.tensor.decoder import Decoded
 from tilesim.tiled.units.tensor.mac_array import MacArray
@@ -29,7 +29,7 @@ from tilesim.tiled.units.tensor.operands import Operands
 
 
 @dataclass
-class Share:
+class LayerShare:
     """A tile's part in a layer.
 
     It lasts from its first step at ``start`` to its last written word at ``end``. ``spent`` holds the MAC array's
@@ -52,7 +52,7 @@ class Share:
             self.spent[kind] += int(total)
 
 
-class TensorControl(Engine[TensorOp]):
+class TensorControl(TileEngine[TensorOp]):
     """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
 
     Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
@@ -66,13 +66,16 @@ class TensorControl(Engine[TensorOp]):
     """
 
     def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, shape: Tile) -> None:
-        super().__init__(tile, unit, Flag.AVDATA)
+        super().__init__(tile, unit, Engine.TENSOR)
+        self._ports = {
+            side.field: tile.memories.slot(self.name, side.field, side.memory) for side in SHEET["tensorop"].operands
+        }
         self.mac_unit = mac_unit
         self._shape = shape
         self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
         self._activation = ActivationUnit(tile.memories)
-        self.shares: dict[int, Share] = {}
-        self._share = Share()
+        self.shares: dict[int, LayerShare] = {}
+        self._share = LayerShare()
 
     def restart(self) -> None:
         """Begin new accounts of layers."""
@@ -85,7 +88,7 @@ class TensorControl(Engine[TensorOp]):
             unit.spend(Reason.WORK.kind, end)
 
     def execute(self, op: TensorOp) -> Work:
-        self._share = self.shares.setdefault(op.layer, Share())
+        self._share = self.shares.setdefault(op.layer, LayerShare())
         self.mac_unit.instruction = op.label
         self._book_wait(Reason.INSTRUCTION, Reason.INSTRUCTION)
         yield from self.watch(op.wait)
@@ -93,16 +96,15 @@ class TensorControl(Engine[TensorOp]):
         self._share.start = min(self._share.start, start)
         memories = self.tile.memories
         decoded = self.tile.decoder.tensorop(op, memories)
-        reads_wide = op.weights is not None
-        self.flag = Flag.PARTIAL_SUMS if op.sums_out is not None else Flag.AVDATA
+        self.flag = raised_flag(op)
         late = self._late(decoded)
         pipe = Pipe(
             start,
             decoded.costs,
             self._shape.output_fifo_groups,
-            issue=_issue_ports(memories, reads_wide),
-            extra=memories.wide_access(WideRank.SUM_READ),
-            write=_write_port(memories, op),
+            issue=[self._ports[name] for name in ("input", "weights") if getattr(op, name) is not None],
+            extra=self._ports["sums_in"],  # and of parameters
+            write=self._ports["output" if op.sums_out is None else "sums_out"],
             move=late.add if decoded.at_once else late.do,
             accounts=self.accounts,
             every_span=self.unit.recording,
@@ -180,16 +182,3 @@ class TensorControl(Engine[TensorOp]):
         """The MAC array has waited until now."""
         now = self.tile.clock.cycle
         self._share.waits.append((cause, range(now - self.mac_unit.spend(reason.kind), now)))
-
-
-def _issue_ports(memories: TileMemories, reads_wide: bool) -> list[Slot]:
-    narrow = memories.reading(NarrowReadRank.TENSOR)
-    return [narrow, memories.wide_access(WideRank.WEIGHT_READ)] if reads_wide else [narrow]
-
-
-def _write_port(memories: TileMemories, op: TensorOp) -> Slot:
-    return (
-        memories.wide_access(WideRank.SUM_WRITE)
-        if op.sums_out is not None
-        else memories.writing(NarrowWriteRank.OUTPUT)
-    )

@@ -22,12 +22,12 @@ from tilesim.tiled.units.tensor.windows import Range
 EIGHT = 8
 """Bytes that are compared at once: a memory that columns are made of is a multiple of them."""
 NEAR_BYTES = 512
-KEPT_BYTES = 48 << 20
+MOST_BYTES = 48 << 20
 """What is kept in all; what was used longest ago goes first."""
 
 
 @dataclass(frozen=True)
-class Columns:
+class LaneWeights:
     """A column for each lane of each block of lanes.
 
     ``weights``: float32 (products, columns), less their zero point. ``correction``: int64 (columns,), what the input's
@@ -72,51 +72,51 @@ def products_at_once(weights: NDArray[np.float32], input_bound: int) -> tuple[in
 
 
 @dataclass(eq=False)
-class Slot:
-    """Columns, and the bytes in ``ranges`` that they were made of."""
+class CacheEntry:
+    """Weights of lanes, and the bytes in ``ranges`` that they were made of."""
 
     ranges: tuple[Range, ...]
-    found: list[NDArray[np.uint64]] = field(default_factory=list)
-    columns: Columns | None = None
+    blocks: list[NDArray[np.uint64]] = field(default_factory=list)
+    weights: LaneWeights | None = None
 
     def matches(self, blocks: list[NDArray[np.uint64]]) -> bool:
-        return bool(self.found) and all((a == b).all() for a, b in zip(self.found, blocks, strict=True))
+        return bool(self.blocks) and all((a == b).all() for a, b in zip(self.blocks, blocks, strict=True))
 
 
-class Kept:
-    """Columns made of bytes of wide memory, by what tells how they were made."""
+class WeightCache:
+    """Weights of lanes made of bytes of wide memory, by what tells how they were made."""
 
     def __init__(self) -> None:
-        self._slots: dict[Hashable, Slot] = {}
-        self._used: OrderedDict[Slot, None] = OrderedDict()
+        self._entries: dict[Hashable, CacheEntry] = {}
+        self._used: OrderedDict[CacheEntry, None] = OrderedDict()
         self._size_bytes = 0
 
-    def slot(self, key: Hashable, ranges: tuple[Range, ...]) -> Slot:
+    def entry(self, key: Hashable, ranges: tuple[Range, ...]) -> CacheEntry:
         """The place for columns made of the bytes in ``ranges``, in multiples of 8, in the way ``key`` tells."""
-        return self._slots.setdefault((key, ranges), Slot(ranges))
+        return self._entries.setdefault((key, ranges), CacheEntry(ranges))
 
-    def columns(self, slot: Slot, wide: Bytes, make: Callable[[Bytes], Columns]) -> Columns | None:
+    def lookup(self, entry: CacheEntry, wide: Bytes, make: Callable[[Bytes], LaneWeights]) -> LaneWeights | None:
         """What ``make`` makes of one sample's bytes, (1, bytes), of ``wide``; None if the samples' bytes differ."""
-        blocks = [wide[0, low:end].view(np.uint64) for low, end in slot.ranges]
-        if len(wide) > 1 and not all((wide[1:, low:end] == wide[0, low:end]).all() for low, end in slot.ranges):
+        blocks = [wide[0, low:end].view(np.uint64) for low, end in entry.ranges]
+        if len(wide) > 1 and not all((wide[1:, low:end] == wide[0, low:end]).all() for low, end in entry.ranges):
             return None
-        if slot.columns is not None and slot.matches(blocks):
-            self._used.move_to_end(slot)
-            return slot.columns
-        self._drop(slot)
-        columns = slot.columns = make(wide[:1])
-        slot.found = [block.copy() for block in blocks]
-        self._used[slot] = None
-        self._size_bytes += columns.size_bytes
-        while self._size_bytes > KEPT_BYTES and len(self._used) > 1:
+        if entry.weights is not None and entry.matches(blocks):
+            self._used.move_to_end(entry)
+            return entry.weights
+        self._drop(entry)
+        weights = entry.weights = make(wide[:1])
+        entry.blocks = [block.copy() for block in blocks]
+        self._used[entry] = None
+        self._size_bytes += weights.size_bytes
+        while self._size_bytes > MOST_BYTES and len(self._used) > 1:
             self._drop(next(iter(self._used)))
-        return columns
+        return weights
 
-    def _drop(self, slot: Slot) -> None:
-        if slot.columns is not None:
-            self._size_bytes -= slot.columns.size_bytes
-            del self._used[slot]
-            slot.columns, slot.found = None, []
+    def _drop(self, entry: CacheEntry) -> None:
+        if entry.weights is not None:
+            self._size_bytes -= entry.weights.size_bytes
+            del self._used[entry]
+            entry.weights, entry.blocks = None, []
 
 
 def joined(spans: Sequence[Range]) -> tuple[Range, ...]:

@@ -75,7 +75,7 @@ def contiguous(bounds: Sequence[int], strides: Sequence[int], width: int) -> boo
 
 
 @dataclass(frozen=True)
-class Window:
+class StridedView:
     """How ``view`` shows a memory: from byte ``base`` of each sample on, axes of so many elements and bytes apart."""
 
     base: int
@@ -109,7 +109,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Grid:
+class GroupGrid:
     """The groups of a tensorop as rows times columns: which of their loops, and lanes, count the one or the other.
 
     In a box of consecutive groups the columns are consecutive, too: its outer loops stand still, its inner ones are
@@ -123,7 +123,7 @@ class Grid:
     column_places: tuple[int, ...]
 
     @classmethod
-    def of(cls, groups: Sequence[Loop], steps: Sequence[Loop], lanes: int, moving: Sequence[Moved]) -> Grid:
+    def of(cls, groups: Sequence[Loop], steps: Sequence[Loop], lanes: int, moving: Sequence[Moved]) -> GroupGrid:
         """Loops that move one of ``moving`` count columns."""
         columns = {k for moved in moving for k, stride in enumerate(moved.groups) if stride}
         rows = tuple([k for k in range(len(groups)) if k not in columns])
@@ -193,7 +193,7 @@ class Grid:
 
 
 @dataclass(frozen=True)
-class Spans:
+class OperandSpans:
     """The bytes that a tensorop reads and writes in either memory."""
 
     narrow_reads: tuple[Range, ...]
@@ -202,7 +202,7 @@ class Spans:
     wide_writes: tuple[Range, ...]
 
     @classmethod
-    def of(cls, spans: Mapping[str, Range]) -> Spans:
+    def of(cls, spans: Mapping[str, Range]) -> OperandSpans:
         """``spans`` by operand."""
         names = (("input", "input_b"), ("output",), ("weights", "parameters", "sums_in"), ("sums_out",))
         return cls(*(tuple([spans[name] for name in each if name in spans]) for each in names))

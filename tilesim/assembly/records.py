@@ -23,11 +23,10 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from types import NoneType
 from typing import Any, Literal, TypeAlias, get_args, get_origin
 
 from tilesim.assembly import values
-from tilesim.assembly.fields import BYTES, Field, fields_of
+from tilesim.assembly.fields import BYTES, Field, fields_of, inner_type
 from tilesim.assembly.lines import BRACKETED, Word, read_value, split_key, words_of
 from tilesim.assembly.scanner import IDENTIFIER, Fault, Faults, Scanner
 from tilesim.assembly.values import HEXADECIMAL, NUMBERS, REALS, SIZE, TRUTH, Notation, enumeration, items, one_word
@@ -48,16 +47,19 @@ class Form:
 
     def saying(self, said: Mapping[str, Any]) -> Form:
         """This form of a line whose head says what some fields are."""
-        return replace(self, said=said, fields={key: each for key, each in self.fields.items() if key not in said})
+        return replace(self, said=said, fields={key: self.fields[key] for key in self.fields if key not in said})
 
     def write(self, value: object, equals: str = "=") -> list[str]:
         """``key=value`` for each field of ``value`` that nobody could guess."""
-        pairs = ((key, each, getattr(value, each.name)) for key, each in self.fields.items())
-        told = {key: given for key, each, given in pairs if each.default is MISSING or given != each.default}
+        told: dict[str, str] = {}
+        for key, member in self.fields.items():
+            given = getattr(value, member.name)
+            if member.default is MISSING or given != member.default:
+                told[key] = f"{key}{equals}{member.codec.write(given)}"
         for key, follow in self.implied.items():
-            if told.get(key) == follow(vars(value)):
+            if key in told and follow(vars(value)) == getattr(value, key):
                 del told[key]
-        return [f"{key}{equals}{self.fields[key].codec.write(given)}" for key, given in told.items()]
+        return list(told.values())
 
     def read(self, words: Iterable[Word], what: Word, equals: str = "=", **extra: object) -> Any:
         """The record ``what`` whose fields ``words`` give, and ``extra``. Raises Fault, Faults: all that is wrong."""
@@ -73,7 +75,7 @@ class Form:
                 faults.append(fault)
             except Faults as several:
                 faults += several.faults
-        if missing := [key for key in self.fields if key not in given and self._is_needed(key)]:
+        if missing := [key for key in self._needed if key not in given]:
             faults.append(Fault(what.column, f"{what.text} must also have {', '.join(missing)}"))
         if faults:
             raise Faults(faults)
@@ -82,14 +84,15 @@ class Form:
                 given[key] = follow(given)
         return self.kind(**{self.fields[key].name: value for key, value in given.items()}, **self.said, **extra)
 
+    @cached_property
+    def _needed(self) -> list[str]:
+        return [key for key, member in self.fields.items() if not member.optional and key not in self.implied]
+
     def _must_take(self, key: str, given: Mapping[str, Any], column: int, what: str) -> None:
         if key not in self.fields:
             raise Fault(column, unknown(key, self.fields, f"a key of {what}"))
         if key in given:
             raise Fault(column, f"{key} must stand only once")
-
-    def _is_needed(self, key: str) -> bool:
-        return not self.fields[key].optional and key not in self.implied
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +128,7 @@ class Grammar:
     def form(self, kind: type, among: Container[Any] | None = None) -> Form:
         """Of the dataclass ``kind``, all fields or those of some types; the key of an array is ``bytes``."""
         fields = fields_of(kind, self.notation, among).values()
-        keys = {"bytes" if each.codec is SIZE else each.name: each for each in fields}
+        keys = {"bytes" if field.codec is SIZE else field.name: field for field in fields}
         return Form(kind, keys, self.implied.get(kind, {}))
 
     def notation(self, name: str, hint: Any) -> Notation:
@@ -140,7 +143,7 @@ class Grammar:
         if origin is Literal:
             return one_word({word: word for word in arguments}, "one of its words")
         if arguments:  # X | None: None is always the default, and defaults are never written
-            return self.notation(name, next(each for each in arguments if each is not NoneType))
+            return self.notation(name, inner_type(hint))
         return enumeration(hint) if issubclass(hint, StrEnum) else self._record(hint)
 
     @cached_property

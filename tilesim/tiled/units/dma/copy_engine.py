@@ -1,0 +1,56 @@
+"""A DMA engine between a tile's memories: narrow words gathered into wide rows, or wide rows scattered over words."""
+
+from __future__ import annotations
+
+from tilesim.sim.core.unit import Unit
+from tilesim.sim.pipe.pipe import Pipe
+from tilesim.tiled.isa.model.fields import Engine
+from tilesim.tiled.isa.model.instructions import Copy, counted_nest
+from tilesim.tiled.isa.model.loops import completions, gates
+from tilesim.tiled.isa.model.sheet import SheetRow
+from tilesim.tiled.units.engine import Throughput, TileContext, TileEngine, Work, alike
+
+ROW_BUFFERS = 2
+"""Rows that are gathered, or wait to be written. Assumption: double buffering."""
+
+
+class CopyEngine(TileEngine[Copy]):
+    """Reads one memory and writes the other, a narrow word a cycle, and touches the wide one once a row.
+
+    Loops that produce are the rows', as are those that watchers name.
+
+    Timing: unloaded, R rows of w words take R * w + 1 cycles from start to retirement; peak rate one word a cycle.
+    Source: US 19/025,090 [0052], [0055]; the double buffer is an assumption.
+    """
+
+    def __init__(self, tile: TileContext, unit: Unit, name: Engine, row: SheetRow) -> None:
+        super().__init__(tile, unit, name)
+        self._reading, self._writing = (tile.memories.side(name, side.field, side.memory) for side in row.operands)
+
+    def execute(self, op: Copy) -> Work:
+        yield from self.watch(op.wait)
+        reading, writing = self._reading, self._writing
+        sources = self.tile.decoder.places(op.read, reading.access_bytes)
+        targets = self.tile.decoder.places(op.write, writing.access_bytes)
+        row_bytes = max(reading.access_bytes, writing.access_bytes)
+        reads, writes = row_bytes // reading.access_bytes, row_bytes // writing.access_bytes
+
+        def move(first: int, end: int) -> None:
+            data = reading.memory.read(sources.part(first * reads, end * reads))
+            writing.memory.write(targets.part(first * writes, end * writes), data)
+
+        pipe = Pipe(
+            self.tile.clock.cycle,
+            alike(len(sources) // reads, reads, writes),
+            ROW_BUFFERS,
+            issue=[reading.slot],
+            extra=None,
+            write=writing.slot,
+            move=move,
+            accounts=self.accounts,
+            every_span=self.unit.recording,
+            flat=self.tile.arbiter.flat,
+        )
+        nest = counted_nest(op)
+        pace = Throughput(max(reads, writes), ROW_BUFFERS)
+        yield from self.run_pipe(pipe, gates(nest, op.wait), completions(nest, op.produce), pace)

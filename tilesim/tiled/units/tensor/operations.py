@@ -1,0 +1,137 @@
+"""What each operation of a tensorop computes, and what that costs.
+
+Operands are arrays, whether they were gathered address by address (:mod:`~tilesim.tiled.units.tensor.mac_array`) or are
+views of a memory (:mod:`~tilesim.tiled.units.tensor.elementwise`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import iadd
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.add import add
+from tilesim.arithmetic.average import average
+from tilesim.arithmetic.matmul import exact_matmul, magnitude
+from tilesim.arithmetic.multiply import multiply
+from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.sim.core.action import Action, Actions
+from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
+
+Array: TypeAlias = NDArray[Any]
+Arrays: TypeAlias = Iterable[Array]
+Sums: TypeAlias = NDArray[np.int32]
+
+ELEMENT_DTYPES: Mapping[ElementType, np.dtype[Any]] = {
+    ElementType.I8: np.dtype(np.int8),
+    ElementType.U8: np.dtype(np.uint8),
+}
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """An operation.
+
+    ``sums`` makes int32 of what the lanes get of ``input`` in each reduction step, and of the other operand: of a
+    depthwise operation's weights what they get in each step, less the zero point. ``rounds``: whether these are output
+    integers already, zero point included. ``per_step`` and ``per_result`` are what it costs the array in a lane,
+    ``per_output`` the activation unit: bias, multiplier and zero point. Element-wise operations rescale what they
+    combine and add the zero point. Costs are an assumption, as is that rounding and clamping cost nothing.
+    """
+
+    sums: Callable[[TensorOp, Arrays, Arrays], Sums]
+    rounds: bool = False
+    per_step: Actions = field(default_factory=dict)
+    per_result: Actions = field(default_factory=dict)
+    per_output: Actions = field(default_factory=dict)
+
+
+def _convolution(op: TensorOp, steps: Arrays, weights: Arrays) -> Sums:
+    """All steps at once, as a matrix product of raw integers: x is (samples, groups, products), w (1 or samples,
+    products, lanes).
+    """
+    [x], [w] = steps, weights
+    bounds = (magnitude(ELEMENT_DTYPES[op.input_type]), magnitude(ELEMENT_DTYPES[op.weight_type]))
+    if w.shape[0] == 1:
+        sums = exact_matmul(x.reshape(-1, x.shape[-1]), w[0], *bounds).reshape(*x.shape[:2], -1)
+    else:
+        sums = exact_matmul(x, w, *bounds)
+    if op.input_zero_point:
+        sums -= np.int32(op.input_zero_point) * w.sum(axis=-2, dtype=np.int32, keepdims=True)
+    if op.weight_zero_point:
+        rows = x.sum(axis=-1, dtype=np.int32, keepdims=True) - np.int32(op.input_zero_point * x.shape[-1])
+        sums -= np.int32(op.weight_zero_point) * rows
+    return sums
+
+
+def _depthwise(op: TensorOp, steps: Arrays, weights: Arrays) -> Sums:
+    return reduce(iadd, ((x.astype(np.int32) - op.input_zero_point) * w for x, w in zip(steps, weights, strict=True)))
+
+
+def _sum(op: TensorOp, steps: Arrays, _: Arrays) -> Sums:
+    return reduce(iadd, (x.astype(np.int32) - op.input_zero_point for x in steps))
+
+
+def _average(op: TensorOp, steps: Arrays, _: Arrays) -> Sums:
+    return average(steps, op.scaling)
+
+
+def _maximum(_: TensorOp, steps: Arrays, __: Arrays) -> Sums:
+    return reduce(np.maximum, steps).astype(np.int32)
+
+
+def _add(op: TensorOp, steps: Arrays, others: Arrays) -> Sums:
+    return add(op.rule, _first(steps), _first(others), op.scaling)
+
+
+def _multiply(op: TensorOp, steps: Arrays, others: Arrays) -> Sums:
+    return multiply(op.rule, _first(steps), _first(others), op.scaling)
+
+
+def _table(_: TensorOp, steps: Arrays, __: Arrays) -> Sums:
+    return _first(steps).astype(np.int32)
+
+
+def _first(steps: Arrays) -> Array:
+    return next(iter(steps))
+
+
+_OUTPUT = {Action.ADD_32: 2, Action.MULTIPLY_32: 1}
+
+ARITHMETIC: Mapping[Operation, Arithmetic] = {
+    Operation.CONVOLUTION: Arithmetic(_convolution, per_step={Action.MAC_8X8: 1}, per_output=_OUTPUT),
+    Operation.DEPTHWISE: Arithmetic(_depthwise, per_step={Action.MAC_8X8: 1}, per_output=_OUTPUT),
+    Operation.SUM: Arithmetic(_sum, per_step={Action.ADD_32: 1}, per_output={Action.ADD_32: 1, Action.MULTIPLY_32: 1}),
+    Operation.AVERAGE: Arithmetic(
+        _average,
+        rounds=True,
+        per_step={Action.ADD_32: 1},
+        per_result={Action.MULTIPLY_32: 1, Action.ADD_32: 1},  # dividing by the number of inputs, and the zero point
+    ),
+    Operation.MAXIMUM: Arithmetic(_maximum, per_step={Action.ADD_8: 1}),
+    Operation.ADD: Arithmetic(_add, rounds=True, per_step={Action.MULTIPLY_32: 3, Action.ADD_32: 2}),
+    Operation.MULTIPLY: Arithmetic(
+        _multiply, rounds=True, per_step={Action.MAC_8X8: 1, Action.MULTIPLY_32: 1, Action.ADD_32: 1}
+    ),
+    Operation.TABLE: Arithmetic(_table, per_output={Action.LOOKUP: 1}),
+}
+
+
+def scaled(op: TensorOp, sums: Sums) -> Sums:
+    """Sums that the instruction's own scaling makes output integers, but for the zero point."""
+    if op.operation is not Operation.SUM:
+        return sums
+    multiplier, shift = (np.array([value], np.int32) for value in op.scaling)
+    return requantise(op.rule, sums, multiplier, shift)
+
+
+def saturated(op: TensorOp, values: Sums) -> NDArray[np.uint8]:
+    """The output bytes of integers, most of which have yet to get the zero point."""
+    low, high = op.clamp
+    zero_point = 0 if ARITHMETIC[op.operation].rounds else op.output_zero_point
+    return saturate(values, zero_point, (low, high), ELEMENT_DTYPES[op.output_type]).view(np.uint8)
