@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import yaml
 
+from tilesim.assembly.fields import Field
+from tilesim.assembly.values import Notation
 from tilesim.registry import machine_named
 from tilesim.report.keys import keys, spelt
 from tilesim.report.workload_keys import workload_keys
+from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
+from tilesim.tiled.isa.assembly import ASSEMBLY as TILED
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tilesim"
@@ -64,27 +70,53 @@ def network_keys() -> Iterator[str]:
             yield ""
 
 
+# ---- programs
+
+
+def instruction_keys() -> Iterator[str]:
+    """Every instruction of either machine with its keys, as the text form has them."""
+    for machine, forms in {"tiled": TILED.text.mnemonics, "systolic": SYSTOLIC.text.mnemonics}.items():
+        rows = [(f"`{name}`", *_keys(form.fields.values()), _does(form.kind)) for name, form in forms.items()]
+        yield from ("", f"## machine: {machine}", "")
+        yield from table(("instruction", "must have", "may have, with its default", "does"), *rows)
+    yield ""
+
+
+def _keys(fields: Iterable[Field[Notation]]) -> tuple[str, str]:
+    """The keys without a default, and those with one; what every instruction has is left out."""
+    own = [field for field in fields if field.name not in {"layer", "label", "wait", "produce"}]
+    needed = (f"`{field.name}`" for field in own if field.default is MISSING)
+    spelt = (f"`{field.name}{_spelt(field)}`" for field in own if field.default is not MISSING)
+    return " ".join(needed), " ".join(spelt)
+
+
+def _spelt(field: Field[Notation]) -> str:
+    return f"={field.codec.write(field.default)}" if field.default not in (None, (), "") else ""
+
+
+def _does(kind: Callable[..., object]) -> str:
+    return remark_of("", "", kind.__doc__ or "").title
+
+
 # ---- run.json
 
 WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything", "None": "null"}
 
 
-def run_keys() -> Iterator[str]:
-    """Every key of run.json: what stands below the keys of its types, those of the whole run first."""
+def run_keys(*, energy: bool = False) -> Iterator[str]:
+    """Every key of run.json: what stands below the keys of its types, those of the whole run first. What ``energy``
+    holds has a page of its own.
+    """
     module = ast.parse((PACKAGE / "statistics.py").read_text(encoding="utf-8"))
     types = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
-    known = {**WORDS, **{name: f"[{name}](#{name.lower()})" for name in types}}
+    pages = {name: "energy-json.md" if "Energy" in name and not energy else "" for name in types}
+    known = {**WORDS, **{name: f"[{name}]({page}#{name.lower()})" for name, page in pages.items()}}
     for node in module.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:  # an alias of a type
             known[node.target.id] = _holds(node.value, known)
-    for name in ("RunStatistics", *(name for name in types if name != "RunStatistics")):
-        yield from (
-            "",
-            f"## {name}",
-            "",
-            f"{plain(ast.get_docstring(types[name]) or '')}{_more(types[name], known)}",
-            "",
-        )
+    first = "EnergyStatistics" if energy else "RunStatistics"
+    for name in (first, *(name for name in types if name != first and ("Energy" in name) == energy)):
+        yield from ("", f"## {name}", "", plain(ast.get_docstring(types[name]) or "") + _more(types[name], known), "")
         meanings = {attribute: plain(text) for attribute, text in strings_below(types[name])}
         fields = [node for node in types[name].body if isinstance(node, ast.AnnAssign)]
         rows = [(ast.unparse(node.target), _holds(node.annotation, known)) for node in fields]
@@ -107,6 +139,7 @@ def _holds(node: ast.expr, known: Mapping[str, str]) -> str:
     words = {
         "NotRequired": f"{_holds(inner[0], known)}; may be missing",
         "Annotated": _holds(inner[0], known),
+        "Literal": " or ".join(ast.unparse(choice) for choice in inner),
         "list": f"list of {_holds(inner[0], known)}",
         "dict": f"object of {_holds(inner[-1], known)}",
     }
@@ -241,7 +274,9 @@ def _energies() -> Iterator[tuple[str, str]]:
 MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "chip-keys": chip_keys,
     "network-yaml": network_keys,
+    "instructions": instruction_keys,
     "run-json": run_keys,
+    "energy-json": partial(run_keys, energy=True),
     "assumptions": assumptions,
     "publications": publications,
 }

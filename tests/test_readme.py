@@ -13,7 +13,7 @@ import pytest
 
 import tilesim
 from tests.scripts import ROOT, script
-from tilesim.cli import app
+from tilesim.cli import COMMANDS
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import BUILDERS
 from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
@@ -103,6 +103,14 @@ def leads(name: str, target: str) -> bool:
     return not anchor or anchor in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def test_the_files_to_change_exist() -> None:
+    """Those of a new thing stand for their folder, which exists unless the thing brings it."""
+    named = re.findall(r"`((?:tilesim|tests|scripts|topologies|workloads)/[^`]*)`", page("adding"))
+    paths = [name.partition("NAME")[0] for name in named]
+    assert len(paths) > 40
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 def test_every_picture_is_made_by_a_command_of_the_guide() -> None:
     made = script("make_pictures")
     assert [words[1] for words in made.commands("trace.md")] == ["run", "report"]
@@ -119,7 +127,7 @@ def test_every_picture_is_made_by_a_command_of_the_guide() -> None:
 
 def test_every_command_is_listed() -> None:
     listed = re.findall(r"^\| `tilesim (\w+)` \|", page("commands"), re.MULTILINE)
-    assert sorted(listed) == sorted(str(command.name) for command in app.registered_commands)
+    assert sorted(listed) == sorted(COMMANDS)
 
 
 def test_every_operator_and_every_key_without_a_choice_is_listed() -> None:

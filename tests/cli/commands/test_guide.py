@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -45,6 +46,21 @@ def test_in_a_terminal_it_is_set_in_type(monkeypatch: pytest.MonkeyPatch, capsys
     assert "# See what stands" not in shown
     assert "See what stands in the way of a run" in shown
     assert "│" in shown or "─" in shown or "━" in shown
+
+
+def test_in_a_narrow_terminal_nothing_is_cut(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tilesim.cli.commands.guide import command
+
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for page in ("sources", "commands"):
+        command(page)
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert "• tested by: tiled/units/tensor/test_mac_array::products" in shown
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(("page", "advice"), [("enrgy", "did you mean energy?"), ("zzz", "`tilesim guide` lists them")])

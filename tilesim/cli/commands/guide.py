@@ -6,6 +6,7 @@ import re
 import sys
 from difflib import get_close_matches
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -16,6 +17,11 @@ from tilesim.errors import InputError
 PAGES = Path(__file__).resolve().parents[2] / "guide"
 INDEX = "README"
 PICTURE = re.compile(r"^!\[([^]]*)\]\([^)]+\)$", re.MULTILINE)
+BAR = re.compile(r"(?<!\\)\|")
+"""Between two cells of a table."""
+MARGIN = 3
+"""Columns around a cell."""
+TABLE = re.compile(r"^\|.*\n\| ?--.*\n(?:\|.*\n)+", re.MULTILINE)
 PLACE_LINK = re.compile(r"\[([^]]+)\]\(#[\w-]+\)")
 PAGE_LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.md(?:#[\w-]*)?\)")
 
@@ -29,7 +35,7 @@ def command(
 
     In a terminal it is set in type; elsewhere it is the Markdown of the page.
     """
-    text = _contents() if not page else _in_a_terminal(_text(page))
+    text = _contents() if not page else _with_words_for_links(_text(page))
     if not (page and sys.stdout.isatty()):
         tell(*text.splitlines())
         return
@@ -37,7 +43,8 @@ def command(
 
     from tilesim.report.terminal import show
 
-    show(Markdown(text, code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
+    fitting = TABLE.sub(lambda table: _fitting(table[0], get_terminal_size().columns), text)
+    show(Markdown(fitting, code_theme="ansi_dark", inline_code_theme="ansi_dark", hyperlinks=False))
 
 
 def _contents() -> str:
@@ -57,7 +64,26 @@ def _text(page: str) -> str:
     raise InputError(f"there is no page {page!r} in the guide; {advice}")
 
 
-def _in_a_terminal(text: str) -> str:
+def _with_words_for_links(text: str) -> str:
     """A page for those who can click on nothing: links as what to type, pictures as what they show."""
     words = PLACE_LINK.sub(r"\1", PICTURE.sub(r"*(In the repository: \1)*", text))
     return PAGE_LINK.sub(r"\1 (`tilesim guide \2`)", words)
+
+
+def _fitting(table: str, columns: int) -> str:
+    """A table as it is, or, if its longest words do not fit side by side and would be cut, a list of its rows."""
+    heading, _, *rows = ([cell.strip() for cell in BAR.split(line)[1:-1]] for line in table.splitlines())
+    longest = (
+        max(len(word.strip("`")) for row in rows for word in row[place].split() or [""])
+        for place in range(len(heading))
+    )
+    if sum(longest) + MARGIN * len(heading) <= columns:
+        return table
+    return "".join(_listed(heading, row) for row in rows)
+
+
+def _listed(heading: list[str], row: list[str]) -> str:
+    first, *others = row
+    return "\n".join(
+        [f"- {first}", *(f"  - {name}: {cell}" for name, cell in zip(heading[1:], others, strict=True) if cell), ""]
+    )

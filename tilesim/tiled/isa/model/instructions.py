@@ -161,7 +161,7 @@ class RingProduce(_ForEngine):
 
 @dataclass(frozen=True, kw_only=True)
 class NarrowToWide(_ForEngine):
-    """AllGather the narrow words of ``read`` into the wide rows of ``write``."""
+    """Gather the narrow words of ``read`` into the wide rows of ``write``."""
 
     mnemonic: ClassVar[str] = "narrow_to_wide"
 
