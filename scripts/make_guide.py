@@ -10,23 +10,26 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING
 from functools import partial
+from inspect import Parameter, isclass, isfunction, signature
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import yaml
 
+from tilesim import public
 from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
-from tilesim.registry import machine_named
-from tilesim.report.keys import keys, spelt
+from tilesim.machines.keys import keys, spelt
+from tilesim.registry import MACHINES, machine_named
 from tilesim.report.workload_keys import workload_keys
-from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
-from tilesim.tiled.isa.assembly import ASSEMBLY as TILED
+from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "tilesim"
 GUIDE = PACKAGE / "guide"
+OURS = [name for name, place in MACHINES.items() if place.startswith("tilesim.")]
+"""The machines that come with tilesim."""
 PLACE = re.compile(r"(?<=<!-- made -->\n).*?(?=<!-- /made -->)", re.DOTALL)
 
 
@@ -47,7 +50,7 @@ def table(*rows: tuple[str, ...]) -> Iterator[str]:
 
 def chip_keys() -> Iterator[str]:
     """Every key of a chip, as those have it that set nothing."""
-    for machine in ("tiled", "systolic"):
+    for machine in OURS:
         chip = machine_named(machine).schema(machine=machine, name="-")
         rows = [(f"`{key.key}`", _default(key.key, spelt(key)), key.meaning) for key in keys(chip)]
         yield from ("", f"## machine: {machine}", "", *table(("key", "default", "meaning"), *rows))
@@ -74,12 +77,33 @@ def network_keys() -> Iterator[str]:
 
 
 def instruction_keys() -> Iterator[str]:
-    """Every instruction of either machine with its keys, as the text form has them."""
-    for machine, forms in {"tiled": TILED.text.mnemonics, "systolic": SYSTOLIC.text.mnemonics}.items():
+    """Every instruction of each machine with its keys, as the text form has them."""
+    for machine in OURS:
+        forms = machine_named(machine).assembly.text.mnemonics
         rows = [(f"`{name}`", *_keys(form.fields.values()), _does(form.kind)) for name, form in forms.items()]
         yield from ("", f"## machine: {machine}", "")
         yield from table(("instruction", "must have", "may have, with its default", "does"), *rows)
     yield ""
+
+
+def sheet() -> Iterator[str]:
+    """What the instruction sheet of the tiled machine says of each instruction."""
+    rows = [
+        (
+            f"`{name}`",
+            str(row.words or ""),
+            ", ".join(f"`{engine}`" for engine in row.raises) or f"the {row.goes}",
+            *_moves(row),
+        )
+        for name, row in SHEET.items()
+    ]
+    yield from ("", *table(("instruction", "words", "carried out by", "reads", "writes"), *rows), "")
+
+
+def _moves(row: SheetRow) -> Iterator[str]:
+    for writes in (False, True):
+        operands = (operand for operand in row.operands if operand.writes == writes)
+        yield "; ".join(f"`{operand.field}`: {operand.memory} memory, rank {operand.rank}" for operand in operands)
 
 
 def _keys(fields: Iterable[Field[Notation]]) -> tuple[str, str]:
@@ -98,6 +122,24 @@ def _does(kind: Callable[..., object]) -> str:
     return remark_of("", "", kind.__doc__ or "").title
 
 
+# ---- Python
+
+
+def python_names() -> Iterator[str]:
+    """What ``import tilesim`` gives: calls, then classes."""
+    named = {name: getattr(public, name) for name in public.__all__}
+    calls = [(f"`{name}({_parameters(call)})`", _does(call)) for name, call in named.items() if isfunction(call)]
+    classes = [(f"`{name}`", _does(kind)) for name, kind in named.items() if isclass(kind)]
+    yield from ("", *table(("call", "does"), *calls), "", *table(("class", "is"), *classes), "")
+
+
+def _parameters(call: Callable[..., object]) -> str:
+    return ", ".join(
+        name if parameter.default is Parameter.empty else f"{name}="
+        for name, parameter in signature(call).parameters.items()
+    )
+
+
 # ---- run.json
 
 WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything", "None": "null"}
@@ -107,11 +149,12 @@ def run_keys(*, energy: bool = False) -> Iterator[str]:
     """Every key of run.json: what stands below the keys of its types, those of the whole run first. What ``energy``
     holds has a page of its own.
     """
-    module = ast.parse((PACKAGE / "statistics.py").read_text(encoding="utf-8"))
-    types = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+    sources = [(PACKAGE / name).read_text(encoding="utf-8") for name in ("statistics.py", "findings.py")]
+    body = [node for source in sources for node in ast.parse(source).body]
+    types = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
     pages = {name: "energy-json.md" if "Energy" in name and not energy else "" for name in types}
     known = {**WORDS, **{name: f"[{name}]({page}#{name.lower()})" for name, page in pages.items()}}
-    for node in module.body:
+    for node in body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:  # an alias of a type
             known[node.target.id] = _holds(node.value, known)
     first = "EnergyStatistics" if energy else "RunStatistics"
@@ -137,6 +180,7 @@ def _holds(node: ast.expr, known: Mapping[str, str]) -> str:
         return known.get(ast.unparse(node), ast.unparse(node))
     inner = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     words = {
+        "Required": _holds(inner[0], known),
         "NotRequired": f"{_holds(inner[0], known)}; may be missing",
         "Annotated": _holds(inner[0], known),
         "Literal": " or ".join(ast.unparse(choice) for choice in inner),
@@ -275,6 +319,8 @@ MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "chip-keys": chip_keys,
     "network-yaml": network_keys,
     "instructions": instruction_keys,
+    "sheet": sheet,
+    "python": python_names,
     "run-json": run_keys,
     "energy-json": partial(run_keys, energy=True),
     "assumptions": assumptions,

@@ -23,7 +23,7 @@ import numpy as np
 
 from tilesim import api
 from tilesim.cli.commands.run import _save
-from tilesim.cli.options.inputs import random_inputs
+from tilesim.machines.host import random_inputs
 from tilesim.machines.program import Program
 from tilesim.report.document import load_run
 from tilesim.run import FOLDER_FILES, Run

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tilesim
-from tilesim.cli.options.inputs import random_inputs
+from tilesim.machines.host import random_inputs
 from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
 
@@ -49,6 +49,19 @@ def test_every_shipped_workload_on_every_shipped_chip(name: str, chip: str) -> N
     values = evaluate(network, [network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
     for index, output in zip(network.outputs, tilesim.simulate(program, arrays).outputs, strict=True):
         np.testing.assert_array_equal(output, network.tensors[index].to_model(values[index]))
+
+
+def test_inputs_are_made_up_as_the_command_does() -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    asked = tilesim.simulate(program, random_inputs(program.inputs)).outputs
+    assert all(map(np.array_equal, tilesim.simulate(program).outputs, asked))
+    assert not all(map(np.array_equal, tilesim.simulate(program, seed=1).outputs, asked))
+    twice = tilesim.simulate_requests([program], order=[0, 0])
+    both = random_inputs([*program.inputs, *program.inputs])
+    again = tilesim.simulate_requests([program], [both[:1], both[1:]])
+    assert len(twice.statistics["requests"]) == 2
+    assert all(map(np.array_equal, twice.outputs, again.outputs))
+    assert tilesim.verify(program, seed=1) == tilesim.verify(program)
 
 
 def test_samples_of_one_run_do_not_meet() -> None:

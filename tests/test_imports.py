@@ -12,14 +12,28 @@ PACKAGE = Path(__file__).resolve().parent.parent / "tilesim"
 
 # Lowest first. A module may import its own group and those before it.
 ORDER = (
-    {"errors", "units", "budgets", "files", "saving", "printable", "findings", "arithmetic", "shipped", "compiled"},
+    {
+        "errors",
+        "units",
+        "budgets",
+        "files",
+        "saving",
+        "printable",
+        "notebook",
+        "findings",
+        "cache_document",
+        "arithmetic",
+        "shipped",
+        "compiled",
+    },
     {"config", "sim", "statistics", "assembly"},
     {"network", "run", "energy"},
     {"batching", "lowering"},
     {"machines"},
     {"tiled", "systolic", "rotating"},
-    {"registry", "api", "public", "tilesim"},  # `tilesim` itself only re-exports
+    {"registry", "api"},
     {"report", "sweep"},
+    {"public", "tilesim"},  # `tilesim` itself only re-exports
     {"cli", "__main__"},
 )
 MACHINES = ORDER[5]

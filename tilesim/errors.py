@@ -18,9 +18,12 @@ Each knows the exit status of a command that it ends.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tilesim.printable import printable
+
+if TYPE_CHECKING:
+    from tilesim.findings import Finding
 
 
 class TilesimError(Exception):
@@ -67,7 +70,7 @@ class RunError(TilesimError):
 
     exit_status = 3
 
-    def __init__(self, message: str | Iterable[str], findings: Iterable[dict[str, Any]] = ()) -> None:
+    def __init__(self, message: str | Iterable[str], findings: Iterable[Finding] = ()) -> None:
         self.findings = list(findings)
         super().__init__("\n".join(map(printable, [message] if isinstance(message, str) else message)))
 
@@ -75,9 +78,7 @@ class RunError(TilesimError):
 class HangError(RunError):
     """Nothing can happen any more and the program is not finished: ``section`` is which one, ``load`` or ``run``."""
 
-    def __init__(
-        self, message: str | Iterable[str], findings: Iterable[dict[str, Any]] = (), section: str = "run"
-    ) -> None:
+    def __init__(self, message: str | Iterable[str], findings: Iterable[Finding] = (), section: str = "run") -> None:
         self.section = section
         super().__init__(message, findings)
 

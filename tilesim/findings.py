@@ -2,11 +2,81 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Required
 
-Finding = dict[str, Any]
-"""One thing found, in plain values: what ``findings`` of ``run.json`` holds."""
+if sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:  # pydantic reads a TypedDict of an older Python only from there
+    from typing_extensions import TypedDict
+
+
+class NamedTransfer(TypedDict):
+    """A transfer on the ring, by what sends it."""
+
+    instruction: str
+    """Label and tile of the instruction that sends it."""
+    transfer: int
+    """Which of the instruction's transfers, from 0."""
+    master: str
+    """The node that sends it."""
+
+
+class MixedRows(NamedTransfer):
+    """Rows of a transfer that arrived among those of another."""
+
+    rows: list[int]
+    """Their numbers in the transfer."""
+
+
+class Finding(TypedDict, total=False):
+    """One thing that a run of a tiled machine noticed; which keys it has depends on its kind."""
+
+    kind: Required[str]
+    """``meeting`` or ``under way at once``, of two transfers; ``mixed payload``, of what came of a meeting; ``floating
+    packet``; ``touched``, of accesses that nothing orders."""
+    section: str
+    """``load`` or ``run``. Meeting, under way at once, touched."""
+    cycle: int
+    """When, from the start of its section. Meeting, under way at once; touched: of the access that came too early."""
+    stop: str
+    """The stop of the ring where it was seen. Meeting, under way at once, mixed payload, floating packet."""
+    instructions: list[str]
+    """The instructions that send both, the first to begin first (meeting, under way at once), or that touch the bytes,
+    the first of the program first (touched)."""
+    transfers: list[int]
+    """Which of their transfers, from 0. Meeting, under way at once."""
+    masters: list[str]
+    """The nodes that send them. Meeting, under way at once."""
+    nodes: list[list[str]]
+    """The nodes that each occupies. Meeting, under way at once."""
+    instruction: str
+    """What took the rows (mixed payload), or sent the row (floating packet)."""
+    transfer: int
+    """Which of its transfers, from 0. Floating packet."""
+    master: str
+    """The node that sent it. Floating packet."""
+    rows: list[MixedRows]
+    """Of each transfer, the rows that it took. Mixed payload."""
+    row: int
+    """Its number in the transfer. Floating packet."""
+    bitmap: int
+    """The nodes that it is still for, as its header has them. Floating packet."""
+    to: list[str]
+    """The same, by name. Floating packet."""
+    tile: int
+    """Whose memory. Touched."""
+    memory: str
+    """``narrow`` or ``wide``. Touched."""
+    bytes: list[int]
+    """The first and the last address. Touched."""
+    count: int
+    """How many bytes between them. Touched."""
+    accesses: list[str]
+    """What each did there: ``read`` or ``wrote``. Touched."""
+    until: int
+    """When the first instruction's last access was. Touched."""
 
 
 def sentence(finding: Finding) -> str:
@@ -34,7 +104,7 @@ def _at_once_words(finding: Finding) -> str:
 
 def _parties(finding: Finding) -> list[str]:
     pairs = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
-    return [_party(*each) for each in pairs]
+    return [_party(*names) for names in pairs]
 
 
 def _reaches(finding: Finding) -> list[str]:
@@ -43,8 +113,8 @@ def _reaches(finding: Finding) -> list[str]:
 
 def _mixed_words(finding: Finding) -> str:
     parts = [
-        f"{', '.join(map(str, each['rows']))} of {_party(each['instruction'], each['transfer'], each['master'])}"
-        for each in finding["rows"]
+        f"{', '.join(map(str, part['rows']))} of {_party(part['instruction'], part['transfer'], part['master'])}"
+        for part in finding["rows"]
     ]
     return f"{finding['instruction']} at {finding['stop']} took rows of transfers that met: {' and '.join(parts)}"
 

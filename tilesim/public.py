@@ -31,7 +31,11 @@ from tilesim.errors import (
     TilesimError,
 )
 from tilesim.machines.policies import CachePolicy, PartitionPolicy
+from tilesim.machines.program import Program
+from tilesim.machines.topology import Topology
+from tilesim.network.graph import Network
 from tilesim.registry import MACHINES
+from tilesim.report.api import SavedRun, compare, load_run, save_comparison, save_figures, save_report, save_trace
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
@@ -47,24 +51,34 @@ __all__ = [
     "HangError",
     "InputError",
     "ModelError",
+    "Network",
     "PartitionPolicy",
+    "Program",
     "ProgramError",
     "Recording",
     "Run",
     "RunError",
+    "SavedRun",
     "TilesimError",
+    "Topology",
     "Trace",
     "cache_plan",
     "check",
+    "compare",
     "compile",
     "compile_networks",
     "list_topologies",
     "list_workloads",
     "load_network",
     "load_program",
+    "load_run",
     "load_topology",
     "plan_batches",
+    "save_comparison",
+    "save_figures",
     "save_program",
+    "save_report",
+    "save_trace",
     "simulate",
     "simulate_requests",
     "support",

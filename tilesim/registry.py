@@ -13,16 +13,17 @@ from pkgutil import resolve_name
 from typing import Any
 
 from tilesim.errors import InputError, ProgramError
-from tilesim.machines.machine import AnyMachine, cannot
+from tilesim.machines.machine import AnyMachine
 from tilesim.machines.topology import Topology
 from tilesim.printable import unknown
 
 MACHINES: dict[str, str] = {
     "tiled": "tilesim.tiled.machine:Tiled",
     "systolic": "tilesim.systolic.machine:Systolic",
-    **{entry.name: entry.value for entry in entry_points(group="tilesim.machines")},
 }
 """The class of each, imported when it is asked for. The first is what a topology is read as that names no machine."""
+for _entry in entry_points(group="tilesim.machines"):
+    MACHINES.setdefault(_entry.name, _entry.value)
 
 
 def machine_named(name: str) -> AnyMachine:
@@ -61,12 +62,22 @@ def can(topology: Topology, capability: type[Any]) -> bool:
 
 
 def refusal(topology: Topology, capability: type[Any]) -> InputError:
-    """The sentence that a chip's machine has not the ``capability``, and which have."""
-    able = [machine for machine in map(machine_named, MACHINES) if isinstance(machine, capability)]
-    return cannot(topology, capability, [machine.example for machine in able if machine.example])
+    """What is said of a chip whose machine has not the ``capability``."""
+    other = f"not one of the {topology.machine} machine"
+    return InputError(f"{topology.name}: must be a chip whose machine can {able(capability)}, {other}")
+
+
+def able(capability: type[Any]) -> str:
+    """What a ``capability`` is, in words that follow "can", and which chips have it."""
+    machines = [machine for machine in map(machine_named, MACHINES) if isinstance(machine, capability)]
+    examples = [machine.example for machine in machines if machine.example]
+    return f"{capability.can}, such as {' or '.join(examples)}" if examples else f"{capability.can}"
 
 
 @cache
 def _made(place: str) -> AnyMachine:
-    machine: AnyMachine = resolve_name(place)()
+    try:
+        machine: AnyMachine = resolve_name(place)()
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(f"machine {place}: must be a class that can be imported: {error}") from None
     return machine

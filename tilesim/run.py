@@ -11,9 +11,12 @@ from typing import Any, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from tilesim.files import write_npz
+from tilesim.notebook import html_table
+from tilesim.printable import printable
 from tilesim.saving import all_or_nothing
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
+from tilesim.units import format_seconds
 
 FILES = ("outputs.npz", "trace.npz", "run.json")
 """What a saved run may consist of."""
@@ -23,14 +26,16 @@ FOLDER_FILES = (*FILES, "program.tasm", "program.npz")
 
 
 class Progress(NamedTuple):
-    """How far a run is: in ``cycle`` of its ``section`` (``load`` or ``run``). ``layer`` is the place among ``layers``,
-    their names, of the foremost one that a tile is at; None if no tile is at any.
-    """
+    """How far a run is."""
 
     section: str
+    """``load`` or ``run``."""
     cycle: int
+    """Of the section."""
     layer: int | None
+    """The place of the foremost layer that a tile is at; None if no tile is at any."""
     layers: tuple[str, ...]
+    """The names of all layers."""
 
 
 Look: TypeAlias = Callable[[], Progress]
@@ -41,20 +46,46 @@ def unwatched(_look: Look) -> None:
     """Nobody looks."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
-    """A finished run.
+    """A finished run, as :func:`tilesim.simulate` makes it.
 
-    ``outputs`` are in the model's own dtypes and shapes (a first axis k times as long for k samples), ``tensors`` maps
-    the model's tensor indices to arrays read out of the tiles' memories, ``statistics`` is the document of
-    ``run.json``: plain numbers, strings, lists and dicts, no times of day and no paths.
+    Pages, pictures and files for trace viewers are made of it by :func:`tilesim.save_report`,
+    :func:`tilesim.save_figures` and :func:`tilesim.save_trace`.
     """
 
-    outputs: list[NDArray[Any]] = field(repr=False)
+    outputs: list[NDArray[Any]]
+    """In the model's own dtypes and shapes; of k samples, the first axis is k times as long."""
     cycles: int
-    statistics: RunStatistics = field(repr=False)
-    tensors: dict[int, NDArray[Any]] = field(default_factory=dict, repr=False)
-    trace: Trace | None = field(default=None, repr=False)
+    """From the first word in to the last word out."""
+    statistics: RunStatistics
+    """What ``run.json`` holds: plain numbers, strings, lists and dicts, no times of day and no paths."""
+    tensors: dict[int, NDArray[Any]] = field(default_factory=dict)
+    """Arrays read out of the machine's memories, by the model's own numbers, if ``keep_tensors`` asked for them."""
+    trace: Trace | None = None
+    """What every unit did when, if it was recorded."""
+
+    def __repr__(self) -> str:
+        traced = "" if self.trace is None else ", traced"
+        return f"<Run of {self._summary}{traced}>"
+
+    def _repr_html_(self) -> str:
+        """Its layers, for a notebook."""
+        header = ("", "layer", "kind", "MACs", "cycles", "MACs in use", "bound by")
+        rows = (
+            (
+                k, layer["name"], layer["kind"], layer["macs"], layer["cycles"], f"{layer['mac_utilisation']:.1%}",
+                layer["bound_by"] or "",
+            )
+            for k, layer in enumerate(self.statistics["layers"])
+        )  # fmt: skip
+        return html_table(self._summary, header, rows)
+
+    @property
+    def _summary(self) -> str:
+        statistics = self.statistics
+        where = f"{printable(statistics['network'])} on {printable(statistics['topology'])}"
+        return f"{where}: {self.cycles:,} cycles = {format_seconds(self.cycles / statistics['clock_hz'])}"
 
     def json(self) -> str:
         """The statistics as the text of ``run.json``."""

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import Field
 
+from tilesim.findings import Finding
+
 if sys.version_info >= (3, 12):
     from typing import TypedDict
 else:  # pydantic reads a TypedDict of an older Python only from there
@@ -262,10 +264,6 @@ class BatchingStatistics(TypedDict):
     """Latency of the first inference."""
     latency_last_cycles: Count
     """Latency of the last inference."""
-
-
-Finding: TypeAlias = dict[str, Any]
-"""One thing that a run noticed, in plain values: its ``kind``, and what belongs to that kind."""
 
 
 class ArrayShape(TypedDict):

@@ -2,13 +2,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.batching.graphs import chain, graphs
-from tilesim.batching import SCHEDULES, BatchStep, GraphNode, LayerGraph, NodeRun, moments, plan
+from tilesim.batching import SCHEDULES, GraphNode, LayerGraph, NodeRun, ScheduleStep, moments, plan
 from tilesim.batching.schedules import Schedule
 
 
 def flowed(graph: LayerGraph, *steps: tuple[int, int, int]) -> list[tuple[int, list[tuple[int, int, int]], int]]:
     """For each step what arrives, which nodes run what, and the bytes that lie in the buffer."""
-    found = moments(graph, [BatchStep(*step) for step in steps])
+    found = moments(graph, [ScheduleStep(*step) for step in steps])
     return [(each.arrived, [(r.node, r.first, r.count) for r in each.runs], each.buffer_bytes) for each in found]
 
 

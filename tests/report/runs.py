@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tilesim import api
-from tilesim.cli.options.inputs import random_inputs
+from tilesim.machines.host import random_inputs
 from tilesim.report.document import SavedRun
 
 

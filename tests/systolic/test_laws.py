@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.systolic.handmade import Listing, multiply, some, topology
-from tilesim import simulate
+from tilesim.machines.options import RunOptions
 from tilesim.run import Run
 from tilesim.sim.core.clock import Clock
+from tilesim.sim.trace.recorder import Recording
 from tilesim.systolic.isa.model.instructions import (
     Combine,
     Copy,
@@ -28,6 +29,7 @@ from tilesim.systolic.isa.model.instructions import (
     WriteHostMemory,
 )
 from tilesim.systolic.isa.model.program import HostTensor, Layer, Program
+from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 
 AREA = 64
@@ -81,7 +83,7 @@ def run(of: Program, trace: bool = False) -> Run:
     outputs = (HostTensor("y", 1, "int8", (24,), (0,), "int8"),)
     last = WriteHostMemory(label="last", bytes=24)
     whole = replace(of, outputs=outputs, run=(*of.run[:-1], last, of.run[-1]))
-    return simulate(whole, [some((AREA,))], trace=trace)
+    return simulate(whole, [some((AREA,))], RunOptions(recording=Recording() if trace else None))
 
 
 @given(PLANS)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tilesim
-from tilesim.cli.options.inputs import random_inputs
+from tilesim.machines.host import random_inputs
 from tilesim.run import Run
 
 BATCH, BATCHES = 200, 3

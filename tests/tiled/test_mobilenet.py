@@ -12,7 +12,7 @@ from tests.tiled.busiest import busiest
 from tests.tiled.test_many_tiles import check_bytes, check_cycles
 from tilesim.machines.policies import CachePolicy
 from tilesim.run import Run
-from tilesim.tiled.compiler.compile import compile_network
+from tilesim.tiled.compiler.compile import compile_networks
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program
 
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.slow
 
 
 def compiled(models: Path, topology: str, policy: CachePolicy) -> Program:
-    return compile_network(
-        tilesim.load_network(models / NAME / "model.tflite"), tilesim.load_topology(topology), policy
-    )
+    network = tilesim.load_network(models / NAME / "model.tflite")
+    [program] = compile_networks([network], tilesim.load_topology(topology), policy)
+    return program
 
 
 def checked(program: Program, folder: Path, idle: float) -> Run:

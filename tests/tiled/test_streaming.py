@@ -13,7 +13,7 @@ from tests.tiled.test_many_tiles import check_bytes, check_cycles
 from tilesim.machines.policies import CachePolicy
 from tilesim.run import Run
 from tilesim.shipped import shipped
-from tilesim.tiled.compiler.compile import compile_network, compile_networks
+from tilesim.tiled.compiler.compile import compile_networks
 from tilesim.tiled.isa.model.instructions import Infeed, RingProduce
 from tilesim.tiled.isa.model.program import Program
 
@@ -43,7 +43,7 @@ def streamed_bytes(program: Program) -> int:
 @pytest.mark.parametrize("name", ["mlperf_kws_dscnn", "mlperf_resnet8"])
 def test_without_a_cache_all_parameters_come_in_every_inference(models: Path, name: str, topology: str) -> None:
     network, chip = tilesim.load_network(models / name / "model.tflite"), tilesim.load_topology(topology)
-    program = compile_network(network, chip, NOTHING)
+    [program] = compile_networks([network], chip, NOTHING)
     run, cached = checked(program, models / name), checked(tilesim.compile(network, chip), models / name)
     assert program.load == ()
     assert run.statistics["streamed_bytes"] == streamed_bytes(program)
@@ -88,7 +88,7 @@ def test_a_layer_whose_parameters_are_too_many_is_made_some_outputs_at_a_time(mo
 
 def test_each_transfer_of_parameters_is_needed() -> None:
     network = tilesim.load_network("digits")
-    program = compile_network(network, tilesim.load_topology("edge-1x2"), NOTHING)
+    [program] = compile_networks([network], tilesim.load_topology("edge-1x2"), NOTHING)
     held_out = np.load(shipped("workloads") / "digits.npz")
     inputs, expected = held_out["in0"][:1], held_out["out0"][:1]
     np.testing.assert_array_equal(tilesim.simulate(program, inputs).outputs[0], expected)
@@ -106,4 +106,4 @@ def test_networks_that_are_compiled_together_keep_their_parameters_side_by_side(
     a, b = compile_networks(networks, chip, CachePolicy())
     places = [{(r.address, r.address + r.bytes) for r in p.regions if r.name == "parameters"} for p in (a, b)]
     assert all(end <= other or start >= stop for start, end in places[0] for other, stop in places[1])
-    assert a.token == b.token != compile_network(networks[0], chip).token
+    assert a.token == b.token != tilesim.compile(networks[0], chip).token

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError
+from tilesim.machines.host import random_inputs
+from tilesim.machines.program import HostTensor
 
 Inputs: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]] | Mapping[str, NDArray[Any]]
 
@@ -20,10 +22,12 @@ def must_be(value: object, kind: type, maker: str) -> None:
         raise TypeError(f"the {name.lower()} must be a {name}, which {maker} makes, not {_titled(value)}")
 
 
-def listed(inputs: Inputs, count: int) -> list[NDArray[Any]]:
-    """The arrays of the ``count`` inputs, in order. Raises ArrayError, TypeError."""
+def listed(inputs: Inputs | None, tensors: Sequence[HostTensor], seed: int = 0) -> list[NDArray[Any]]:
+    """The arrays of the inputs that are ``tensors``, in order; None: random ones. Raises ArrayError, TypeError."""
+    if inputs is None:
+        return random_inputs(tensors, seed)
     if isinstance(inputs, Mapping):
-        names = [f"in{k}" for k in range(count)]
+        names = [f"in{k}" for k in range(len(tensors))]
         if missing := [name for name in names if name not in inputs]:
             held = ", ".join(map(str, inputs)) or "none"
             raise ArrayError(f"inputs must hold an array {name}; they hold {held}" for name in missing)

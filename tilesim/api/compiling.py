@@ -13,7 +13,7 @@ from tilesim.api.files import load_network
 from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.errors import CapacityError, InputError, ModelError
 from tilesim.machines.machine import (
-    HasDocument,
+    HasCacheDocument,
     PlansBatches,
     PlansCache,
     uncompilable,
@@ -89,7 +89,7 @@ def cache_plan(
     policy: CachePolicy = CACHE,
     partition: PartitionPolicy | str = SPATIAL,
     say: Say = silent,
-) -> HasDocument:
+) -> HasCacheDocument:
     """Decide which parameters of ``networks``, by name, stay on a chip that they share, and where.
 
     Args:

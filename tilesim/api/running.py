@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from tilesim.api.arguments import Inputs, listed, must_be
 from tilesim.errors import InputError
+from tilesim.machines.host import random_inputs
 from tilesim.machines.machine import (
     Check,
     Proves,
@@ -26,21 +28,22 @@ if TYPE_CHECKING:
 
 def simulate(
     program: Program,
-    inputs: Inputs,
+    inputs: Inputs | None = None,
     keep_tensors: bool = False,
     trace: bool | Recording = False,
     rules: str = "strict",
     holds: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
     masters: str = "meet",
+    seed: int = 0,
 ) -> Run:
-    """Run one inference of a program on its chip.
+    """Run one inference of a program on its chip, or as many as the program is for.
 
     Args:
         program: what to run; it brings its chip along.
         inputs: an array for each input, of the model's dtype and shape; a first axis k times as long holds k samples,
             which all go through the same run. A mapping holds them as ``in0``, ``in1``, ...; a program of one input
-            also takes the array alone.
+            also takes the array alone. If not given, they are random, over the whole range of each dtype.
         keep_tensors: also read every tensor of the model out of the tiles' memories, into ``run.tensors``.
         trace: also record what every unit does, into ``run.trace``; or as much of it as the recording says.
         rules: what becomes of transfers that meet on the ring, and of accesses that nothing orders. ``strict``: the
@@ -52,6 +55,7 @@ def simulate(
             the chip has to begin again, it hears so again.
         masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
             in common (``disjoint``); or be under way at once at all (``single``).
+        seed: what random inputs follow from; with 0 they are those of ``tilesim run``.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -59,7 +63,7 @@ def simulate(
         TypeError: something else than a program and arrays.
     """
     must_be(program, Program, "compile or load_program")
-    machine, arrays = machine_of(program.topology), listed(inputs, len(program.inputs))
+    machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
     options = RunOptions(keep_tensors, _recording(trace), rules, masters, holds or {}, on_start)
     if faults := list(meaningless(machine, program.topology, options)):
         raise InputError(faults)
@@ -68,21 +72,22 @@ def simulate(
 
 def simulate_requests(
     programs: Sequence[Program],
-    inputs: Sequence[Inputs],
+    inputs: Sequence[Inputs] | None = None,
     order: Sequence[int] | None = None,
     trace: bool | Recording = False,
     rules: str = "strict",
     holds: Mapping[str, int] | None = None,
     on_start: Callable[[Look], None] = unwatched,
     masters: str = "meet",
+    seed: int = 0,
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
     Args:
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
-        inputs: for each inference what :func:`simulate` takes.
+        inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters: as in :func:`simulate`; labels begin with ``request2.``, that of
+        trace, rules, holds, on_start, masters, seed: as in :func:`simulate`; labels begin with ``request2.``, that of
             inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
@@ -94,14 +99,19 @@ def simulate_requests(
     """
     for program in programs:
         must_be(program, Program, "compile or load_program")
-    turns = [k % max(1, len(programs)) for k in range(len(inputs))] if order is None else order
+    count = len(programs) if inputs is None else len(inputs)
+    turns = [k % max(1, len(programs)) for k in range(count)] if order is None else order
     if not turns or not all(0 <= number < len(programs) for number in turns):
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
     options = RunOptions(False, _recording(trace), rules, masters, holds or {}, on_start)
     if faults := list(meaningless(machine, programs[0].topology, options)):
         raise InputError(faults)
-    arrays = [listed(each, len(programs[k].inputs_of_inference)) for k, each in zip(turns, inputs, strict=False)]
+    tensors = [programs[number].inputs_of_inference for number in turns]
+    if inputs is None:
+        drawn = iter(random_inputs([*chain(*tensors)], seed))
+        inputs = [[*islice(drawn, len(own))] for own in tensors]
+    arrays = [listed(given, own) for given, own in zip(inputs, tensors, strict=False)]
     return machine.simulate_requests(programs, turns, arrays, options)
 
 
@@ -148,7 +158,7 @@ def _proving(program: Program) -> Proves[Any, Any]:
     return machine
 
 
-def verify(program: Program, inputs: Inputs, say: Say = silent) -> Verdict:
+def verify(program: Program, inputs: Inputs | None = None, say: Say = silent, seed: int = 0) -> Verdict:
     """Run one inference on two models of the chip, written apart from each other, and compare them.
 
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same.
@@ -157,6 +167,7 @@ def verify(program: Program, inputs: Inputs, say: Say = silent) -> Verdict:
         program: what to run; it brings its chip along.
         inputs: what :func:`simulate` takes, of one sample.
         say: is told what goes on.
+        seed: what random inputs follow from, as in :func:`simulate`.
 
     Raises:
         InputError: inputs that do not fit, a program that the chip could not run, or of a machine with one model.
@@ -168,7 +179,7 @@ def verify(program: Program, inputs: Inputs, say: Say = silent) -> Verdict:
         raise refusal(program.topology, SecondModel)
     from tilesim.machines.verify import verify as compare_models
 
-    return compare_models(machine, program, listed(inputs, len(program.inputs)), say)
+    return compare_models(machine, program, listed(inputs, program.inputs, seed), say)
 
 
 def _recording(trace: bool | Recording) -> Recording | None:

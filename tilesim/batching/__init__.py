@@ -11,12 +11,11 @@ Source: JP 7561916 B2.
 from tilesim.batching.flow import Moment, NodeRun, moments, peak_queues
 from tilesim.batching.graph import GraphNode, LayerGraph, WeightedLayer, graph_of
 from tilesim.batching.plan import Plan, Room, is_of, plan
-from tilesim.batching.schedules import SCHEDULES, BatchStep, Schedule
+from tilesim.batching.schedules import SCHEDULES, Schedule, ScheduleStep
 from tilesim.batching.sizes import LayerBatch, batch_size, layer_batches, weight_reuse_value
 
 __all__ = [
     "SCHEDULES",
-    "BatchStep",
     "GraphNode",
     "LayerBatch",
     "LayerGraph",
@@ -25,6 +24,7 @@ __all__ = [
     "Plan",
     "Room",
     "Schedule",
+    "ScheduleStep",
     "WeightedLayer",
     "batch_size",
     "graph_of",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilesim.batching.graph import INPUT, LayerGraph
-from tilesim.batching.schedules import BatchStep
+from tilesim.batching.schedules import ScheduleStep
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Moment:
     buffer_bytes: int
 
 
-def moments(graph: LayerGraph, steps: Iterable[BatchStep]) -> Iterator[Moment]:
+def moments(graph: LayerGraph, steps: Iterable[ScheduleStep]) -> Iterator[Moment]:
     """What happens in each step of a plan.
 
     All inputs of an inference come in with the first step that needs one of them. A node without weights runs at once
@@ -41,7 +41,7 @@ def moments(graph: LayerGraph, steps: Iterable[BatchStep]) -> Iterator[Moment]:
     return (flow.moment(step) for step in steps)
 
 
-def peak_queues(graph: LayerGraph, steps: Sequence[BatchStep]) -> dict[tuple[int, int], int]:
+def peak_queues(graph: LayerGraph, steps: Sequence[ScheduleStep]) -> dict[tuple[int, int], int]:
     """The most inferences that a layer has delivered and the next has not begun, for each such pair of layers."""
     done = {layer.node: 0 for layer in graph.layers}
     peaks = {(before, layer.node): 0 for layer in graph.layers for before in layer.predecessors}
@@ -64,7 +64,7 @@ class _Flow:
         self.freed = dict.fromkeys([*range(-len(graph.input_bytes), len(graph.nodes))], 0)
         self.held_bytes = 0
 
-    def moment(self, step: BatchStep) -> Moment:
+    def moment(self, step: ScheduleStep) -> Moment:
         touched, before = self._touched[step.layer], self.arrived
         if INPUT in self.graph.origins[step.layer]:
             self.arrived = max(before, step.first + step.count)
@@ -75,7 +75,7 @@ class _Flow:
             self._free(source)
         return Moment(self.arrived - before, runs, buffer_bytes)
 
-    def _run(self, node: int, step: BatchStep) -> NodeRun:
+    def _run(self, node: int, step: ScheduleStep) -> NodeRun:
         """The node takes all that is there for it; the step's own layer its batch."""
         first, reads = self.done[node], self.graph.nodes[node].reads
         end = step.first + step.count if node == step.layer else min(map(self._made, reads), default=self.arrived)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tilesim.batching.flow import moments
 from tilesim.batching.graph import LayerGraph
-from tilesim.batching.schedules import SCHEDULES, BatchStep, Schedule, fetches, in_groups, on_demand, together, whole
+from tilesim.batching.schedules import SCHEDULES, Schedule, ScheduleStep, fetches, in_groups, on_demand, together, whole
 from tilesim.batching.sizes import layer_batches
 from tilesim.errors import CapacityError, InputError
 from tilesim.units import format_bytes
@@ -42,7 +42,7 @@ class Plan:
     inferences: int
     batches: tuple[int, ...]
     group: int
-    steps: tuple[BatchStep, ...]
+    steps: tuple[ScheduleStep, ...]
     buffer_bytes: tuple[int, ...]
     loads: int
     weight_bytes: int
@@ -137,7 +137,7 @@ class _Wanted:
             self.schedule, self.value, self.inferences, batches, group, steps, buffer_bytes, len(loaded), sum(loaded)
         )
 
-    def _buffer_bytes(self, steps: Sequence[BatchStep]) -> Iterator[int]:
+    def _buffer_bytes(self, steps: Sequence[ScheduleStep]) -> Iterator[int]:
         """What lies in the buffer during each step, those that run as one taken together."""
         runs = together(steps, self.at_once)
         for run, moment in zip(runs, moments(self.graph, map(whole, runs)), strict=True):

@@ -14,7 +14,7 @@ SCHEDULES: tuple[Schedule, ...] = ("none", "demand", "lcm")
 
 
 @dataclass(frozen=True)
-class BatchStep:
+class ScheduleStep:
     """A layer, which is a node of the network, runs inferences ``first`` to ``first + count - 1``."""
 
     layer: int
@@ -22,7 +22,7 @@ class BatchStep:
     count: int
 
 
-def in_groups(graph: LayerGraph, batches: Mapping[int, int], inferences: int, group: int) -> Iterator[BatchStep]:
+def in_groups(graph: LayerGraph, batches: Mapping[int, int], inferences: int, group: int) -> Iterator[ScheduleStep]:
     """``group`` inferences through every layer before the next ones: of as many as the least common multiple of all
     batches, no batch but the last is partial. A group of 1 is one inference after the other.
 
@@ -33,10 +33,10 @@ def in_groups(graph: LayerGraph, batches: Mapping[int, int], inferences: int, gr
         for layer in graph.layers:
             batch = batches[layer.node]
             for first in range(begin, end, batch):
-                yield BatchStep(layer.node, first, min(batch, end - first))
+                yield ScheduleStep(layer.node, first, min(batch, end - first))
 
 
-def on_demand(graph: LayerGraph, batches: Mapping[int, int], inferences: int) -> Iterator[BatchStep]:
+def on_demand(graph: LayerGraph, batches: Mapping[int, int], inferences: int) -> Iterator[ScheduleStep]:
     """Each layer runs just as many batches as fill one of the layer that waits for it.
 
     The last layer asks for a batch; a layer that is asked for more than it has delivered forms a batch, for which it
@@ -58,7 +58,7 @@ def _filled(
     done: dict[int, int],
     asked: tuple[int, int],
     inferences: int,
-) -> Iterator[BatchStep]:
+) -> Iterator[ScheduleStep]:
     """The steps until a layer has done as many inferences as it is ``asked`` for."""
     waiting = [asked]
     while waiting:
@@ -71,11 +71,11 @@ def _filled(
         if lacking is not None:
             waiting.append((lacking, end))
         else:
-            yield BatchStep(node, done[node], end - done[node])
+            yield ScheduleStep(node, done[node], end - done[node])
             done[node] = end
 
 
-def together(steps: Sequence[BatchStep], at_once: Collection[int]) -> list[list[BatchStep]]:
+def together(steps: Sequence[ScheduleStep], at_once: Collection[int]) -> list[list[ScheduleStep]]:
     """The steps, those that run as one put together: of a layer ``at_once``, those in a row of the same round."""
     numbered = zip(range(len(steps)), rounds(steps), steps, strict=True)
     runs = groupby(
@@ -88,12 +88,12 @@ def together(steps: Sequence[BatchStep], at_once: Collection[int]) -> list[list[
     return [[step for _, _, step in run] for _, run in runs]
 
 
-def whole(run: Sequence[BatchStep]) -> BatchStep:
+def whole(run: Sequence[ScheduleStep]) -> ScheduleStep:
     """What steps in a row of one layer come to."""
     return replace(run[0], count=sum(step.count for step in run))
 
 
-def fetches(steps: Sequence[BatchStep], at_once: Collection[int]) -> Iterator[int]:
+def fetches(steps: Sequence[ScheduleStep], at_once: Collection[int]) -> Iterator[int]:
     """The layers in their order as often as their weights are fetched: once for steps in a row, as these find them
     still there; but of a layer ``at_once`` for those of one round, as then only the last of its weights are there.
     """
@@ -101,7 +101,7 @@ def fetches(steps: Sequence[BatchStep], at_once: Collection[int]) -> Iterator[in
         yield from [layer] * (len([*runs]) if layer in at_once else 1)
 
 
-def rounds(steps: Iterable[BatchStep]) -> Iterator[int]:
+def rounds(steps: Iterable[ScheduleStep]) -> Iterator[int]:
     """The round of each step: when all layers have run the same inferences, a round is over and the next begins."""
     steps = tuple(steps)
     layers = len({step.layer for step in steps})

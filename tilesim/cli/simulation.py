@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tilesim import api
 from tilesim.cli.faults import refuse
-from tilesim.cli.options.inputs import load_inputs, random_inputs
+from tilesim.cli.options.inputs import load_inputs
 from tilesim.cli.options.running import Conditions, RunningOptions
 from tilesim.cli.progress import simulating
 from tilesim.energy import priced
@@ -92,11 +92,11 @@ def simulated_in_turn(
         if keep:
             unkept = machine_of(linked.topology).faults(linked)
             refuse(f"--out keeps the program of all inferences in one piece: {fault}" for fault in unkept)
-        arrays = random_inputs(linked.inputs) if samples is None else _samples(tensors, options.inferences, samples)
+        arrays = None if samples is None else _samples(tensors, options.inferences, samples)
         with simulating(f"{len(order)} inferences on {linked.topology.name}", quiet) as on_start:
             run = api.simulate_requests(
                 programs,
-                _by_request([len(programs[number].inputs_of_inference) for number in order], arrays),
+                arrays,
                 order,
                 trace=conditions.recording or False,
                 rules=options.rules,
@@ -107,9 +107,9 @@ def simulated_in_turn(
     return linked, run
 
 
-def arrays_for(program: Program, inputs: Path | None) -> list[Array]:
-    """What is in the file ``inputs``, or random arrays. Raises ArrayError for what does not fit."""
-    return random_inputs(program.inputs) if inputs is None else load_inputs(inputs, len(program.inputs))
+def arrays_for(program: Program, inputs: Path | None) -> list[Array] | None:
+    """What is in the file ``inputs``; without one, arrays are made up. Raises ArrayError for what does not fit."""
+    return None if inputs is None else load_inputs(inputs, len(program.inputs))
 
 
 @contextmanager
@@ -129,16 +129,10 @@ def samples(program: Program, run: Run) -> int:
     return max(counts, default=1)
 
 
-def _samples(tensors: Sequence[HostTensor], inferences: int, arrays: Sequence[Array]) -> list[Array]:
-    """The arrays of each inference, one after the other."""
+def _samples(tensors: Sequence[HostTensor], inferences: int, arrays: Sequence[Array]) -> list[list[Array]]:
+    """The arrays of each inference."""
     count = samples_of(tensors, arrays)
     return [
-        array[k % count * tensor.shape[0] :][: tensor.shape[0]]
+        [array[k % count * tensor.shape[0] :][: tensor.shape[0]] for tensor, array in zip(tensors, arrays, strict=True)]
         for k in range(inferences)
-        for tensor, array in zip(tensors, arrays, strict=True)
     ]
-
-
-def _by_request(counts: Sequence[int], arrays: Sequence[Array]) -> list[list[Array]]:
-    following = iter(arrays)
-    return [[next(following) for _ in range(count)] for count in counts]

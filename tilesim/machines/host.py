@@ -33,6 +33,24 @@ def samples_of(tensors: Sequence[HostTensor], inputs: Sequence[Array]) -> int:
     return samples.pop() if samples else 1
 
 
+def random_inputs(tensors: Sequence[HostTensor], seed: int = 0) -> list[Array]:
+    """An array for each of the ``tensors``, of its dtype and shape, over the whole range that it can hold; the same for
+    the same ``seed``.
+    """
+    rng = np.random.default_rng(seed)
+    return [_random(tensor, rng) for tensor in tensors]
+
+
+def _random(tensor: HostTensor, rng: np.random.Generator) -> Array:
+    dtype = np.dtype(tensor.dtype)
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        return rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
+    limits = np.iinfo(tensor.carried)
+    low, high = (tensor.scale * (limit - tensor.zero_point) for limit in (int(limits.min), int(limits.max)))
+    return rng.uniform(low, high, tensor.shape).astype(dtype)
+
+
 def carried(tensor: HostTensor, array: Array) -> Array:
     """A model input as it is carried: (samples, *canonical shape), quantised if it is of floats."""
     if tensor.scale:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, T
 from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Room, graph_of, is_of
-from tilesim.errors import InputError
+from tilesim.cache_document import CacheDocument
 from tilesim.machines.first_divergence import Spans
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
@@ -120,10 +120,11 @@ class Check:
         }
 
 
-class HasDocument(Protocol):
-    """What is printed, or written as JSON."""
+class HasCacheDocument(Protocol):
+    """Where parameters live."""
 
-    def document(self) -> Document: ...
+    def document(self) -> CacheDocument:
+        """As JSON holds it."""
 
 
 class PlansCache(Machine[T, P]):
@@ -132,7 +133,7 @@ class PlansCache(Machine[T, P]):
     can: ClassVar[str] = "keep parameters in its tiles"
 
     @abstractmethod
-    def cache_plan(self, networks: Mapping[str, Network], topology: T, options: CompileOptions) -> HasDocument:
+    def cache_plan(self, networks: Mapping[str, Network], topology: T, options: CompileOptions) -> HasCacheDocument:
         """Where the parameters of ``networks``, by name, live that share a chip.
 
         Raises:
@@ -230,15 +231,6 @@ class WeightSupply:
     channels: int
     channel_bytes: int
     tile_cycles: Fraction
-
-
-def cannot(topology: Topology, capability: type[Any], examples: Sequence[str]) -> InputError:
-    """The refusal of what the machine of a chip can't; ``examples`` are chips that can."""
-    such = f", such as {' or '.join(examples)}" if examples else ""
-    return InputError(
-        f"{topology.name}: must be a chip whose machine can {capability.can}{such}, not one of the "
-        f"{topology.machine} machine"
-    )
 
 
 def meaningless(machine: AnyMachine, topology: Topology, options: CompileOptions | RunOptions) -> Iterator[str]:

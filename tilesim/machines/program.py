@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, fields
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.machines.topology import Topology
+from tilesim.notebook import html_table
+from tilesim.printable import printable
 
 P = TypeVar("P", bound="Program")
 T = TypeVar("T")
@@ -80,21 +83,46 @@ class Layer(Protocol):
     def macs(self) -> int: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
-    """Everything that one chip needs for one network, or for several that take turns.
-
-    ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference, or as many as the program is for.
+    """Everything that one chip needs for one network, or for several that take turns, as :func:`tilesim.compile` and
+    :func:`tilesim.load_program` make it.
     """
 
     name: str
-    topology: Topology = field(repr=False)
-    load: tuple[Instruction, ...] = field(repr=False)
-    run: tuple[Instruction, ...] = field(repr=False)
-    data: tuple[DataSegment, ...] = field(default=(), repr=False)
-    inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    layers: tuple[Layer, ...] = field(default=(), repr=False)
+    """Name of the network."""
+    topology: Topology
+    """The chip."""
+    load: tuple[Instruction, ...]
+    """Instructions that put the parameters where ``run`` expects them."""
+    run: tuple[Instruction, ...]
+    """Instructions of one inference, or of as many as the program is for."""
+    data: tuple[DataSegment, ...] = ()
+    """Parameters."""
+    inputs: tuple[HostTensor, ...] = ()
+    """The model's inputs, those of the first inference first: name, dtype and shape of the arrays that it takes."""
+    outputs: tuple[HostTensor, ...] = ()
+    """The model's outputs, likewise."""
+    layers: tuple[Layer, ...] = ()
+    """The layers that instructions belong to."""
+
+    def __repr__(self) -> str:
+        return f"<Program {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        """What it takes and gives, and how often it has each instruction, for a notebook."""
+        ends = [("input", end) for end in self.inputs] + [("output", end) for end in self.outputs]
+        rows: list[tuple[object, ...]] = [
+            (what, end.name, f"{end.dtype}, {' x '.join(map(str, end.shape))}", "") for what, end in ends
+        ]
+        load, run = (Counter(op.mnemonic for op in section) for section in (self.load, self.run))
+        rows += [("instruction", mnemonic, load[mnemonic], run[mnemonic]) for mnemonic in sorted(load | run)]
+        return html_table(self._summary, ("", "", "in load", "in run"), rows)
+
+    @property
+    def _summary(self) -> str:
+        where = f"{printable(self.name)} on {printable(self.topology.name)}"
+        return f"{where}: {len(self.layers)} layers, {len(self.load):,} + {len(self.run):,} instructions"
 
     @property
     def inferences(self) -> int:

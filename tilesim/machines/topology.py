@@ -7,12 +7,17 @@ from typing import Annotated
 from pydantic import Field
 
 from tilesim.config import Hertz, Section
+from tilesim.machines.keys import keys, spelt
+from tilesim.notebook import html_table
+from tilesim.printable import printable
 
 Clock = Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")]
 
 
 class Topology(Section):
-    """A chip. Its ``machine`` says of which kind it is; each kind has keys of its own."""
+    """A chip, as :func:`tilesim.load_topology` reads it. Its ``machine`` says of which kind it is; each kind has keys
+    of its own, which ``tilesim topologies NAME`` lists, and so does a notebook.
+    """
 
     machine: Annotated[str, Field(description="the kind of chip that this is")]
     name: Annotated[str, Field(description="what results call the chip")]
@@ -23,3 +28,16 @@ class Topology(Section):
     def arrays(self) -> int:
         """Its MAC arrays."""
         return 1
+
+    def __repr__(self) -> str:
+        return f"<Topology {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        """Its keys, for a notebook."""
+        return html_table(
+            self._summary, ("key", "value", ""), ((key.key, spelt(key), key.meaning) for key in keys(self))
+        )
+
+    @property
+    def _summary(self) -> str:
+        return f"{printable(self.name)}: a {self.machine} machine at {self.clock_hz / 1e6:,g} MHz"

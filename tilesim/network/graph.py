@@ -14,6 +14,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.notebook import html_table
+from tilesim.printable import printable
+from tilesim.units import format_bytes
+
 Array: TypeAlias = NDArray[Any]
 
 
@@ -99,15 +103,20 @@ class Node:
         return type(self.operator).__name__.lower()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Network:
-    """A quantised network: nodes in an order in which each input is ready before it is used."""
+    """A quantised network, as :func:`tilesim.load_network` reads it."""
 
     name: str
-    tensors: dict[int, Tensor] = field(repr=False)
-    nodes: tuple[Node, ...] = field(repr=False)
+    """What its file calls it, or the file's own name."""
+    tensors: dict[int, Tensor]
+    """Activations and constants, by the model file's own numbers."""
+    nodes: tuple[Node, ...]
+    """Its layers, in an order in which each input is ready before it is used."""
     inputs: tuple[int, ...]
+    """The numbers of the tensors that it takes."""
     outputs: tuple[int, ...]
+    """The numbers of the tensors that it gives."""
 
     @cached_property
     def macs(self) -> int:
@@ -116,8 +125,25 @@ class Network:
 
     @property
     def parameter_bytes(self) -> int:
-        """Of all constants."""
+        """Bytes of all constants."""
         return sum(tensor.data.nbytes for tensor in self.tensors.values() if tensor.data is not None)
+
+    def __repr__(self) -> str:
+        return f"<Network {self._summary}>"
+
+    def _repr_html_(self) -> str:
+        """Its layers, for a notebook."""
+        outputs = [self.tensors[node.output] for node in self.nodes]
+        rows = (
+            (k, node.title, node.kind, " x ".join(map(str, output.shape)), output.dtype, macs(self, node))
+            for k, (node, output) in enumerate(zip(self.nodes, outputs, strict=True))
+        )
+        return html_table(self._summary, ("", "layer", "kind", "output", "type", "MACs"), rows)
+
+    @property
+    def _summary(self) -> str:
+        sizes = f"{len(self.nodes)} layers, {self.macs:,} MACs, {format_bytes(self.parameter_bytes)} of parameters"
+        return f"{printable(titled(self.name))}: {sizes}"
 
 
 def macs(network: Network, node: Node) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias, TypedDict
 
 from tilesim.errors import ModelError
 from tilesim.network.graph import Network
@@ -34,6 +34,53 @@ DYNAMIC = frozenset({"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "D
 """Operators that quantise values as they come."""
 
 
+class ObstacleDocument(TypedDict):
+    """An :class:`Obstacle` in plain values."""
+
+    about: About
+    """Which sort it is of."""
+    what: str
+    """The kind of an operator, a type of numbers, or the chip."""
+    count: int
+    """How many nodes or tensors it is about."""
+    names: list[str]
+    """What these are called."""
+    sentences: list[str]
+    """All faults, in full."""
+    remedy: str
+    """What would help."""
+
+
+class ModelSupport(TypedDict):
+    """What became of a model."""
+
+    model: str
+    """A path, or a workload's name."""
+    verdict: str
+    """``is read``, ``runs``, ``does not fit``, ``is not read``, or ``no model``."""
+    layers: int | None
+    """How many layers it has; None if it is not read."""
+    macs: int | None
+    """Multiply-accumulates of an inference."""
+    parameter_bytes: int | None
+    """Bytes of all parameters."""
+    obstacles: list[ObstacleDocument]
+    """What stands in the way."""
+    faults: list[str]
+    """Why the file is no model."""
+
+
+class SupportDocument(TypedDict):
+    """What ``tilesim support`` prints."""
+
+    schema: str
+    """``tilesim.support/1``."""
+    topology: str | None
+    """Name of the chip, if one is asked about."""
+    models: list[ModelSupport]
+    """The models, in the order of the command line."""
+
+
 @dataclass(frozen=True)
 class Obstacle:
     """Faults of one sort. ``what`` there is: an operator's kind, a type of numbers, or the chip; ``count``, of nodes or
@@ -47,7 +94,7 @@ class Obstacle:
     sentences: tuple[str, ...]
     remedy: str
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> ObstacleDocument:
         """As plain values."""
         return {
             "about": self.about,
@@ -75,15 +122,17 @@ class Support:
             return "is not read"
         return {None: "is read", True: "runs", False: "does not fit"}[self.compiles]
 
-    def document(self) -> dict[str, Any]:
-        """As plain values."""
+    def document(self, model: str) -> ModelSupport:
+        """As plain values, of the ``model`` of that name."""
         network = self.network
         return {
+            "model": model,
             "verdict": self.verdict,
-            "layers": network and len(network.nodes),
-            "macs": network and network.macs,
-            "parameter_bytes": network and network.parameter_bytes,
-            "obstacles": [each.document() for each in self.obstacles],
+            "layers": len(network.nodes) if network else None,
+            "macs": network.macs if network else None,
+            "parameter_bytes": network.parameter_bytes if network else None,
+            "obstacles": [obstacle.document() for obstacle in self.obstacles],
+            "faults": [],
         }
 
 
@@ -97,9 +146,9 @@ def obstacles_of(error: ModelError) -> tuple[Obstacle, ...]:
     groups: dict[Hashable, list[Fault]] = {}
     for fault in map(Fault.of, error.faults):
         groups.setdefault((fault.about, _what(fault)), []).append(fault)
-    found = [_obstacle(faults) for faults in groups.values()]
+    obstacles = [_obstacle(faults) for faults in groups.values()]
     order = ("operator", "type", "shape", "form")
-    return tuple(sorted(found, key=lambda each: (order.index(each.about), -each.count)))
+    return tuple(sorted(obstacles, key=lambda obstacle: (order.index(obstacle.about), -obstacle.count)))
 
 
 def of_chip(chip: str, sentences: Iterable[str]) -> Obstacle:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.batching.document import BatchingDocument, PlanDocument, WeightReuse
 from tilesim.printable import printable
 from tilesim.report.folding import folded, spelt
 from tilesim.report.names import ending, short_name
@@ -21,7 +21,7 @@ LONGEST_ORDER = 300
 """Characters of an order of layers."""
 
 
-def batch_summary(document: Mapping[str, Any]) -> Group:
+def batch_summary(document: BatchingDocument) -> Group:
     """The document of ``tilesim batch`` in words and tables."""
     title = Text.assemble(
         (printable(document["network"]), "bold"),
@@ -43,7 +43,7 @@ def batch_summary(document: Mapping[str, Any]) -> Group:
     )
 
 
-def _reuse_words(reuse: Mapping[str, Any]) -> str:
+def _reuse_words(reuse: WeightReuse) -> str:
     """The weight reuse value, and where it comes from."""
     memory, chip = frequency(reuse["memory_clock_hz"]), frequency(reuse["clock_hz"])
     why = (
@@ -61,7 +61,7 @@ def _batch_words(power_of_two: bool) -> str:
     return f"A layer's batch is that number over the uses in one inference, {rounded}."
 
 
-def _layer_table(document: Mapping[str, Any]) -> Table:
+def _layer_table(document: BatchingDocument) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("layer with weights", no_wrap=True)
@@ -79,7 +79,7 @@ def _layer_table(document: Mapping[str, Any]) -> Table:
     return table
 
 
-def _schedule_table(document: Mapping[str, Any]) -> Table:
+def _schedule_table(document: BatchingDocument) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("schedule", no_wrap=True)
     for title in ("batches", "weight loads", "weights", "peak buffer"):
@@ -97,7 +97,7 @@ def _schedule_table(document: Mapping[str, Any]) -> Table:
     return table
 
 
-def _orders(plans: Sequence[Mapping[str, Any]]) -> Table:
+def _orders(plans: Sequence[PlanDocument]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("schedule", no_wrap=True)
     table.add_column("order of layers")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.cache_document import CachedLayer, CachedNetwork, CacheDocument, LackDocument, ParameterSet, TileAccount
 from tilesim.printable import printable
 from tilesim.report.names import ending, short_name
 from tilesim.units import format_bytes
@@ -18,7 +18,7 @@ NAME_WIDTH = 26
 """Columns for the name of a layer, so that a line fits 80."""
 
 
-def cache_summary(document: Mapping[str, Any]) -> Group:
+def cache_summary(document: CacheDocument) -> Group:
     """The document of a plan in words and tables: layers, tiles, totals."""
     names = ", ".join(printable(network["name"]) for network in document["networks"])
     parts: list[RenderableType] = [Text.assemble((names, "bold"), " on ", (printable(document["topology"]), "bold"))]
@@ -27,7 +27,7 @@ def cache_summary(document: Mapping[str, Any]) -> Group:
     return Group(*parts, "", _tile_table(document["tiles"]), "", _totals(document))
 
 
-def _layer_table(network: Mapping[str, Any]) -> Table:
+def _layer_table(network: CachedNetwork) -> Table:
     """A line for each run of a layer's sets that live alike."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("", justify="right", no_wrap=True)
@@ -36,14 +36,14 @@ def _layer_table(network: Mapping[str, Any]) -> Table:
     table.add_column("where", no_wrap=True)
     table.add_column("too little room in")
     for layer in network["layers"]:
-        for _, run in groupby(layer["sets"], lambda each: each["home"]):
+        for _, run in groupby(layer["sets"], lambda part: part["home"]):
             sets = list(run)
             name, size = Text(_label(layer, sets)), format_bytes(_bytes(sets))
             table.add_row(str(layer["layer"]), name, size, _where(sets), _lack(sets[0]["lack"]))
     return table
 
 
-def _label(layer: Mapping[str, Any], sets: list[dict[str, Any]]) -> str:
+def _label(layer: CachedLayer, sets: Sequence[ParameterSet]) -> str:
     name, count = short_name(layer["name"]), len(layer["sets"])
     if len(sets) == count:
         return ending(name, NAME_WIDTH)
@@ -52,57 +52,60 @@ def _label(layer: Mapping[str, Any], sets: list[dict[str, Any]]) -> str:
     return ending(name, NAME_WIDTH - len(part)) + part
 
 
-def _bytes(sets: list[dict[str, Any]]) -> int:
+def _bytes(sets: Sequence[ParameterSet]) -> int:
     """Of all different parameters."""
-    return sum(each["bytes_per_tile"] * (len(each["tiles"]) if each["per_tile"] else 1) for each in sets)
+    return sum(part["bytes_per_tile"] * (len(part["tiles"]) if part["per_tile"] else 1) for part in sets)
 
 
-def _where(sets: list[dict[str, Any]]) -> str:
+def _where(sets: Sequence[ParameterSet]) -> str:
     home, tiles = sets[0]["home"], sets[0]["tiles"]
     if home == "home tile":
-        homes = {each["home_tile"] for each in sets}
-        return f"home tile {min(homes)}" if len(homes) == 1 else f"{len(homes)} home tiles"
+        homes = {part["home_tile"] for part in sets}
+        return f"home tile {homes.pop()}" if len(homes) == 1 else f"{len(homes)} home tiles"
     if home == "streamed":
         return home if len(sets) == 1 else f"{home} in {len(sets)}"
     what = {"copy": "copies", "partition": "parts"}[home]
     return f"tile {tiles[0]}" if len(tiles) == 1 else f"{len(tiles)} {what}"
 
 
-def _lack(lack: Mapping[str, int] | None) -> str:
+def _lack(lack: LackDocument | None) -> str:
     if lack is None:
         return ""
     return f"tile {lack['tile']}: " + (f"< {format_bytes(lack['below_bytes'])}" if lack["below_bytes"] else "none left")
 
 
-def _tile_table(tiles: list[dict[str, int]]) -> Table:
+def _tile_table(tiles: Sequence[TileAccount]) -> Table:
     """A line for each run of tiles that are alike."""
-    keys = ("capacity_bytes", "reserve_bytes", "peak_bytes", "cached_bytes", "free_bytes")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("tiles", no_wrap=True)
     for title in ("wide memory", "reserve", "peak in use", "cached", "free"):
         table.add_column(title, justify="right", no_wrap=True)
-    for figures, run in groupby(tiles, lambda tile: [tile[key] for key in keys]):
+    for figures, run in groupby(tiles, _figures):
         numbers = [tile["tile"] for tile in run]
         which = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
         table.add_row(which, *(_signed(figure) for figure in figures))
     return table
 
 
+def _figures(tile: TileAccount) -> tuple[int, ...]:
+    return (
+        tile["capacity_bytes"], tile["reserve_bytes"], tile["peak_bytes"], tile["cached_bytes"], tile["free_bytes"],
+    )  # fmt: skip
+
+
 def _signed(size: int) -> str:
     return format_bytes(size) if size >= 0 else f"-{format_bytes(-size)}"
 
 
-def _totals(document: Mapping[str, Any]) -> Table:
-    sizes = {key: format_bytes(value) for key, value in document.items() if key.endswith("_bytes")}
+def _totals(document: CacheDocument) -> Table:
+    data, wide = format_bytes(document["data_memory_bytes"]), format_bytes(document["wide_memory_bytes"])
+    loaded, streamed = format_bytes(document["load_bytes"]), format_bytes(document["streamed_bytes"])
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
-    table.add_row("parameters", f"{sizes['parameter_bytes']} of {sizes['data_memory_bytes']} of data memory")
-    table.add_row("cached", f"{sizes['cached_bytes']} of {sizes['wide_memory_bytes']} of wide memory, copies counted")
-    table.add_row("loading", f"{sizes['load_bytes']} once, in {document['load_cycles_at_least']:,} cycles or more")
-    table.add_row(
-        "streamed",
-        f"{sizes['streamed_bytes']} an inference, in {document['streamed_cycles_at_least']:,} cycles or more",
-    )
+    table.add_row("parameters", f"{format_bytes(document['parameter_bytes'])} of {data} of data memory")
+    table.add_row("cached", f"{format_bytes(document['cached_bytes'])} of {wide} of wide memory, copies counted")
+    table.add_row("loading", f"{loaded} once, in {document['load_cycles_at_least']:,} cycles or more")
+    table.add_row("streamed", f"{streamed} an inference, in {document['streamed_cycles_at_least']:,} cycles or more")
     table.add_row("descriptors", f"{document['load_descriptors']} for loading")
     table.add_row(
         "runs", f"{document['runs']} in data memory, cached or not ({document['runs_in_order']} in order of use)"

@@ -176,8 +176,9 @@ class Comparison:
         return self.runs[0]
 
 
-def compared(runs: Sequence[SavedRun]) -> Comparison:
-    """Runs of the same network, of which the others are compared with the first.
+def compared(runs: Sequence[SavedRun], names: tuple[str, ...] = ()) -> Comparison:
+    """Runs of the same network, of which the others are compared with the first; called by their folders' names, or as
+    ``names`` says.
 
     Raises:
         InputError: fewer than two runs, or runs that can't be compared, all reasons at once.
@@ -187,7 +188,7 @@ def compared(runs: Sequence[SavedRun]) -> Comparison:
     if faults := list(_faults(runs)):
         raise InputError(faults)
     statistics = tuple(run.statistics for run in runs)
-    return Comparison(tuple(_names(runs)), statistics, tuple(_matched(statistics)))
+    return Comparison(names or tuple(_names(runs)), statistics, tuple(_matched(statistics)))
 
 
 def _faults(runs: Sequence[SavedRun]) -> Iterator[str]:

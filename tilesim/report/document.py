@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,25 +25,28 @@ RUN_FILE = "run.json"
 
 @dataclass(frozen=True)
 class SavedRun:
-    """The folder of a run, the document of its ``run.json``, and its trace if one was recorded."""
+    """A run as it was read back, its outputs left where they are."""
 
     folder: Path
+    """Where it was."""
     statistics: RunStatistics
+    """The document of its ``run.json``."""
     trace: Trace | None
+    """What every unit did when, if it was recorded."""
 
 
 BOUNDS: Mapping[type, float] = {int: MOST, float: 1e30}
 """What is beyond every number of a run."""
-STATISTICS = TypeAdapter(RunStatistics)
-CHIP = TypeAdapter(ChipStatistics)
 
 
-def load_run(folder: Path, with_trace: bool = True) -> SavedRun:
-    """The run in ``folder``, which ``tilesim run ... --out`` has written; its trace too if ``with_trace``.
+def load_run(folder: Path | str, with_trace: bool = True) -> SavedRun:
+    """The run in ``folder``, which :meth:`Run.save` or ``tilesim run ... --out`` has written; its trace too if
+    ``with_trace``.
 
     Raises:
         InputError: there is no run, or its files are not what they must be: every fault a sentence.
     """
+    folder = Path(folder)
     if not (folder / RUN_FILE).is_file():
         reason = f"has no {RUN_FILE}" if folder.is_dir() else "is no folder"
         raise InputError(f"{folder}: {reason}; give one that `tilesim run MODEL --out DIR` has written")
@@ -70,7 +74,7 @@ def _statistics(path: Path) -> RunStatistics:
 
 
 def _validated(path: Path, document: Any) -> RunStatistics:
-    if faults := [*_invalid(STATISTICS, document), *_invalid(CHIP, document.get("chip", {}), "chip")]:
+    if faults := [*_invalid(RunStatistics, document), *_invalid(ChipStatistics, document.get("chip", {}), "chip")]:
         raise InputError(f"{path}: {fault}" for fault in dict.fromkeys(faults))
     statistics: RunStatistics = document
     energy, layers = statistics.get("energy"), statistics["layers"]
@@ -79,12 +83,17 @@ def _validated(path: Path, document: Any) -> RunStatistics:
     return statistics
 
 
-def _invalid(kind: TypeAdapter[Any], part: object, *place: str) -> Iterator[str]:
+def _invalid(kind: type, part: object, *place: str) -> Iterator[str]:
     """What is not as the ``kind`` says in the part of the document at ``place``; it may hold more."""
     try:
-        kind.validate_python(part, strict=True)
+        _adapter(kind).validate_python(part, strict=True)
     except ValidationError as error:
         yield from (_sentence(fault, place) for fault in error.errors(include_url=False))
+
+
+@cache  # made when a run is read, and not before
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _must_be_bearable(path: Path, document: Any) -> None:

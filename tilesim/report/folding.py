@@ -22,22 +22,22 @@ class Repeated:
 
 def folded(members: Sequence[Member]) -> tuple[Member, ...]:
     """What repeats itself once, the shortest repetitions first."""
-    found, size = tuple(members), 1
-    while size <= min(LONGEST, len(found) // 2):
-        shorter = _folded_by(found, size)
-        size = size + 1 if len(shorter) == len(found) else 1
-        found = shorter
-    return found
+    kept, size = tuple(members), 1
+    while size <= min(LONGEST, len(kept) // 2):
+        shorter = _folded_by(kept, size)
+        size = size + 1 if len(shorter) == len(kept) else 1
+        kept = shorter
+    return kept
 
 
 def _folded_by(members: tuple[Member, ...], size: int) -> tuple[Member, ...]:
-    found: list[Member] = []
+    kept: list[Member] = []
     place = 0
     while place < len(members):
         times = _times(members, place, size)
-        found.append(Repeated(times, members[place : place + size]) if times > 1 else members[place])
+        kept.append(Repeated(times, members[place : place + size]) if times > 1 else members[place])
         place += times * size if times > 1 else 1
-    return tuple(found)
+    return tuple(kept)
 
 
 def _times(members: tuple[Member, ...], place: int, size: int) -> int:

@@ -38,7 +38,7 @@ def short_name(name: str) -> str:
     layers share among them; it ends each with operations in capitals (``model/conv2d_1/BiasAdd``) and begins it with
     the model. ONNX Runtime's quantiser adds the name of its operator.
     """
-    fused = [_words(each) for each in printable(name).split(";")]
+    fused = [_words(part) for part in printable(name).split(";")]
     others = [words for words in fused if words != fused[0]] or fused
     words = max(reversed(others), key=lambda words: _shared(fused[0], words))
     inner = words[1:] if len(words) > 2 else words

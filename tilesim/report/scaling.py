@@ -34,8 +34,8 @@ def scaling(first: RunStatistics, statistics: RunStatistics) -> Scaling:
 
 
 def tiles(statistics: RunStatistics) -> int:
-    """The tiles of the chip, at work or not."""
-    return len(mac_arrays(statistics))
+    """The tiles of the chip, at work or not; 1 of a machine whose MAC arrays no role describes."""
+    return len(mac_arrays(statistics)) or 1
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,9 @@ def _numbers(statistics: RunStatistics | None, first: RunStatistics | None) -> I
     if statistics is None or first is None:
         yield from (*("-" for _ in COLUMNS[1:]), "does not fit")
         return
-    found = scaling(first, statistics)
+    against_first = scaling(first, statistics)
     yield f"{statistics['cycles']:,}"
-    yield f"{found.speed_up:.2f} x"
-    yield f"{found.efficiency:.0%}"
+    yield f"{against_first.speed_up:.2f} x"
+    yield f"{against_first.efficiency:.0%}"
     yield f"{statistics['mac_utilisation']:.1%}"
     yield cause_words(statistics["bound_by"])

@@ -23,8 +23,8 @@ SECTIONS: tuple[Callable[[SavedRun], Section | None], ...] = (
 
 def sections(run: SavedRun) -> list[Section]:
     """All that have anything to say of the run."""
-    found = [section(run) for section in SECTIONS]
-    return [section for section in found if section is not None]
+    made = [section(run) for section in SECTIONS]
+    return [section for section in made if section is not None]
 
 
 def report(run: SavedRun) -> str:

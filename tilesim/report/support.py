@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tilesim.network.obstacles import ObstacleDocument, SupportDocument
 from tilesim.printable import printable
 from tilesim.report.names import Ending, short_name
 from tilesim.units import format_bytes
@@ -20,7 +20,7 @@ COUNTED = {"operator": "operator", "type": "place", "shape": "tensor"}
 """What the count of each sort of obstacle is of."""
 
 
-def support_summary(document: Mapping[str, Any]) -> Group:
+def support_summary(document: SupportDocument) -> Group:
     """A verdict a model, and then what stands in the way of each, with the remedies."""
     parts: list[RenderableType] = [_verdicts(document)]
     for model in document["models"]:
@@ -29,7 +29,7 @@ def support_summary(document: Mapping[str, Any]) -> Group:
     return Group(*parts)
 
 
-def _verdicts(document: Mapping[str, Any]) -> Table:
+def _verdicts(document: SupportDocument) -> Table:
     chip = document["topology"]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("model")
@@ -64,9 +64,9 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def _brief(obstacles: Sequence[Mapping[str, Any]]) -> str:
+def _brief(obstacles: Sequence[ObstacleDocument]) -> str:
     words = {"form": "form of {}", "chip": "the chip"}
-    return _some([words.get(each["about"], "{}").format(printable(each["what"])) for each in obstacles])
+    return _some([words.get(obstacle["about"], "{}").format(printable(obstacle["what"])) for obstacle in obstacles])
 
 
 def _some(words: Sequence[str]) -> str:
@@ -75,17 +75,17 @@ def _some(words: Sequence[str]) -> str:
     return ", ".join(words[:LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _obstacles(obstacles: Sequence[Mapping[str, Any]]) -> Table:
+def _obstacles(obstacles: Sequence[ObstacleDocument]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=False, max_width=24, overflow="fold")
     table.add_column(overflow="fold")
-    for each in obstacles:
-        lines = [Text(line) for line in _lines(each)]
-        table.add_row(Text(printable(each["what"])), Group(*lines, Text.assemble("-> ", each["remedy"])))
+    for obstacle in obstacles:
+        lines = [Text(line) for line in _lines(obstacle)]
+        table.add_row(Text(printable(obstacle["what"])), Group(*lines, Text.assemble("-> ", obstacle["remedy"])))
     return table
 
 
-def _lines(obstacle: Mapping[str, Any]) -> Iterator[str]:
+def _lines(obstacle: ObstacleDocument) -> Iterator[str]:
     """Of operators, numbers and sizes the names say enough; what else there is, sentences say."""
     if counted := COUNTED.get(obstacle["about"]):
         count, names = obstacle["count"], [short_name(name) for name in obstacle["names"]]

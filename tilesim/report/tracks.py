@@ -44,10 +44,10 @@ def groups(tracks: Sequence[str]) -> list[Group]:
     titles = GROUPS | ({"host": GROUPS["sequencer"]} if any(map(_is_sequencer, tracks)) else {})
     for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
         members.setdefault(_title(tracks[place], titles), []).append(place)
-    found = [
+    grouped = [
         Group(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()
     ]
-    return sorted(found, key=lambda group: (_rank(group.title), _natural(group.title)))
+    return sorted(grouped, key=lambda group: (_rank(group.title), _natural(group.title)))
 
 
 def words(name: str) -> str:

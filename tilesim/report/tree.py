@@ -34,15 +34,15 @@ def in_order(statistics: RunStatistics, recorded: Iterable[str]) -> list[str]:
 
 def tree(paths: Iterable[str]) -> dict[str, Track]:
     """Each of the ``paths`` and the groups that it is in, by path: ``chip.tile3.tensor`` is in ``chip.tile3``."""
-    found: dict[str, Track] = {}
+    nodes: dict[str, Track] = {}
     children: dict[str, int] = {}
     for path in paths:
         words = path.split(".", DEEPEST - 1)
         for depth, name in enumerate(words):
             group, own = ".".join(words[:depth]), ".".join(words[: depth + 1])
-            if own in found:
+            if own in nodes:
                 continue
             place = children[group] = children.get(group, -1) + 1
-            parent = found[group].number if depth else 0
-            found[own] = Track(len(found) + 1, parent, place, own, name)
-    return found
+            parent = nodes[group].number if depth else 0
+            nodes[own] = Track(len(nodes) + 1, parent, place, own, name)
+    return nodes

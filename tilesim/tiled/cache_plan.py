@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
+from tilesim.cache_document import CachedLayer, CacheDocument, ParameterSet, TileAccount
 from tilesim.machines.policies import CACHE, CachePolicy, PartitionPolicy
 from tilesim.network.graph import Network
 from tilesim.tiled.caching.account import (
@@ -41,38 +41,15 @@ class CachePlan:
         """What becomes of each set of parameters, in the order in which they are first used."""
         return tuple(decision for layout in self.layouts for decision in layout.decisions.values())
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> CacheDocument:
         """The plan as JSON."""
+        memory = self.topology.data_memory
+        loaded, streamed = load_bytes(self.decisions), streamed_bytes(self.decisions)
         return {
             "schema": SCHEMA,
             "topology": self.topology.name,
             "networks": [{"name": name, "layers": self._layers(k)} for k, name in enumerate(self.networks)],
             "tiles": [_account(account) for account in self.accounts],
-            **self._totals(),
-        }
-
-    def _layers(self, network: int) -> list[dict[str, Any]]:
-        """The layers of one network that have parameters."""
-        own = [decision for decision in self.decisions if decision.set.network == network]
-        nodes = [*self.networks.values()][network].nodes
-        return [
-            {
-                "layer": layer,
-                "name": nodes[layer].name,
-                "kind": nodes[layer].kind,
-                "sets": [_decision(decision) for decision in own_sets],
-            }
-            for layer, own_sets in groupby(own, lambda decision: decision.set.layer)
-        ]
-
-    def _totals(self) -> dict[str, int]:
-        """``load`` is what comes before the first inference, ``streamed`` in every one; cycles are the least that data
-        memory takes. ``runs`` are those of cached and of other parameters in data memory, ``runs_in_order`` those that
-        there would be if they lay there in the order of their use.
-        """
-        memory = self.topology.data_memory
-        loaded, streamed = load_bytes(self.decisions), streamed_bytes(self.decisions)
-        return {
             "parameter_bytes": sum(layout.data_bytes for layout in self.layouts),
             "data_memory_bytes": memory.size_bytes,
             "wide_memory_bytes": sum(account.capacity_bytes for account in self.accounts),
@@ -86,6 +63,20 @@ class CachePlan:
             "runs": sum(descriptors(layout.sources, layout.stay) for layout in self.layouts),
             "runs_in_order": sum(descriptors(layout.decisions, layout.stay) for layout in self.layouts),
         }
+
+    def _layers(self, network: int) -> list[CachedLayer]:
+        """The layers of one network that have parameters."""
+        own = [decision for decision in self.decisions if decision.set.network == network]
+        nodes = [*self.networks.values()][network].nodes
+        return [
+            {
+                "layer": layer,
+                "name": nodes[layer].name,
+                "kind": nodes[layer].kind,
+                "sets": [_decision(decision) for decision in own_sets],
+            }
+            for layer, own_sets in groupby(own, lambda decision: decision.set.layer)
+        ]
 
 
 def plan_cache(
@@ -109,8 +100,8 @@ def plan_cache(
     return CachePlan(topology, networks, tuple(layouts), by_tile)
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
-    own = decision.set
+def _decision(decision: Decision) -> ParameterSet:
+    own, lack = decision.set, decision.lack
     return {
         "chunk": own.chunk,
         "bytes_per_tile": own.bytes_per_tile,
@@ -119,12 +110,12 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "home": decision.home.value,
         "home_tile": decision.tile,
         "cached_bytes": own.bytes_per_tile * len(decision.holders),
-        "lack": asdict(decision.lack) if decision.lack else None,
+        "lack": {"tile": lack.tile, "below_bytes": lack.below_bytes} if lack else None,
         "reason": decision.reason,
     }
 
 
-def _account(account: CacheAccount) -> dict[str, int]:
+def _account(account: CacheAccount) -> TileAccount:
     return {
         "tile": account.tile,
         "capacity_bytes": account.capacity_bytes,

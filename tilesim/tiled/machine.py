@@ -10,7 +10,7 @@ from tilesim.machines.machine import (
     Account,
     Array,
     Check,
-    HasDocument,
+    HasCacheDocument,
     PlansCache,
     Proves,
     RunsInTurn,
@@ -97,7 +97,9 @@ class Tiled(
         say("looking for start times with which refuted transfers are seen")
         return Check(tuple(seen(proof).document() for proof in proofs), tuple(overlaps_between(programs)))
 
-    def cache_plan(self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions) -> HasDocument:
+    def cache_plan(
+        self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions
+    ) -> HasCacheDocument:
         from tilesim.tiled.cache_plan import plan_cache
 
         _check_operators([*networks.values()])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tilesim
-from tilesim.cli.options.inputs import random_inputs
+from tilesim.machines.host import random_inputs
 from tilesim.report.analysis.stall_free import DEFINITIONS, rows, stall_free_cycles
 
 STATISTICS = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.networks import Weave
 from tests.systolic.compiled import chip
-from tilesim.batching import BatchStep
+from tilesim.batching import ScheduleStep
 from tilesim.network.graph import Network
 from tilesim.network.operators import Add, MaxPool, Padding
 from tilesim.systolic.compiler.array_plan import plan_operators
@@ -34,7 +34,7 @@ def order(steps: Iterable[tuple[int, int]], inferences: int) -> list[Turn]:
     done = Counter[int]()
     counted = []
     for layer, count in steps:
-        counted.append(BatchStep(layer, done[layer], count))
+        counted.append(ScheduleStep(layer, done[layer], count))
         done[layer] += count
     return turns(tasks_of(plan, chip("systolic-32")), counted, inferences, {1, 2, 4})
 

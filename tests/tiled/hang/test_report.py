@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.tiled.programs import program
+from tilesim import simulate
 from tilesim.errors import HangError
 from tilesim.tiled.rules.proof import proof_of
-from tilesim.tiled.run.simulate import simulate
 
 TAKE = "take: ring_consume tiles=0x1 write=[r:2 @0x40+r*16] produce=r"
 SEND = "send: infeed source=data rows=2 to=0x1"

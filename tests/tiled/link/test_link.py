@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import tilesim
 from tests.tiled.mutate import without
-from tilesim.cli.options.inputs import random_inputs
+from tilesim.machines.host import random_inputs
 from tilesim.run import Run
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults

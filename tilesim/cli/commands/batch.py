@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 
 from tilesim import api
 from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
-from tilesim.batching.document import layers_document, plan_document
+from tilesim.batching.document import BatchingDocument, WeightReuse, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.answers import JsonOption, QuietOption
@@ -74,7 +73,7 @@ def command(
         largest = max((batch_size(used, layer.reuse, sizes.power_of_two) for layer in graph.layers), default=1)
         count = inferences or min(largest, MOST_INFERENCES)
         plans = _plans(graph, room, used, count, schedule, sizes)
-    document = {
+    document: BatchingDocument = {
         "network": graph.name,
         "topology": chip.name,
         "inferences": count,
@@ -142,12 +141,18 @@ def _batching(chip: Topology) -> PlansBatches[Any, Any]:
     return machine
 
 
-def _reuse(supply: WeightSupply, given: Fraction | None) -> dict[str, Any]:
+def _reuse(supply: WeightSupply, given: Fraction | None) -> WeightReuse:
     """The weight reuse value and what it comes from."""
     own = supply.tile_cycles
     return {
         "value": float(own if given is None else given),
         "given": given is not None,
         "chip_value": float(own),
-        **{key: value for key, value in asdict(supply).items() if key != "tile_cycles"},
+        "rows": supply.rows,
+        "columns": supply.columns,
+        "tile_bytes": supply.tile_bytes,
+        "clock_hz": supply.clock_hz,
+        "memory_clock_hz": supply.memory_clock_hz,
+        "channels": supply.channels,
+        "channel_bytes": supply.channel_bytes,
     }

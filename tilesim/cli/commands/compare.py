@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesim.cli.commands.report import write_page
-from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
-from tilesim.report.document import SavedRun, load_run
 
 if TYPE_CHECKING:
     from tilesim.report.comparison import ComparisonDocument
@@ -50,18 +47,16 @@ def command(
     Which is how fast, and where the difference to the first comes from. It makes a page that needs nothing else, and no
     network, and prints tables.
     """
-    from tilesim.report.comparison import compared, document
+    from tilesim.report.api import compare, save_comparison
 
     path = out or Path(NAME)
     must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
     with progress("reading the runs", quiet) as say:
-        comparison = document(compared(_loaded(folders)))
+        comparison = compare(folders)
         drawn = _drawn(comparison, png_dir)
         if out is not None or not json_:
-            from tilesim.report.page.compare import comparison_page
-
             say(f"writing {path}")
-            write_page(path, comparison_page(comparison))
+            save_comparison(comparison, path)
     if json_:
         tell_json(comparison)
         return
@@ -76,17 +71,6 @@ def command(
 def _drawn(comparison: ComparisonDocument, folder: Path | None) -> list[Path]:
     if folder is None:
         return []
-    from tilesim.report.figures.save import save_comparison
+    from tilesim.report.figures.save import save_comparison_figures
 
-    return save_comparison(comparison, folder)
-
-
-def _loaded(folders: list[Path]) -> list[SavedRun]:
-    """All runs, or what is wrong with any."""
-    runs: list[SavedRun] = []
-    faults: list[str] = []
-    for folder in folders:
-        with kept(faults):
-            runs.append(load_run(folder, with_trace=False))
-    refuse(faults)
-    return runs
+    return save_comparison_figures(comparison, folder)

@@ -11,8 +11,6 @@ from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell
 from tilesim.cli.paths import PAGE, files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
-from tilesim.errors import InputError
-from tilesim.saving import all_or_nothing
 
 if TYPE_CHECKING:
     from tilesim.report.document import SavedRun
@@ -47,8 +45,8 @@ def command(
     What every unit and every bus did when, and where the cycles went. The page needs nothing else, and no network.
     Record the run with --trace to see its timeline.
     """
+    from tilesim.report.api import save_report
     from tilesim.report.document import load_run
-    from tilesim.report.sections import report as page_of
 
     path = out or folder / PAGE
     must_be_free(path, files_of_run(folder), "of the run itself")
@@ -58,7 +56,7 @@ def command(
             say(f"drawing into {png_dir or folder / FIGURES}")
             _draw(run, png_dir or folder / FIGURES, quiet)
         say(f"writing {path}")
-        write_page(path, page_of(run))
+        save_report(run, path)
     if not quiet:
         tell(f"written to {path}")
     if open_:
@@ -66,21 +64,8 @@ def command(
 
 
 def _draw(run: SavedRun, folder: Path, quiet: bool) -> None:
-    from tilesim.report.figures.save import save_all
+    from tilesim.report.api import save_figures
 
-    made = save_all(run, folder)
+    made = save_figures(run, folder)
     if not quiet:
         tell(f"{len(made)} pictures in {folder}")
-
-
-def write_page(path: Path, text: str) -> None:
-    """Write a page whole, or not at all.
-
-    Raises:
-        InputError: it can't be written.
-    """
-    try:
-        with all_or_nothing(path.parent) as made:
-            (made / path.name).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{path}: the page cannot be written there: {error.strerror}") from None

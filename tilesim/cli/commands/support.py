@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import typer
 
 from tilesim import api
@@ -15,6 +13,7 @@ from tilesim.cli.output import tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.machines.topology import Topology
+from tilesim.network.obstacles import ModelSupport, SupportDocument
 
 SCHEMA = "tilesim.support/1"
 """The version of the document; it grows keys, and changes when one changes its meaning."""
@@ -29,7 +28,7 @@ def command(models: ModelsArgument, chips: ChipOptions, json_: JsonOption = Fals
     """
     chip = chips.load() if chips.name() or chips.changes() else None
     looked_at = [_looked_at(model, chip, quiet) for model in dict.fromkeys(models)]
-    document = {"schema": SCHEMA, "topology": chip and chip.name, "models": looked_at}
+    document: SupportDocument = {"schema": SCHEMA, "topology": chip.name if chip else None, "models": looked_at}
     if json_:
         tell_json(document)
     else:
@@ -42,14 +41,21 @@ def command(models: ModelsArgument, chips: ChipOptions, json_: JsonOption = Fals
         raise typer.Exit(1)
 
 
-def _looked_at(model: str, chip: Topology | None, quiet: bool) -> dict[str, Any]:
+def _looked_at(model: str, chip: Topology | None, quiet: bool) -> ModelSupport:
     """What became of one model; or, of a file that is none, why."""
     with progress(f"looking at {model}", quiet) as say:
         try:
-            return {"model": model, **api.support(model, chip, say).document(), "faults": []}
+            return api.support(model, chip, say).document(model)
         except InputError as error:
             faults = [*error.faults]
         except OSError as error:
             faults = [f"{model}: cannot be read: {error.strerror or error}"]
-    nothing = dict.fromkeys(("layers", "macs", "parameter_bytes"))
-    return {"model": model, "verdict": NO_MODEL, **nothing, "obstacles": [], "faults": faults}
+    return {
+        "model": model,
+        "verdict": NO_MODEL,
+        "layers": None,
+        "macs": None,
+        "parameter_bytes": None,
+        "obstacles": [],
+        "faults": faults,
+    }

@@ -9,10 +9,10 @@ import typer
 
 from tilesim.api import list_topologies, load_topology
 from tilesim.cli.output import tell_json
+from tilesim.machines.keys import Key, keys, spelt
 from tilesim.machines.topology import Topology
 from tilesim.printable import printable
 from tilesim.registry import MACHINES, machine_of
-from tilesim.report.keys import Key, keys, spelt
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -1,18 +1,12 @@
-"""What goes into a run: the user's arrays, or random ones."""
+"""What goes into a run: the user's arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-
-import numpy as np
 
 from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.errors import ArrayError
 from tilesim.files import Array, npz_names, read_npy, read_npz
-from tilesim.machines.program import HostTensor
-
-SEED = 0
 
 
 def load_inputs(path: Path, count: int) -> list[Array]:
@@ -36,19 +30,3 @@ def load_inputs(path: Path, count: int) -> list[Array]:
         held = ", ".join(npz_names(path)) or "none"
         raise ArrayError(f"{path}: must hold an array {name}; it holds {held}" for name in missing)
     return [arrays[name] for name in names]
-
-
-def random_inputs(tensors: Sequence[HostTensor]) -> list[Array]:
-    """An array for each input, of its dtype and shape, over the whole range that it can hold; the same every time."""
-    rng = np.random.default_rng(SEED)
-    return [_random(tensor, rng) for tensor in tensors]
-
-
-def _random(tensor: HostTensor, rng: np.random.Generator) -> Array:
-    dtype = np.dtype(tensor.dtype)
-    if dtype.kind != "f":
-        limits = np.iinfo(dtype)
-        return rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
-    limits = np.iinfo(tensor.carried)
-    low, high = (tensor.scale * (limit - tensor.zero_point) for limit in (int(limits.min), int(limits.max)))
-    return rng.uniform(low, high, tensor.shape).astype(dtype)

@@ -15,10 +15,10 @@ from tilesim.assembly import SUFFIXES
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.errors import InputError
+from tilesim.machines.keys import differences
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.report.keys import differences
 
 MODEL_FILES = "A .tflite, .onnx or .yaml file, or a workload's name"
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=f"{MODEL_FILES}.", show_default=False)]

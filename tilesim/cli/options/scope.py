@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import Any
 
 from tilesim.cli.options.models import is_program
-from tilesim.machines.machine import AnyMachine, PlansBatches, PlansCache, Spreads
+from tilesim.machines.machine import PlansBatches, PlansCache, Spreads
 from tilesim.machines.topology import Topology
-from tilesim.registry import MACHINES, machine_named, machine_of
+from tilesim.registry import able, can
 
 
 class Scope(StrEnum):
@@ -64,11 +64,5 @@ def inapplicable(options: Iterable[str], chip: Topology) -> Iterator[str]:
     """A sentence for each of the ``options`` that means nothing to a chip."""
     for option in options:
         for capability in APPLIES.get(option, ()):
-            if not isinstance(capability, Scope) and not isinstance(machine_of(chip), capability):
-                yield f"{option} applies to chips that can {capability.can}{_such(capability)}, not to {chip.name}"
-
-
-def _such(capability: Capability) -> str:
-    machines: list[AnyMachine] = [machine_named(name) for name in MACHINES]
-    examples = [machine.example for machine in machines if isinstance(machine, capability) and machine.example]
-    return f", such as {' or '.join(examples)}" if examples else ""
+            if not isinstance(capability, Scope) and not can(chip, capability):
+                yield f"{option} applies to chips that can {able(capability)}, not to {chip.name}"

@@ -126,13 +126,13 @@ def layers(statistics: RunStatistics) -> list[Layer]:
     ]
 
 
-def beside(statistics: RunStatistics, found: Sequence[Layer]) -> Layer:
+def beside(statistics: RunStatistics, of_layers: Sequence[Layer]) -> Layer:
     """What belongs to the run and to no layer: with it, MAC arrays' cycles, bytes and energy are the run's."""
     whole = total(statistics)
     energy = statistics.get("energy")
     outside = energy and energy["outside_layers"]
     rest = {
-        name: _rest(getattr(whole, name), [getattr(layer, name) for layer in found])
+        name: _rest(getattr(whole, name), [getattr(layer, name) for layer in of_layers])
         for name in ("breakdown", "entered", "carried")
     }
     return Layer(
@@ -142,7 +142,7 @@ def beside(statistics: RunStatistics, found: Sequence[Layer]) -> Layer:
         full_name="beside layers",
         kind="",
         tiles=0,
-        macs=whole.macs - sum(layer.macs for layer in found),
+        macs=whole.macs - sum(layer.macs for layer in of_layers),
         start_cycle=0,
         cycles=0,
         of_run=0.0,

@@ -57,13 +57,13 @@ ROLES: tuple[Role, ...] = (
 def role(track: str) -> Role:
     """The role of a track; one that no row fits is called what its path ends in."""
     last = track.rpartition(".")[2]
-    return next((each for each in ROLES if fnmatchcase(f".{track}", f"*.{each.ending}")), Role(last, words(last)))
+    return next((known for known in ROLES if fnmatchcase(f".{track}", f"*.{known.ending}")), Role(last, words(last)))
 
 
 def tracks_where(tracks: Iterable[str], holds: Callable[[Role], str]) -> dict[str, str]:
     """The tracks for whose role ``holds`` says something, and what."""
-    found = ((track, holds(role(track))) for track in tracks)
-    return {track: said for track, said in found if said}
+    words_of = ((track, holds(role(track))) for track in tracks)
+    return {track: said for track, said in words_of if said}
 
 
 def track_words(track: str) -> str:

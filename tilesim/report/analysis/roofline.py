@@ -179,7 +179,7 @@ def rooflines(statistics: RunStatistics, layers: list[Layer]) -> list[Roofline]:
     if machine is None or not working:
         return []
     peaks = tuple(roof for roof in (_roof(statistics, peak) for peak in machine.peaks) if roof.per_second)
-    found = [
+    lines = [
         Roofline(
             intensity.words,
             peaks,
@@ -188,7 +188,7 @@ def rooflines(statistics: RunStatistics, layers: list[Layer]) -> list[Roofline]:
         )
         for intensity in machine.intensities
     ]
-    return [each for each in found if peaks and each.roof.per_second and any(dot.bytes for dot in each.dots)]
+    return [line for line in lines if peaks and line.roof.per_second and any(dot.bytes for dot in line.dots)]
 
 
 def _dot(layer: Layer, intensity: Intensity, clock_hz: int) -> Dot:

@@ -35,24 +35,24 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     """Left what links carry, in the colour of the master that sent it, right how long it waits at them."""
     from matplotlib.figure import Figure
 
-    found = occupancy(statistics, trace)
-    rows = len(found.links)
+    occupied = occupancy(statistics, trace)
+    rows = len(occupied.links)
     figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 1.1 + ROW_INCHES * rows)))
     carried, waiting = figure.subplots(1, 2, sharey=True)
     for axes, picture, title in (
-        (carried, _carried(found), "carrying"),
-        (waiting, _waiting(found), "waiting"),
+        (carried, _carried(occupied), "carrying"),
+        (waiting, _waiting(occupied), "waiting"),
     ):
         axes.imshow(picture, extent=(0, statistics["cycles"], rows, 0), aspect="auto", interpolation="nearest")
         axes.set_title(title)
         cycles_axis(axes, statistics["cycles"], statistics["clock_hz"])
         axes.set_xlabel("cycle of the run")
         axes.locator_params(axis="x", nbins=5)
-    _name_links(carried, found, min(6.0, 66 * ROW_INCHES * figure.get_figheight() / (1.1 + ROW_INCHES * rows)))
+    _name_links(carried, occupied, min(6.0, 66 * ROW_INCHES * figure.get_figheight() / (1.1 + ROW_INCHES * rows)))
     for axes in (carried, waiting):
-        axes.hlines(_borders(found), 0, statistics["cycles"], "white", linewidth=1.5)
+        axes.hlines(_borders(occupied), 0, statistics["cycles"], "white", linewidth=1.5)
         axes.tick_params(axis="y", length=0)
-    figure.legend(handles=_key(found), loc="outside upper center", ncols=7, handlelength=1, columnspacing=1.1)
+    figure.legend(handles=_key(occupied), loc="outside upper center", ncols=7, handlelength=1, columnspacing=1.1)
     return figure
 
 
@@ -62,18 +62,18 @@ def shade(share: Picture) -> Picture:
     return strength
 
 
-def _carried(found: Occupancy) -> Picture:
+def _carried(occupied: Occupancy) -> Picture:
     """Cells split among the masters, as strong as the link is occupied."""
-    cycles = np.diff(found.edges)
-    alone = found.carried - found.by_master.sum(axis=0)
-    parts = np.concatenate([found.by_master, alone[None]]).transpose(1, 0, 2)
-    split = parts / np.maximum(1, found.carried)[:, None, :]
-    hues = [*(colour(hue) for hue in found.hues), colour("busy")]
-    return _faded(stacked(split, hues, colour("idle"), PIXELS), found.carried / cycles)
+    cycles = np.diff(occupied.edges)
+    alone = occupied.carried - occupied.by_master.sum(axis=0)
+    parts = np.concatenate([occupied.by_master, alone[None]]).transpose(1, 0, 2)
+    split = parts / np.maximum(1, occupied.carried)[:, None, :]
+    hues = [*(colour(hue) for hue in occupied.hues), colour("busy")]
+    return _faded(stacked(split, hues, colour("idle"), PIXELS), occupied.carried / cycles)
 
 
-def _waiting(found: Occupancy) -> Picture:
-    share = found.waiting / np.diff(found.edges)
+def _waiting(occupied: Occupancy) -> Picture:
+    share = occupied.waiting / np.diff(occupied.edges)
     full = np.broadcast_to(rgb([colour("stall:credit")]), (len(share) * PIXELS, share.shape[1], 3))
     return _faded(full, share)
 
@@ -84,26 +84,28 @@ def _faded(picture: Picture, share: Picture) -> Picture:
     return result
 
 
-def _borders(found: Occupancy) -> list[int]:
-    return [k for k in range(1, len(found.buses)) if found.buses[k] != found.buses[k - 1]]
+def _borders(occupied: Occupancy) -> list[int]:
+    return [k for k in range(1, len(occupied.buses)) if occupied.buses[k] != occupied.buses[k - 1]]
 
 
-def _name_links(axes: Any, found: Occupancy, points: float) -> None:
+def _name_links(axes: Any, occupied: Occupancy, points: float) -> None:
     """Each link if there is room for that, else the buses."""
     if points >= 4:
-        axes.set_yticks(np.arange(len(found.links)) + 0.5, [track_words(link) for link in found.links], fontsize=points)
+        axes.set_yticks(
+            np.arange(len(occupied.links)) + 0.5, [track_words(link) for link in occupied.links], fontsize=points
+        )
         return
-    borders = [0, *_borders(found), len(found.links)]
-    axes.set_yticks([(a + b) / 2 for a, b in pairwise(borders)], [found.buses[a] for a in borders[:-1]])
+    borders = [0, *_borders(occupied), len(occupied.links)]
+    axes.set_yticks([(a + b) / 2 for a, b in pairwise(borders)], [occupied.buses[a] for a in borders[:-1]])
 
 
-def _key(found: Occupancy) -> list[Any]:
+def _key(occupied: Occupancy) -> list[Any]:
     from matplotlib.patches import Patch
 
     steps = [Patch(color=_tint(colour("busy"), step), label=f"{step:.0%} occupied") for step in STEPS]
     masters = [
         Patch(color=colour(hue), label=master_words(master))
-        for hue, master in zip(found.hues, found.masters, strict=True)
+        for hue, master in zip(occupied.hues, occupied.masters, strict=True)
     ]
     return [*masters, *steps, Patch(color=colour("stall:credit"), label="waiting")]
 

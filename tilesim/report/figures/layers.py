@@ -20,8 +20,8 @@ def draw(statistics: RunStatistics) -> Figure:
     """Panels side by side; the cycles of all rows together are the run's."""
     from matplotlib.figure import Figure
 
-    found = layers(statistics)
-    rows = [*found, beside(statistics, found)]
+    of_layers = layers(statistics)
+    rows = [*of_layers, beside(statistics, of_layers)]
     energy = rows[-1].energy_pj is not None
     height = min(TALLEST_INCHES, 1.1 + ROW_INCHES * len(rows))
     figure = Figure(figsize=(WIDTH_INCHES, height))

@@ -35,7 +35,7 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     return _save_each(lambda: _figures(run), folder)
 
 
-def save_comparison(document: ComparisonDocument, folder: Path) -> list[Path]:
+def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
 
     def figures() -> Iterator[tuple[str, Figure]]:

@@ -54,15 +54,15 @@ def colour(name: str) -> str:
 def _colours() -> dict[str, str]:
     """Those for a white background: the first of each in the page's style sheet."""
     sheet = (files("tilesim.report.page") / "base.css").read_text(encoding="utf-8")
-    found: dict[str, str] = {}
+    colours: dict[str, str] = {}
     for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6})\s*;", sheet):
-        found.setdefault(name, value)
-    return found
+        colours.setdefault(name, value)
+    return colours
 
 
 def rgb(colours: Sequence[str]) -> Picture:
     """``#rrggbb`` as (colour, red green blue) from 0 to 1."""
-    numbers = [[int(each[k : k + 2], 16) for k in (1, 3, 5)] for each in colours]
+    numbers = [[int(text[k : k + 2], 16) for k in (1, 3, 5)] for text in colours]
     return np.array(numbers, np.float64).reshape(-1, 3) / 255
 
 

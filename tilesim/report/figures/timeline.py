@@ -24,21 +24,19 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
-    found = shares(statistics, trace, BINS)
-    rows = len(found.rows)
+    shown = shares(statistics, trace, BINS)
+    rows = len(shown.rows)
     figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
     axes = figure.add_subplot()
-    colours, idle = [colour(kind) for kind in found.kinds], colour("idle")
-    picture = stacked(found.fractions, colours, idle, PIXELS)
+    colours, idle = [colour(kind) for kind in shown.kinds], colour("idle")
+    picture = stacked(shown.fractions, colours, idle, PIXELS)
     axes.imshow(picture, extent=(0, statistics["cycles"], rows, 0), aspect="auto", interpolation="nearest")
     axes.hlines(range(1, rows), 0, statistics["cycles"], "white", linewidth=0.8)
-    axes.set_yticks(
-        [k + 0.5 for k in range(rows)], [_label(*each) for each in zip(found.rows, found.units, strict=True)]
-    )
+    axes.set_yticks([k + 0.5 for k in range(rows)], [_label(*row) for row in zip(shown.rows, shown.units, strict=True)])
     axes.tick_params(axis="y", length=0, labelsize=6 if rows <= 48 else 4)
     cycles_axis(axes, statistics["cycles"], statistics["clock_hz"])
-    key = [*zip(found.kinds, colours, strict=True), ("idle", idle)]
-    handles = [Patch(facecolor=each, label=kind_of(kind).words) for kind, each in key]
+    key = [*zip(shown.kinds, colours, strict=True), ("idle", idle)]
+    handles = [Patch(facecolor=hue, label=kind_of(kind).words) for kind, hue in key]
     figure.legend(handles=handles, loc="outside upper center", ncols=5, handlelength=1, columnspacing=1.2)
     return figure
 

@@ -54,7 +54,9 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
         ValueError: data that JSON has no word for, or a column that the browser's numbers can't hold.
     """
     base, drawers = _asset("base.js"), "\n".join(_script(section) for section in sections)
-    styles = "\n".join(_asset(name, optional=True) for name in ("base.css", *(f"{each.name}.css" for each in sections)))
+    styles = "\n".join(
+        _asset(name, optional=True) for name in ("base.css", *(f"{section.name}.css" for section in sections))
+    )
     return "".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',

@@ -31,29 +31,32 @@ def contention(run: SavedRun) -> Section:
     kinds = in_order({"busy", *(f"stall:{reason}" for account, _ in units for reason in account.stalls)})
     data: dict[str, Any] = {
         "cycles": statistics["cycles"],
-        "units": [{**_account(account), "members": [_account(each) for each in members]} for account, members in units],
+        "units": [
+            {**_account(account), "members": [_account(member) for member in members]} for account, members in units
+        ],
         "kinds": [{"name": kind, **kind_of(kind)._asdict()} for kind in (*kinds, "idle")],
         "note": UNRECORDED,
     }
     if run.trace is None:
         return Section("contention", "Contention", data)
-    found = occupancy(statistics, run.trace)
-    columns = {name: getattr(found, name).ravel() for name in ("edges", "carried", "waiting", "by_master")}
-    return Section("contention", "Contention", {**data, **_links(found)}, columns)
+    occupied = occupancy(statistics, run.trace)
+    columns = {name: getattr(occupied, name).ravel() for name in ("edges", "carried", "waiting", "by_master")}
+    return Section("contention", "Contention", {**data, **_links(occupied)}, columns)
 
 
-def _links(found: Occupancy) -> dict[str, Any]:
-    missing, everything = int((found.expected - found.carried.sum(axis=1)).sum()), int(found.expected.sum())
+def _links(occupied: Occupancy) -> dict[str, Any]:
+    missing, everything = int((occupied.expected - occupied.carried.sum(axis=1)).sum()), int(occupied.expected.sum())
     return {
         "links": [
             {"track": track, "bus": bus, "words": track_words(track)}
-            for track, bus in zip(found.links, found.buses, strict=True)
+            for track, bus in zip(occupied.links, occupied.buses, strict=True)
         ],
         "masters": [
-            {"words": master_words(track), "hue": hue} for track, hue in zip(found.masters, found.hues, strict=True)
+            {"words": master_words(track), "hue": hue}
+            for track, hue in zip(occupied.masters, occupied.hues, strict=True)
         ],
-        "definitions": [DEFINITION, *([MASTERS_DEFINITION] if found.masters else [])],
-        "note": "" if found.complete else PARTLY.format(missing=missing, all=everything),
+        "definitions": [DEFINITION, *([MASTERS_DEFINITION] if occupied.masters else [])],
+        "note": "" if occupied.complete else PARTLY.format(missing=missing, all=everything),
     }
 
 

@@ -15,18 +15,18 @@ NO_LAYERS = "This program has no layers: nobody compiled it from a network."
 def layer_table(run: SavedRun) -> Section:
     """The section of the layers; with what is beside them, they add up to the run."""
     statistics = run.statistics
-    found = layers(statistics)
-    rest, whole = beside(statistics, found), total(statistics)
+    of_layers = layers(statistics)
+    rest, whole = beside(statistics, of_layers), total(statistics)
     data = {
-        "layers": [asdict(layer) for layer in found],
+        "layers": [asdict(layer) for layer in of_layers],
         "beside": asdict(rest),
         "run": asdict(whole),
         "buses": list(whole.entered),
-        "networks": len({layer.network for layer in found}),
+        "networks": len({layer.network for layer in of_layers}),
         "causes": [
             {"name": cause, "words": cause_words(cause), "sentence": explained(cause)} for cause in causes(statistics)
         ],
         "definitions": definitions(statistics),
-        "note": "" if found else NO_LAYERS,
+        "note": "" if of_layers else NO_LAYERS,
     }
     return Section("layers", "Layers", data)

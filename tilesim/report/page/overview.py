@@ -27,7 +27,7 @@ def figures(run: SavedRun) -> list[Figure]:
     """Cycles, time, rate, use of the MACs, and the largest cost."""
     run_ = run.statistics
     whose = "one inference" if run_["inferences"] == 1 else f"the first of {run_['inferences']:,} inferences"
-    found = [
+    shown = [
         Figure("cycles", f"{run_['cycles']:,}", "from the first activation in to the last output out"),
         Figure("latency", format_seconds(run_["latency_us"] / 1e6), f"{whose} at {run_['clock_hz'] / 1e6:,g} MHz"),
         Figure("loading", f"{run_['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"),
@@ -39,5 +39,5 @@ def figures(run: SavedRun) -> list[Figure]:
     ]
     if largest := costs(run_)[:1]:
         share = largest[0].cycles / max(1, run_["cycles"])
-        found.append(Figure("largest cost", f"{share:.0%}", f"of the MAC arrays' cycles: {largest[0].what}"))
-    return found
+        shown.append(Figure("largest cost", f"{share:.0%}", f"of the MAC arrays' cycles: {largest[0].what}"))
+    return shown

@@ -15,31 +15,31 @@ NONE = "There is no roofline: no layer does MACs, or nobody has described the ro
 
 def roofline(run: SavedRun) -> Section:
     """The section of the rooflines, one for each intensity that any layer has."""
-    found = rooflines(run.statistics, layers(run.statistics))
-    bounds = dict.fromkeys(dot.layer.bound_by or "" for each in found[:1] for dot in each.dots)
+    lines = rooflines(run.statistics, layers(run.statistics))
+    bounds = dict.fromkeys(dot.layer.bound_by or "" for line in lines[:1] for dot in line.dots)
     data = {
-        "rooflines": [_roofline(each) for each in found],
+        "rooflines": [_roofline(line) for line in lines],
         "causes": [{"name": name, "words": cause_words(name), "sentence": explained(name)} for name in bounds],
         "definition": DEFINITION,
-        "note": "" if found else NONE,
+        "note": "" if lines else NONE,
     }
     return Section("roofline", "Roofline", data)
 
 
-def _roofline(found: Roofline) -> dict[str, Any]:
+def _roofline(line: Roofline) -> dict[str, Any]:
     return {
-        "words": found.words,
-        "peaks": [_roof(peak) for peak in found.peaks],
-        "roof": _roof(found.roof),
+        "words": line.words,
+        "peaks": [_roof(peak) for peak in line.peaks],
+        "roof": _roof(line.roof),
         "dots": [
             {
                 "index": dot.layer.index, "name": dot.layer.name, "kind": dot.layer.kind, "macs": dot.layer.macs,
                 "bytes": dot.bytes, "start": dot.layer.start_cycle,
                 "cycles": dot.layer.cycles, "bound_by": dot.layer.bound_by or "", "intensity": dot.intensity,
                 "achieved": dot.achieved,
-                "attainable": None if dot.intensity is None else found.attainable(dot.intensity),
+                "attainable": None if dot.intensity is None else line.attainable(dot.intensity),
             }
-            for dot in found.dots
+            for dot in line.dots
         ],
     }  # fmt: skip
 

@@ -11,10 +11,10 @@ from tilesim.report.page.build import Section
 
 def stall_free(run: SavedRun) -> Section | None:
     """The section of the table; none where no dense layer ran on a systolic array."""
-    found = rows(run.statistics)
-    if not found:
+    compared = rows(run.statistics)
+    if not compared:
         return None
-    listed = [{**asdict(row), "ours": row.ours, "stall_free": row.stall_free} for row in found]
+    listed = [{**asdict(row), "ours": row.ours, "stall_free": row.stall_free} for row in compared]
     return Section(
         "stall_free", "Beside a stall-free count", {"rows": listed, "definitions": DEFINITIONS, "note": NOTE}
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import simpy
@@ -17,29 +17,35 @@ from tilesim.sim.trace.recorder import Recorder, Source
 
 
 class Reason(StrEnum):
-    """Why a unit can't go on.
+    """Why a unit can't go on: ``words`` for a legend, and a ``sentence`` that says what they mean. Pictures stack them
+    in this order.
 
     Waiting for an instruction that is still to come, with an empty buffer, is idleness; all else is a stall.
-    ``TRAVERSAL``: an instruction's first address is not there yet. ``HAZARD``: what it would read, it has not written
-    yet. ``WORK``: the program has no more work for this unit. ``HOLD``: the user has the instruction begin later.
-    ``WEIGHTS``: weights have not arrived. ``SHIFT``: they are on their way into the array. ``RAW``: a result that it
-    reads is not written yet. ``INPUT``: an input is not there yet.
     """
 
-    INSTRUCTION = "instruction"
-    TRAVERSAL = "traversal"
-    FLAG = "flag"
-    CREDIT = "credit"
-    FIFO = "fifo"
-    HAZARD = "hazard"
-    PORT = "port"
-    HOST = "host"
-    WORK = "work"
-    HOLD = "hold"
-    WEIGHTS = "weights"
-    SHIFT = "shift"
-    RAW = "raw"
-    INPUT = "input"
+    words: str
+    sentence: str
+
+    def __new__(cls, name: str, words: str, sentence: str) -> Self:
+        reason = str.__new__(cls, name)
+        reason._value_ = name
+        reason.words, reason.sentence = words, sentence
+        return reason
+
+    FLAG = "flag", "waits for a flag", "What it works on is not there yet: another unit's sync flag has to rise."
+    PORT = "port", "waits for a memory port", "A unit of higher priority uses the memory in this cycle."
+    FIFO = "fifo", "waits at a FIFO", "The queue that it reads is empty, or the one that it fills is full."
+    CREDIT = "credit", "waits for a credit", "The next stop of the bus has no place for what it wants to send."
+    HAZARD = "hazard", "waits for its own write", "It would read what it has itself not written yet."
+    HOST = "host", "waits for the host", "The host's words are still on their way."
+    TRAVERSAL = "traversal", "computes its first address", "An instruction has begun; its first address is on the way."
+    WORK = "work", "has no more work", "The program has nothing more for this unit."
+    WEIGHTS = "weights", "waits for weights", "The next weights have not come from weight memory yet."
+    SHIFT = "shift", "shifts weights in", "The next weights are on their way into the array, which stands still."
+    RAW = "raw", "waits for a result", "It would read what another unit has not written yet."
+    INPUT = "input", "waits for an input", "An input has not come from the host yet."
+    HOLD = "hold", "is held", "The user has the instruction begin later."
+    INSTRUCTION = "instruction", "idle", "Waits for an instruction with an empty buffer, or has nothing to carry."
 
     @cached_property
     def kind(self) -> str:

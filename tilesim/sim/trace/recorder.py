@@ -35,12 +35,12 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Recording:
-    """What is recorded: all tracks that match one of the patterns ``tracks``, and of them all cycles, or those of a
-    ``window`` counted from the beginning of the run. What reaches beyond it is cut, its bytes in proportion.
-    """
+    """How much of a run is recorded."""
 
     window: range | None = None
+    """Cycles, counted from the beginning of the run; None: all. What reaches beyond is cut, its bytes in proportion."""
     tracks: tuple[str, ...] = ("*",)
+    """Patterns, such as ``chip.tile0.*``: all tracks that match one of them are recorded."""
 
     def unmatched(self, tracks: Collection[str]) -> list[str]:
         """The patterns that none of a machine's ``tracks`` matches."""

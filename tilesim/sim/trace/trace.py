@@ -27,31 +27,34 @@ Numbers = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Trace:
-    """Spans in columns, sorted by track, then start; idle cycles are in none.
-
-    Of every span: ``track``, ``kind`` (``busy``, or ``stall:`` and a :class:`~tilesim.sim.core.unit.Reason`) and
-    ``what``,
-    the instruction, are the places of their names in ``tracks``, ``kinds`` and ``whats``. It begins in ``start_cycle``,
-    lasts ``cycles``, and moves ``bytes``. ``released_by`` is the span that let this stall end, as far as that is known,
-    else -1. Of every instruction, ``layer_of`` is the place of its layer in ``layers``, or -1.
-
-    In cycle ``start`` the run begins, and before it lies the loading of the parameters: from there count the cycles of
-    the statistics.
-    """
+    """What units did when: spans in columns, sorted by track, then start; idle cycles are in none."""
 
     tracks: tuple[str, ...]
+    """Names of units and links."""
     kinds: tuple[str, ...]
+    """What spans may be: ``busy``, or ``stall:`` and a :class:`~tilesim.sim.core.unit.Reason`."""
     whats: tuple[str, ...]
+    """Labels of instructions."""
     layers: tuple[str, ...]
+    """Names of layers."""
     track: Numbers
+    """Of every span, the place of its unit in ``tracks``."""
     start_cycle: Words
+    """Of every span, the cycle in which it begins, counted from the beginning of the load."""
     cycles: Words
+    """Of every span, how long it lasts."""
     kind: Numbers
+    """Of every span, the place in ``kinds``."""
     what: Numbers
+    """Of every span, the place of its instruction in ``whats``."""
     bytes: Words
+    """Of every span, the bytes that it moves."""
     released_by: Numbers
+    """Of every span, the place of the one that let this stall end, as far as that is known, else -1."""
     layer_of: Numbers
+    """Of every instruction in ``whats``, the place of its layer in ``layers``, or -1."""
     start: int = 0
+    """The cycle in which the run begins, after the load: the cycles of the statistics count from there."""
 
     @cached_property
     def sha256(self) -> str:

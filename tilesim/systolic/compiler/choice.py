@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from tilesim.batching import BatchStep, Plan
+from tilesim.batching import Plan, ScheduleStep
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.systolic.compiler.compile import compile_network
@@ -21,7 +21,7 @@ def fastest(network: Network, topology: Topology, plans: Sequence[Plan], say: Ca
     Raises:
         CapacityError: there is no room for any of them; it is the first that says so.
     """
-    cycles: dict[tuple[BatchStep, ...], int] = {}
+    cycles: dict[tuple[ScheduleStep, ...], int] = {}
     timed_plans: list[tuple[Plan, int]] = []
     lack: list[CapacityError] = []
     for plan in plans:

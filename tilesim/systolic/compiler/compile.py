@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.batching import BatchStep, Plan, Room, graph_of
+from tilesim.batching import Plan, Room, ScheduleStep, graph_of
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
@@ -125,8 +125,8 @@ def _check_weights(network: Network, layouts: Mapping[int, WeightLayout], topolo
         )
 
 
-def _one_by_one(tasks: Sequence[OperatorTask]) -> list[BatchStep]:
-    return [BatchStep(task.layer, 0, 1) for task in tasks if task.weighted]
+def _one_by_one(tasks: Sequence[OperatorTask]) -> list[ScheduleStep]:
+    return [ScheduleStep(task.layer, 0, 1) for task in tasks if task.weighted]
 
 
 def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:

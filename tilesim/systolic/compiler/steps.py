@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from tilesim.batching.schedules import BatchStep, together, whole
+from tilesim.batching.schedules import ScheduleStep, together, whole
 from tilesim.systolic.compiler.task import OperatorTask
 
 
@@ -25,7 +25,7 @@ class Turn:
 
 
 def turns(
-    tasks: Sequence[OperatorTask], steps: Sequence[BatchStep], inferences: int, at_once: Collection[int]
+    tasks: Sequence[OperatorTask], steps: Sequence[ScheduleStep], inferences: int, at_once: Collection[int]
 ) -> list[Turn]:
     """``steps`` of layers with weights in order, and around them all that has none.
 

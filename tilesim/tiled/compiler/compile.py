@@ -7,7 +7,7 @@ from dataclasses import replace
 from zlib import crc32
 
 from tilesim.errors import ProgramError
-from tilesim.machines.policies import CACHE, CachePolicy, Wishes
+from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
 from tilesim.tiled.compiler.compute import compute
@@ -16,7 +16,6 @@ from tilesim.tiled.compiler.fusion.schedule import LayerCall
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
 from tilesim.tiled.compiler.names import copy_name, map_name, place_name
-from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.plan import Lowered, plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
@@ -30,14 +29,6 @@ from tilesim.tiled.isa.model.program import Block, HostTensor, Layer, Program, R
 from tilesim.tiled.link.start_fence import with_start_fence
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.topology import Topology
-
-
-def compile_network(
-    network: Network, topology: Topology, policy: CachePolicy = CACHE, wishes: Wishes = DEFAULT
-) -> Program:
-    """:func:`compile_networks` for one."""
-    [program] = compile_networks([network], topology, policy, [wishes])
-    return program
 
 
 def compile_networks(

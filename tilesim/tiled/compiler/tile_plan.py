@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import Any
 
 from tilesim.arithmetic.table import inputs as every_input
 from tilesim.errors import CapacityError
@@ -94,32 +93,23 @@ def plan_operators(network: Network, word_bytes: int) -> TilePlan:
     return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
 
 
-def _producers(network: Network) -> dict[int, int]:
-    return {node.output: layer for layer, node in enumerate(network.nodes)}
-
-
 TAIL = ((Dequantise,), (Rescale, Table), (Softmax,))
 """What the classifier and the host can do on the way out, from the output backwards."""
 
 
-def _tail(network: Network, output: int) -> list[int]:
-    """The layers at an output that need not run on the tiles, from the last one backwards; a look-up that follows no
+def _tail(network: Network, output: int) -> dict[int, Node]:
+    """The nodes at an output that need not run on the tiles, from the last one backwards; a look-up that follows no
     softmax is none of them.
     """
-    producers, layers = _producers(network), []
+    makers = {node.output: (layer, node) for layer, node in enumerate(network.nodes)}
+    tail: dict[int, Node] = {}
     for kinds in TAIL:
-        layer = producers.get(output, -1)
-        if layer >= 0 and isinstance(network.nodes[layer].operator, kinds):
-            layers.append(layer)
-            output = network.nodes[layer].inputs[0]
-    kept = (
-        (Dequantise, Rescale, Table, Softmax) if any(_is(network, layer, Softmax) for layer in layers) else Dequantise
-    )
-    return [layer for layer in layers if _is(network, layer, kept)]
-
-
-def _is(network: Network, layer: int, kinds: type[Any] | tuple[type[Any], ...]) -> bool:
-    return isinstance(network.nodes[layer].operator, kinds)
+        if output in makers and isinstance(makers[output][1].operator, kinds):
+            layer, node = makers[output]
+            tail[layer], output = node, node.inputs[0]
+    if any(isinstance(node.operator, Softmax) for node in tail.values()):
+        return tail
+    return {layer: node for layer, node in tail.items() if isinstance(node.operator, Dequantise)}
 
 
 def _finishing(network: Network) -> set[int]:
@@ -135,7 +125,7 @@ def _finishing(network: Network) -> set[int]:
 
 def _output(plan: TilePlan, index: int, finishing: set[int]) -> TileOutput:
     network = plan.network
-    tail = [(layer, network.nodes[layer]) for layer in _tail(network, index) if layer in finishing]
+    tail = [(layer, node) for layer, node in _tail(network, index).items() if layer in finishing]
     output = TileOutput(network.tensors[index], plan.stored(tail[-1][1].inputs[0] if tail else index))
     for layer, node in tail:
         op, source = node.operator, network.tensors[node.inputs[0]]

@@ -7,34 +7,31 @@ from collections.abc import Iterator, Mapping
 
 from tilesim.sim.bottleneck import NO_LAYER, Bottleneck
 from tilesim.sim.core.unit import BUSY, Reason
-from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.units.chip import Chip, Part
 
-RING = (
-    *(Flag.RING_READ_A, Flag.RING_READ_B, Flag.RING_WRITE, Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B),
-    *(Flag.WIDE_TO_NARROW, Flag.NARROW_TO_WIDE),
-)
-MESH = tuple(Flag(f"mesh_{side}_{way}") for side in Side for way in ("in", "out"))
+OTHER = "flags"
 CAUSES: Mapping[str, str] = {
     BUSY: "macs",
     Reason.FIFO: "output write",
     Reason.HAZARD: "output write",
     Reason.PORT: "port",
-    **dict.fromkeys(MESH, "mesh"),
-    **dict.fromkeys(RING, "ring"),
+    **dict.fromkeys(Flag, OTHER),
+    **dict.fromkeys((Flag.RING_READ_B, Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B), "ring"),
+    **{flag: row.bus for row in SHEET.values() for flag in row.raises.values() if row.bus},
     Reason.INSTRUCTION: "instruction bus",
     Reason.TRAVERSAL: "instruction bus",
 }
 """What stands behind what a tensor control does or waits for. ``macs``: they are busy; ``output write``: the output
 FIFO is full, or empties after the last step, or holds a result that is to be read again; ``port``: a memory port is
-denied, or reads parameters or sums; the others: data, or an instruction or its first address, come too late.
+denied, or reads parameters or sums; ``flags``: work of this tile; the others: data, or an instruction or its first
+address, come too late. Any other reason stands for itself.
 """
 NO_WORK = "no work"
 """Behind cycles in which a tile has nothing to do: layers run on other tiles only, or nothing is left to do."""
-OTHER = "flags"
-"""What stands behind all other flags: work of this tile."""
 
 
 def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
@@ -86,5 +83,5 @@ def _in_part(part: Part, layer: int, before: tuple[int, int], ring: str) -> Coun
 
 
 def _cause(what: str, ring: str) -> str:
-    cause = CAUSES.get(what, OTHER)
+    cause = CAUSES.get(what, what)
     return ring if cause == "ring" else cause

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from tilesim import energy
 from tilesim.findings import Finding
-from tilesim.machines import traffic
+from tilesim.machines import statistics, traffic
+from tilesim.machines.statistics import Measured
 from tilesim.sim.bottleneck import Bottleneck, whole
-from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
-    SCHEMA,
     BytesByBus,
     LayerStatistics,
-    LinkStatistics,
     PartitionStatistics,
     RequestStatistics,
     RunStatistics,
-    UnitStatistics,
 )
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program, Request
@@ -27,7 +23,6 @@ from tilesim.tiled.run.actions import tallies
 from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
 from tilesim.tiled.run.traffic import buses as buses_of
 from tilesim.tiled.units.chip import Chip
-from tilesim.units import cycles_to_us
 
 
 def document(
@@ -35,17 +30,12 @@ def document(
 ) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
-    ``units`` and ``links`` are the accounts of everything that keeps one: busy, stalled for a reason and idle cycles
-    make up the run. ``links`` are the links of the ring and of the mesh and the stops of the instruction bus, with the
-    bytes of all rows, words or instructions that they carried, headers not counted. ``bytes`` are those of
-    :mod:`~tilesim.machines.traffic`, ``energy`` is that of :mod:`tilesim.energy`, ``breakdown`` and ``bound_by`` are
-    those
-    of :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and
-    what was
-    ``raced`` for, as :mod:`~tilesim.tiled.verify.touched` tells. ``partition`` says how the user wanted layers to be
-    spread
-    over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1 cycles: there
-    can't be such a program, for a ``reason``).
+    ``links`` are those of the ring and of the mesh and the stops of the instruction bus, with the bytes of all rows,
+    words or instructions that they carried, headers not counted. ``breakdown`` and ``bound_by`` are those of
+    :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and what
+    was ``raced`` for, as :mod:`~tilesim.tiled.verify.touched` tells. ``partition`` says how the user wanted layers to
+    be spread over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1
+    cycles: there can't be such a program, for a ``reason``).
 
     Of several inferences, ``requests`` are the inferences, and everything else is of all together: ``cycles`` from the
     first word in to the last word out, a layer's figures sums, its ``start_cycle`` the first. ``start_cycle`` of a
@@ -56,41 +46,30 @@ def document(
     topology, cycles = program.topology, len(run)
     requests = _requests(program, chip, run)
     interval = _interval([request["end_cycle"] for request in requests])
-    macs = sum(layer.macs for layer in program.layers)
-    peak = topology.tiles * topology.macs_per_cycle * cycles
     buses = buses_of(chip)
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
     bottlenecks = bottlenecks_of(program, chip)
-    total = whole(bottlenecks.values())
-    return {
-        "schema": SCHEMA,
-        "machine": topology.machine,
-        "network": program.name,
-        "topology": topology.name,
-        "cycles": cycles,
-        "load_cycles": load_cycles,
-        "clock_hz": topology.clock_hz,
-        "latency_us": cycles_to_us(requests[0]["latency_cycles"], topology.clock_hz),
-        "macs": macs,
-        "mac_utilisation": macs / peak if peak else 0.0,
-        "streamed_bytes": _streamed_bytes(program),
-        "bytes": traffic.total(buses),
-        "energy": energy.document(tallies(program, chip, buses), len(program.layers)),
-        "bound_by": total.bound_by(),
-        "breakdown": total.breakdown,
-        "units": [_unit(unit) for unit in chip.units if unit.track not in carriers],
-        "layers": _layers(program, chip, run.start, bottlenecks, traffic.by_layer(program, buses)),
-        "links": [_link(unit) for unit in links],
-        "partition": _partition(program),
-        "findings": [*chip.monitor.findings(), *raced],
-        "inferences": len(requests),
-        "requests": requests,
-        "interval_cycles": interval,
-        "throughput_per_second": topology.clock_hz / max(1, interval or cycles),
-        "trace_sha256": trace.sha256 if trace else None,
-        "chip": topology.model_dump(mode="json"),
-    }
+    measured = Measured(
+        run=run,
+        load_cycles=load_cycles,
+        macs=sum(layer.macs for layer in program.layers),
+        peak_macs_per_cycle=topology.tiles * topology.macs_per_cycle,
+        units=[unit for unit in chip.units if unit.track not in carriers],
+        links=links,
+        buses=buses,
+        tallies=tallies(program, chip, buses),
+        bottleneck=whole(bottlenecks.values()),
+        layers=_layers(program, chip, run.start, bottlenecks, traffic.by_layer(program, buses)),
+        requests=requests,
+        throughput_per_second=topology.clock_hz / max(1, interval or cycles),
+        streamed_bytes=_streamed_bytes(program),
+        interval_cycles=interval,
+        partition=_partition(program),
+        findings=[*chip.monitor.findings(), *raced],
+        trace=trace,
+    )
+    return statistics.document(program, measured)
 
 
 def _streamed_bytes(program: Program) -> int:
@@ -135,20 +114,6 @@ def _interval(ends: list[int]) -> float | None:
     return sum(apart) / len(apart) if apart else None
 
 
-def _unit(unit: Unit) -> UnitStatistics:
-    stalls = {kind.removeprefix("stall:"): n for kind, n in sorted(unit.cycles.items()) if kind.startswith("stall:")}
-    return {
-        "track": unit.track,
-        "busy_cycles": unit.cycles.get(BUSY, 0),
-        "stall_cycles": stalls,
-        "idle_cycles": unit.cycles.get("idle", 0),
-    }
-
-
-def _link(unit: Unit) -> LinkStatistics:
-    return {**_unit(unit), "bytes": unit.bytes}
-
-
 def _layers(
     program: Program, chip: Chip, start: int, bottlenecks: dict[int, Bottleneck], moved: list[BytesByBus]
 ) -> list[LayerStatistics]:
@@ -166,7 +131,6 @@ def _layer(
     parts = [[shares[k] for shares in part.shares if k in shares] for part in chip.parts]
     spans = [(min(share.start for share in part), max(share.end for share in part)) for part in parts if part]
     tiles, cycles = max(map(len, parts)), sum(end - first for first, end in spans)
-    peak = tiles * program.topology.macs_per_cycle * cycles
     return {
         "network": layer.network or program.name,
         "name": layer.name,
@@ -178,7 +142,7 @@ def _layer(
         "tiles": tiles,
         "start_cycle": spans[0][0] - start if spans else 0,
         "cycles": cycles,
-        "mac_utilisation": layer.macs / peak if peak else 0.0,
+        "mac_utilisation": statistics.utilisation(layer.macs, tiles * program.topology.macs_per_cycle, cycles),
         "mac_busy_cycles": bottleneck.cycles["macs"],
         "bytes": moved,
         "bound_by": bottleneck.bound_by(ignoring=NO_WORK),

@@ -53,15 +53,15 @@ def _findings(program: Program, touches: Touches) -> Iterator[Finding]:
         key = pair.tile, pair.first, pair.other, pair.memory
         merged[key] = merged.get(key, 0) | pair.touched
     loading = {op.label for op in program.load}
-    found = []
+    findings: list[Finding] = []
     for key, touched in merged.items():
-        finding = _finding(Unordered(*key, touched), touches)
+        finding = _finding(Unordered(*key, touched), "load" if key[1] in loading else "run", touches)
         if finding is not None:
-            found.append({"kind": TOUCHED, "section": "load" if key[1] in loading else "run", **finding})
-    yield from sorted(found, key=lambda each: (each["section"], each["cycle"], each["tile"]))
+            findings.append(finding)
+    yield from sorted(findings, key=lambda finding: (finding["section"], finding["cycle"], finding["tile"]))
 
 
-def _finding(pair: Unordered, touches: Touches) -> Finding | None:
+def _finding(pair: Unordered, section: str, touches: Touches) -> Finding | None:
     """The bytes that the two touched in another order than that of the program, and how they first did."""
     low, end = (pair.touched & -pair.touched).bit_length() - 1, pair.touched.bit_length()
     first, other = (
@@ -78,6 +78,8 @@ def _finding(pair: Unordered, touches: Touches) -> Finding | None:
         return None
     clash = min((clash for clash in clashes if clash.wrong.any()), key=lambda each: each.cycle)
     return {
+        "kind": TOUCHED,
+        "section": section,
         "tile": pair.tile,
         "memory": pair.memory,
         "bytes": [int(wrong[0]) + low, int(wrong[-1]) + low],

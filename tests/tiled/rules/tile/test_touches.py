@@ -6,7 +6,7 @@ import pytest
 from tests.tiled.programs import program
 from tests.tiled.rules.plain_order import Plain, touched
 from tilesim.tiled.rules.tile.touches import MOST_TOUCHES, common_unit
-from tilesim.tiled.rules.untimed.effects import Act, Use
+from tilesim.tiled.rules.untimed.effects import Effects, Use
 
 WINDOW = "tensorop tiles=1 operation=maximum nest=[c:2,y:3,x:4,k:3,j:2,lane:4 alternate y:2] reduce=k,j"
 LINES = (
@@ -21,9 +21,9 @@ LINES = (
 def uses(line: str) -> list[tuple[Use, list[set[int]]]]:
     """The operands of an instruction, and the bytes that each touches in each round."""
     written = program(line)
-    act = Act(written.run[0], written.topology)  # type: ignore[arg-type]
-    step = Plain(act.op, {}, 0, set())
-    return [(use, touched(step, use.footprint.operand, written.topology)[1]) for use in act.uses]
+    effects = Effects(written.run[0], written.topology)  # type: ignore[arg-type]
+    step = Plain(effects.op, {}, 0, set())
+    return [(use, touched(step, use.footprint.operand, written.topology)[1]) for use in effects.uses]
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -52,6 +52,6 @@ def test_endless_touches_are_not_looked_at_one_by_one() -> None:
     [(send, _)] = uses("mesh_out tiles=1 side=south read=[a:4,y:4 @0x0+y*4]")
     assert send.touches.all(4, 0, 16) is not None
     endless = program(f"mesh_out tiles=1 side=south read=[a:{MOST_TOUCHES},y:4 @0x0+y*4]")
-    [use] = Act(endless.run[0], endless.topology).uses  # type: ignore[arg-type]
+    [use] = Effects(endless.run[0], endless.topology).uses  # type: ignore[arg-type]
     assert use.touches.all(4, 0, 16) is None
     assert use.touches.last(4, 0, 16).tolist() == [4 * MOST_TOUCHES - 4 + k for k in range(4)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -121,25 +121,24 @@ class Batching:
     predicted: tuple[Prediction, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program(AnyProgram):
-    """Everything that one machine needs for ``inferences`` of one network.
-
-    ``load`` puts weights and parameters where ``run`` expects them. Inputs and outputs are those of the first
-    inference, then those of the second, and so on.
-    """
+    """A program for a systolic machine, of one network."""
 
     name: str
-    topology: Topology = field(repr=False)
-    load: tuple[Instruction, ...] = field(repr=False)
-    run: tuple[Instruction, ...] = field(repr=False)
-    data: tuple[DataSegment, ...] = field(default=(), repr=False)
-    inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    layers: tuple[Layer, ...] = field(default=(), repr=False)
-    tensors: tuple[TensorPlace, ...] = field(default=(), repr=False)
+    topology: Topology
+    load: tuple[Instruction, ...]
+    run: tuple[Instruction, ...]
+    data: tuple[DataSegment, ...] = ()
+    inputs: tuple[HostTensor, ...] = ()
+    outputs: tuple[HostTensor, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    tensors: tuple[TensorPlace, ...] = ()
+    """The model's tensors that can be read out, and where they lie."""
     inferences: int = 1
-    batching: Batching | None = field(default=None, repr=False)
+    """Of how many inferences the inputs are."""
+    batching: Batching | None = None
+    """Its batches, if it was made for a plan of them."""
 
 
 def where(section: str, place: int, instruction: Instruction) -> str:

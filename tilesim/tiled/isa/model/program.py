@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -179,32 +179,33 @@ class Region:
     bytes: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program(AnyProgram):
-    """Everything that one chip needs for one network, or for several that take turns.
-
-    ``load`` puts the parameters where ``run`` expects them; ``run`` is one inference, or each of ``requests``.
-    Instructions are issued in order.
-    Programs that were compiled together share a ``token``: what one of them has loaded outlives the runs of the others
-    (0: nothing outlives a run). ``partition`` is how the user wanted layers to be spread over the tiles (``spatial``,
-    ``channel`` or ``auto``), ``candidates`` what was tried to find out.
-    """
+    """A program for tiles; its instructions are issued in order."""
 
     name: str
-    topology: Topology = field(repr=False)
-    load: tuple[Instruction, ...] = field(repr=False)
-    run: tuple[Instruction, ...] = field(repr=False)
-    data: tuple[DataSegment, ...] = field(default=(), repr=False)
-    inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    layers: tuple[Layer, ...] = field(default=(), repr=False)
-    tensors: tuple[TensorLayout, ...] = field(default=(), repr=False)
-    pieces: tuple[TensorPiece, ...] = field(default=(), repr=False)
-    regions: tuple[Region, ...] = field(default=(), repr=False)
+    topology: Topology
+    load: tuple[Instruction, ...]
+    run: tuple[Instruction, ...]
+    data: tuple[DataSegment, ...] = ()
+    inputs: tuple[HostTensor, ...] = ()
+    outputs: tuple[HostTensor, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    tensors: tuple[TensorLayout, ...] = ()
+    """The model's tensors that can be read out of the tiles."""
+    pieces: tuple[TensorPiece, ...] = ()
+    """Where each of them lies."""
+    regions: tuple[Region, ...] = ()
+    """What the memories are used for."""
     token: int = 0
-    requests: tuple[Request, ...] = field(default=(), repr=False)
+    """Shared by programs that were compiled together: what one has loaded outlives the runs of the others (0: nothing
+    outlives a run)."""
+    requests: tuple[Request, ...] = ()
+    """The inferences, if ``run`` is of several."""
     partition: str = ""
-    candidates: tuple[Candidate, ...] = field(default=(), repr=False)
+    """How the user wanted layers to be spread over the tiles: ``spatial``, ``channel`` or ``auto``."""
+    candidates: tuple[Candidate, ...] = ()
+    """What was tried to find out."""
 
 
 def where(section: str, place: int, instruction: Instruction) -> str:

@@ -3,8 +3,7 @@
 Who carries it out and which flag that raises, what it reads and writes through which port at which rank, and how far
 its header reaches. Checks, rules, units and statistics read it; :mod:`tilesim.tiled.stepped` has its own on purpose.
 
-Source: US 2025/0265455 [0034] (single-ported, single-banked wide memory); US 19/025,090 Fig. 3; words are those of the
-Edge TPU's encoding as reported by others, ranks an assumption.
+Source: the words are those of the Edge TPU's encoding as reported by others; the ranks are an assumption.
 """
 
 from __future__ import annotations
@@ -85,14 +84,15 @@ class SheetRow:
 
     ``words``: of its encoding. ``raises``: the engines that carry it out, and the flag of each one's write port.
     ``counts``: the field with the nest whose loops its ``produce`` and its loop watchers name, that of wide rows if
-    there are any. ``operands``: what it addresses; a field with two memories has one or the other, as the topology or
-    the instruction says.
+    there are any. ``bus``: on which the bytes that it moves have come, or leave. ``operands``: what it addresses; a
+    field with two memories has one or the other, as the topology or the instruction says.
     """
 
     words: int
     goes: Goes = Goes.ENGINE
     raises: Mapping[Engine, Flag] = field(default_factory=dict)
     counts: str = ""
+    bus: str = ""
     operands: tuple[Operand, ...] = ()
 
     @cached_property
@@ -129,36 +129,42 @@ SHEET: Mapping[str, SheetRow] = {
         words=4,
         raises={Engine.RING_CONSUMER: Flag.RING_READ_A},
         counts="write",
+        bus="ring",
         operands=(_rows("write", rank=0),),
     ),
     "ring_produce": SheetRow(
         words=4,
         raises={Engine.RING_PRODUCER: Flag.RING_WRITE},
         counts="read",
+        bus="ring",
         operands=(_rows("read", rank=1),),
     ),
     "narrow_to_wide": SheetRow(
         words=7,
         raises={Engine.NARROW_TO_WIDE: Flag.NARROW_TO_WIDE},
         counts="write",
+        bus="ring",
         operands=(_words("read", rank=1, loops=6), _rows("write", rank=4)),
     ),
     "wide_to_narrow": SheetRow(
         words=7,
         raises={Engine.WIDE_TO_NARROW: Flag.WIDE_TO_NARROW},
         counts="read",
+        bus="ring",
         operands=(_rows("read", rank=5), _words("write", rank=1, loops=6)),
     ),
     "mesh_in": SheetRow(
         words=6,
         raises={engine: Flag(f"mesh_{side}_in") for side, engine in MESH_IN.items()},
         counts="write",
+        bus="mesh",
         operands=(_words("write", rank=0, loops=4), _rows("write", rank=2)),
     ),
     "mesh_out": SheetRow(
         words=6,
         raises={engine: Flag(f"mesh_{side}_out") for side, engine in MESH_OUT.items()},
         counts="read",
+        bus="mesh",
         operands=(_words("read", rank=0, loops=4), _rows("read", rank=3)),
     ),
     "tile_fence": SheetRow(words=1, goes=Goes.STOP),

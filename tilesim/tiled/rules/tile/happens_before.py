@@ -19,7 +19,7 @@ from operator import attrgetter
 
 from tilesim.tiled.isa.model.fields import Engine, Flag
 from tilesim.tiled.isa.model.instructions import TileFence, Work
-from tilesim.tiled.rules.untimed.effects import Act, Acts, Wait
+from tilesim.tiled.rules.untimed.effects import Effects, ProgramEffects, WatchedCounts
 
 RING_ROLES = (Engine.RING_CONSUMER, Engine.RING_PRODUCER)
 """Engines that have one buffer on a chip whose ``ring.queue`` is shared."""
@@ -36,7 +36,7 @@ class Step:
     ``generations`` says how often each flag had been reset when it was issued.
     """
 
-    act: Act
+    effects: Effects
     number: int
     fenced: int
     """What the fences in front of it have drained."""
@@ -61,7 +61,7 @@ class Step:
 
     @property
     def op(self) -> Work:
-        return self.act.op
+        return self.effects.op
 
     @property
     def over(self) -> Iterator[Step]:
@@ -75,13 +75,13 @@ class Step:
 class HappensBefore:
     """The order of the instructions for tile ``tile``."""
 
-    def __init__(self, acts: Acts, tile: int) -> None:
+    def __init__(self, effects: ProgramEffects, tile: int) -> None:
         self.steps: list[Step] = []
         self.fence_faults: list[str] = []
         self.queues: dict[Engine, int] = dict.fromkeys(Engine, 0)
         """The instructions of each engine."""
-        self.strict = acts.topology.tile.strict_compare
-        self._shared = acts.topology.ring.queue == "shared"
+        self.strict = effects.topology.tile.strict_compare
+        self._shared = effects.topology.ring.queue == "shared"
         self._fenced = 0
         self._drained: tuple[Step, ...] = ()
         self._last: dict[Engine, Step] = {}
@@ -90,13 +90,13 @@ class HappensBefore:
         self._raisers: dict[tuple[Flag, int], list[Step]] = defaultdict(list)
         self._raising: dict[Flag, int] = defaultdict(int)
         self._watching: dict[Flag, int] = defaultdict(int)
-        for section in acts.sections:
-            for act in section:
-                if isinstance(act, Act):
-                    if act.op.tiles >> tile & 1:
-                        self._add(act)
-                elif act.tiles >> tile & 1:
-                    self._add_fence(act)
+        for section in effects.sections:
+            for entry in section:
+                if isinstance(entry, Effects):
+                    if entry.op.tiles >> tile & 1:
+                        self._add(entry)
+                elif entry.tiles >> tile & 1:
+                    self._add_fence(entry)
             self._drain(tuple(Engine))
         self._link()
         self._settle()
@@ -131,7 +131,7 @@ class HappensBefore:
 
     def raises_for(self, first: Step, then: Step) -> bool:
         """Whether ``first`` is one of those that raise its flag while ``then`` may watch it."""
-        flag = first.act.flag
+        flag = first.effects.flag
         return first.generations.get(flag, 0) == then.generations.get(flag, 0)
 
     @property
@@ -162,12 +162,12 @@ class HappensBefore:
 
     def _watched(self, step: Step) -> Iterator[Step]:
         """The last instructions that raise the flags for which a step waits, as far as it does."""
-        for wait, raiser in zip(step.act.waits, step.reached, strict=True):
+        for wait, raiser in zip(step.effects.waits, step.reached, strict=True):
             if wait.last > 0:
                 yield from [raiser] if raiser else self.raisers(step, wait.watcher.flag)[-1:]
 
     def _sticks(self, step: Step) -> bool:
-        waits = zip(step.act.waits, step.reached, strict=True)
+        waits = zip(step.effects.waits, step.reached, strict=True)
         return any(self._needed(wait, raiser) == self.never for wait, raiser in waits)
 
     def reaches(self, step: Step, flag: Flag, count: int) -> Step | None:
@@ -178,17 +178,19 @@ class HappensBefore:
         place = bisect_left(raisers, count, key=_RAISED_TO)
         return raisers[place] if place < len(raisers) else None
 
-    def _add(self, act: Act) -> None:
-        engine, flag = act.engine, act.flag
-        count = self._counts[flag] = self._counts.get(flag, 0) + act.increments
-        step = Step(act, len(self.steps), self._fenced, self._drained, self._ahead(engine), self._generations, count)
+    def _add(self, effects: Effects) -> None:
+        engine, flag = effects.engine, effects.flag
+        count = self._counts[flag] = self._counts.get(flag, 0) + effects.increments
+        step = Step(
+            effects, len(self.steps), self._fenced, self._drained, self._ahead(engine), self._generations, count
+        )
         self.steps.append(step)
         self.queues[engine] |= step.bit
         self._last[engine] = step
         self._raisers[flag, self._generations.get(flag, 0)].append(step)
-        if act.increments:
+        if effects.increments:
             self._raising[flag] |= step.bit
-        for wait in act.waits:
+        for wait in effects.waits:
             self._watching[wait.watcher.flag] |= step.bit
 
     def _ahead(self, engine: Engine) -> tuple[Step, ...]:
@@ -205,7 +207,7 @@ class HappensBefore:
     def _drain(self, idle: tuple[Engine, ...]) -> None:
         for engine in idle:
             self._fenced |= self.queues[engine]
-        last = {step.act.engine: step for step in self._drained}
+        last = {step.effects.engine: step for step in self._drained}
         last |= {engine: self._last[engine] for engine in idle if engine in self._last}
         self._drained = tuple(last.values())
 
@@ -216,16 +218,16 @@ class HappensBefore:
             (self._watching[flag], "for which {} may still wait"),
         ):
             if late := steps & ~self._fenced:
-                act = self.steps[late.bit_length() - 1].act
+                step = self.steps[late.bit_length() - 1]
                 self.fence_faults.append(
-                    f"{op.label or op.mnemonic} resets {flag}, {what.format(act.op.label or act.op.mnemonic)}: its "
-                    f"idle must name {act.engine}"
+                    f"{op.label or op.mnemonic} resets {flag}, {what.format(step.op.label or step.op.mnemonic)}: its "
+                    f"idle must name {step.effects.engine}"
                 )
 
     def _link(self) -> None:
         for step in self.steps:
             step.direct += step.ahead
-            for wait in step.act.waits:
+            for wait in step.effects.waits:
                 last = self.reaches(step, wait.watcher.flag, wait.last)
                 step.reached.append(last)
                 if wait.watcher.loop is None:
@@ -240,7 +242,7 @@ class HappensBefore:
         """
         if raiser is None or raiser.raised_to == count:
             return [raiser] if raiser else []
-        return [each for each in raiser.ahead if each.act.engine == raiser.act.engine]
+        return [each for each in raiser.ahead if each.effects.engine == raiser.effects.engine]
 
     def _settle(self) -> None:
         """Follow the chains until nothing more is found out; instructions may wait for later ones, so one pass is not
@@ -288,14 +290,14 @@ class HappensBefore:
         ahead, first, last = step.fenced, 0, 0
         for other in step.ahead:
             ahead |= other.bit
-        for wait, raiser in zip(step.act.waits, step.reached, strict=True):
+        for wait, raiser in zip(step.effects.waits, step.reached, strict=True):
             need = self._needed(wait, raiser)
             last |= need
             if wait.watcher.loop is None:
                 first |= need
         return ahead, first, last
 
-    def _needed(self, wait: Wait, raiser: Step | None) -> int:
+    def _needed(self, wait: WatchedCounts, raiser: Step | None) -> int:
         """Who must have started for a watcher to be content; what comes from outside may always come."""
         if wait.last <= 0 or wait.watcher.flag in EXTERNAL:
             return 0

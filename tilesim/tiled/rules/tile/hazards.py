@@ -14,7 +14,7 @@ from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, Step
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
 from tilesim.tiled.rules.tile.waits import vain_waits
-from tilesim.tiled.rules.untimed.effects import Act, Acts, Use, acts_of
+from tilesim.tiled.rules.untimed.effects import Effects, ProgramEffects, Use, effects_of
 
 Pair = tuple[Use, Use]
 
@@ -23,7 +23,7 @@ def hazards(program: Program) -> list[str]:
     """Every pair of instructions that may touch the same bytes in either order, at least one of them writing, one
     sentence a pair; and every wait for a later instruction that has nothing to do with the one that waits.
     """
-    search = _Search(acts_of(program))
+    search = _Search(effects_of(program))
     return [sentence for tile in range(program.topology.tiles) for sentence in search.sentences(tile)]
 
 
@@ -42,7 +42,7 @@ class Unordered:
 
 def unordered(program: Program) -> list[Unordered]:
     """The pairs of which :func:`hazards` tells; each instruction must have a label."""
-    search = _Search(acts_of(program))
+    search = _Search(effects_of(program))
     return [pair for tile in range(program.topology.tiles) for pair in search.pairs(tile)]
 
 
@@ -67,19 +67,19 @@ class _Met:
 class _Search:
     """A search tile by tile; what is found out of two instructions holds in all tiles that have both."""
 
-    acts: Acts
-    _shared: dict[tuple[Act, Act], list[Pair]] = field(default_factory=dict)
+    effects: ProgramEffects
+    _shared: dict[tuple[Effects, Effects], list[Pair]] = field(default_factory=dict)
     _followed: dict[tuple[Use, Use, int], bool] = field(default_factory=dict)
 
     def sentences(self, tile: int) -> Iterator[str]:
-        order = HappensBefore(self.acts, tile)
+        order = HappensBefore(self.effects, tile)
         yield from (f"tile {tile}: {sentence}" for sentence in order.fence_faults)
         started = [step for step in order.steps if order.starts(step)]
         yield from (f"tile {tile}: {sentence}" for sentence in vain_waits(order, started))
         yield from (_sentence(tile, met) for met in _listed(started, self.unordered(order, started)))
 
     def pairs(self, tile: int) -> Iterator[Unordered]:
-        order = HappensBefore(self.acts, tile)
+        order = HappensBefore(self.effects, tile)
         for met in self.unordered(order, [step for step in order.steps if order.starts(step)]):
             first, other = sorted((met.a, met.b), key=attrgetter("number"))
             one, another = (use.footprint for use in met.uses)
@@ -94,15 +94,15 @@ class _Search:
         touching: dict[tuple[str, bool], int] = defaultdict(int)
         for step in started:
             among = 0
-            for memory, writes in step.act.sides:
+            for memory, writes in step.effects.sides:
                 among |= touching[memory, True] | (touching[memory, False] if writes else 0)
-            for other in order.unordered(step, among & ~order.queues[step.act.engine]):
-                for uses in self._sharing(other.act, step.act):
+            for other in order.unordered(step, among & ~order.queues[step.effects.engine]):
+                for uses in self._sharing(other.effects, step.effects):
                     yield _Met(other, step, uses)
-            for side in step.act.sides:
+            for side in step.effects.sides:
                 touching[side] |= step.bit
 
-    def _sharing(self, one: Act, other: Act) -> list[Pair]:
+    def _sharing(self, one: Effects, other: Effects) -> list[Pair]:
         """Operands of two instructions that touch some byte both, at least one of them writing."""
         found = self._shared.get((one, other))
         if found is None:
@@ -117,7 +117,7 @@ class _Search:
     def _watched(self, order: HappensBefore, met: _Met) -> bool:
         """Whether the second's watchers on the flag of the first suffice, which is the same on many tiles."""
         first, then = met.a, met.b
-        flag = first.act.flag
+        flag = first.effects.flag
         if not any(watcher.flag == flag for watcher in then.op.wait) or not order.raises_for(first, then):
             return False
         known = *met.uses, first.raised_to
@@ -137,14 +137,14 @@ def _listed(started: list[Step], found: list[_Met]) -> list[_Met]:
     """Pairs by the memory, the engine and the way of either side, as these first come up, then by instruction."""
     if not found:
         return []
-    uses = (use for step in started for use in step.act.uses)
+    uses = (use for step in started for use in step.effects.uses)
     kinds = {kind: place for place, kind in enumerate(dict.fromkeys(map(_kind, uses)))}
     turned = [met if kinds[_kind(met.uses[0])] < kinds[_kind(met.uses[1])] else met.turned for met in found]
     return sorted(turned, key=lambda met: ([kinds[_kind(use)] for use in met.uses], met.places))
 
 
 def _kind(use: Use) -> tuple[str, str, bool]:
-    return use.footprint.memory, use.act.engine, use.footprint.writes
+    return use.footprint.memory, use.effects.engine, use.footprint.writes
 
 
 def _sentence(tile: int, met: _Met) -> str:

@@ -57,7 +57,7 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     ones, others = one.touches.all(unit, low, end), other.touches.all(unit, low, end)
     if ones is None or others is None:
         return False
-    many = one.act.firing.rounds + 1
+    many = one.effects.firing.rounds + 1
     touches = np.sort(ones[0] * many + ones[1])
     next_left = np.searchsorted(touches, others[0] * many + of_one.at(others[1]))
     left = np.append(touches, -1)[next_left]
@@ -68,8 +68,8 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
 def watched(first: Step, then: Step, strict: bool) -> Headway:
     """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
     done, points = 0, [(0, 0)]
-    for gate in then.act.firing.gates:
-        if gate.flag == first.act.flag:
+    for gate in then.effects.firing.gates:
+        if gate.flag == first.effects.flag:
             done = max(done, _raised(first, gate.expected + strict))
             points.append((gate.group, done))
     return Headway.of(points)
@@ -82,8 +82,8 @@ def chained(order: HappensBefore, first: Step, then: Step) -> Headway:
 
 def _raised(step: Step, count: int) -> int:
     """The rounds that a step has done when its flag has counted to ``count``."""
-    firing = step.act.firing
-    rises = count - (step.raised_to - step.act.increments)
+    firing = step.effects.firing
+    rises = count - (step.raised_to - step.effects.increments)
     if rises <= 0:
         return 0
     return firing.rises[rises - 1] if rises <= len(firing.rises) else firing.rounds
@@ -96,7 +96,7 @@ class _Chains:
         self._order, self._first = order, first
         among = order.listed(order.behind(then) | then.bit)
         behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
-        over = first.act.firing.rounds
+        over = first.effects.firing.rounds
         self.points: dict[int, Points] = {step.number: [(0, over if step.before & first.bit else 0)] for step in behind}
         left, changed = [step for step in behind if not step.before & first.bit], True
         while changed:  # instructions may wait for later ones, and for one another row by row
@@ -110,7 +110,7 @@ class _Chains:
         over = (self.points[each.number][-1][1] for each in step.over if each.number in self.points)
         done = max(over, default=0)
         yield 0, done
-        for gate in step.act.firing.gates:
+        for gate in step.effects.firing.gates:
             more = self._when_met(step, gate)
             if more > done:
                 done = more
@@ -121,7 +121,7 @@ class _Chains:
         raiser = self._order.reaches(step, gate.flag, count)
         if raiser is None:
             never = count > 0 and gate.flag not in EXTERNAL  # a round that never begins touches nothing
-            return self._first.act.firing.rounds if never else 0
+            return self._first.effects.firing.rounds if never else 0
         rounds = _raised(raiser, count)
         if raiser is self._first:
             return rounds

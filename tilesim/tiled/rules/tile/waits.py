@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, Step
-from tilesim.tiled.rules.untimed.effects import Act
+from tilesim.tiled.rules.untimed.effects import Effects
 
 
 def vain_waits(order: HappensBefore, started: Sequence[Step]) -> Iterator[str]:
@@ -16,16 +16,16 @@ def vain_waits(order: HappensBefore, started: Sequence[Step]) -> Iterator[str]:
     later one is held up behind it.
     """
     for step in started:
-        for wait, later in zip(step.act.waits, step.reached, strict=True):
+        for wait, later in zip(step.effects.waits, step.reached, strict=True):
             if later is None or later.number <= step.number or not order.starts(later):
                 continue
             among = [later, *(each for each in order.listed(order.behind(later)) if each.number > step.number)]
-            if not any(_concern(step.act, each.act) for each in among):
+            if not any(_concern(step.effects, each.effects) for each in among):
                 yield (
                     f"{step} waits for {wait.watcher.flag} to reach {wait.last}, which only "
                     f"{later} does, later in the program and with no bytes in common"
                 )
 
 
-def _concern(one: Act, other: Act) -> bool:
+def _concern(one: Effects, other: Effects) -> bool:
     return any(a.footprint.clashes(b.footprint) for a in one.uses for b in other.uses)

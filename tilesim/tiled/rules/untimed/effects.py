@@ -26,7 +26,7 @@ from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
-class Wait:
+class WatchedCounts:
     """A watcher, and the counts that it waits for in the first round of its loop and at most."""
 
     watcher: Watcher
@@ -35,7 +35,7 @@ class Wait:
 
 
 @dataclass(frozen=True, eq=False)
-class Act:
+class Effects:
     """An instruction for tiles, other than a fence."""
 
     op: Work
@@ -59,7 +59,7 @@ class Act:
         return own_conditions(self.op)
 
     @cached_property
-    def waits(self) -> tuple[Wait, ...]:
+    def waits(self) -> tuple[WatchedCounts, ...]:
         return tuple(self._wait(watcher) for watcher in self.op.wait)
 
     @cached_property
@@ -73,46 +73,46 @@ class Act:
         """The memories that it touches, and whether it writes there."""
         return frozenset((use.footprint.memory, use.footprint.writes) for use in self.uses)
 
-    def _wait(self, watcher: Watcher) -> Wait:
+    def _wait(self, watcher: Watcher) -> WatchedCounts:
         rounds = rounds_of(counted_nest(self.op), watcher.loop) if watcher.loop else 1
         first = watcher.expected + self.topology.tile.strict_compare
-        return Wait(watcher, first, first + max(0, (rounds - 1) * watcher.stride))
+        return WatchedCounts(watcher, first, first + max(0, (rounds - 1) * watcher.stride))
 
 
 @dataclass(frozen=True, eq=False)
 class Use:
     """What an operand of an instruction touches, the ``place``-th of them."""
 
-    act: Act
+    effects: Effects
     place: int
     footprint: Footprint
 
     @cached_property
     def touches(self) -> Touches:
         """Its bytes round by round."""
-        return Touches(self.act.op, self.footprint)
+        return Touches(self.effects.op, self.footprint)
 
 
-Section = Sequence[Act | TileFence]
+Section = Sequence[Effects | TileFence]
 
 
 @dataclass(frozen=True, eq=False)
-class Acts:
+class ProgramEffects:
     """What the tiles do in the load and in the run section of a program."""
 
     topology: Topology
     sections: tuple[Section, ...]
 
 
-def acts_of(program: Program) -> Acts:
+def effects_of(program: Program) -> ProgramEffects:
     """Everything in a program that tiles take part in."""
     sections = (program.load, program.run)
-    return Acts(program.topology, tuple([*_acts(section, program.topology)] for section in sections))
+    return ProgramEffects(program.topology, tuple([*_effects(section, program.topology)] for section in sections))
 
 
-def _acts(section: Sequence[Instruction], topology: Topology) -> Iterator[Act | TileFence]:
+def _effects(section: Sequence[Instruction], topology: Topology) -> Iterator[Effects | TileFence]:
     for op in section:
         if isinstance(op, TileFence):
             yield op
         elif isinstance(op, Work):
-            yield Act(op, topology)
+            yield Effects(op, topology)

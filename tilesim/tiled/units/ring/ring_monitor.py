@@ -16,7 +16,7 @@ from itertools import combinations
 import simpy
 
 from tilesim.errors import CollisionError
-from tilesim.findings import Finding, sentence
+from tilesim.findings import Finding, NamedTransfer, sentence
 from tilesim.sim.core.clock import Clock, Phase
 from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.ring.readings import Reading
@@ -225,16 +225,19 @@ class Monitor:
         }
 
     def _floating(self, afloat: Afloat) -> Finding:
+        sent = self._named(afloat.transfer)
         return {
             "kind": "floating packet",
-            **self._named(afloat.transfer),
+            "instruction": sent["instruction"],
+            "transfer": sent["transfer"],
+            "master": sent["master"],
             "row": afloat.row,
             "bitmap": afloat.header,
             "to": [node_name(bit + 1, self._tiles) for bit in range(self._tiles + 2) if afloat.header >> bit & 1],
             "stop": node_name(afloat.node, self._tiles),
         }
 
-    def _named(self, transfer: Transfer) -> Finding:
+    def _named(self, transfer: Transfer) -> NamedTransfer:
         return {
             "instruction": transfer.sender,
             "transfer": transfer.ordinal,

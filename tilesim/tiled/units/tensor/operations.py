@@ -35,7 +35,7 @@ ELEMENT_DTYPES: Mapping[ElementType, np.dtype[Any]] = {
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """An operation.
+    """What an operation of a tensorop computes, and what that costs.
 
     ``sums`` makes int32 of what the lanes get of ``input`` in each reduction step, and of the other operand: of a
     depthwise operation's weights what they get in each step, less the zero point. ``rounds``: whether these are output

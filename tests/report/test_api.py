@@ -1,0 +1,76 @@
+"""The public calls on runs, as a script or a notebook makes them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+import tilesim
+
+Runs = tuple[tilesim.Run, tilesim.Run]
+
+
+@pytest.fixture(scope="module")
+def runs() -> Runs:
+    """On a chip, and on one of another clock; the first is traced."""
+    network, chip = tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1")
+    faster = tilesim.load_topology("pocket-2x1", {"name": "fast", "clock_hz": 2 * chip.clock_hz})
+    one, other = (tilesim.compile(network, on) for on in (chip, faster))
+    return tilesim.simulate(one, trace=True), tilesim.simulate(other)
+
+
+def test_a_report_of_a_run_is_that_of_its_folder(runs: Runs, tmp_path: Path) -> None:
+    runs[0].save(tmp_path / "run")
+    tilesim.save_report(runs[0], tmp_path / "one.html")
+    tilesim.save_report(f"{tmp_path}/run", tmp_path / "other.html")
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "other.html").read_bytes()
+    assert "pocket on pocket-2x1" in (tmp_path / "one.html").read_text(encoding="utf-8")
+
+
+def test_a_trace_is_written_for_a_viewer(runs: Runs, tmp_path: Path) -> None:
+    assert runs[0].trace is not None
+    spans = len(runs[0].trace.track)
+    assert tilesim.save_trace(runs[0], tmp_path / "trace.json.gz", chrome=True) == spans
+    events = json.loads(gzip.decompress((tmp_path / "trace.json.gz").read_bytes()))["traceEvents"]
+    assert sum(event["ph"] == "X" for event in events) >= spans
+    assert tilesim.save_trace(runs[0], tmp_path / "trace.pftrace") == spans
+
+
+def test_a_run_without_a_trace_says_how_to_record_one(runs: Runs, tmp_path: Path) -> None:
+    with pytest.raises(tilesim.InputError, match=r"^the run must have a trace, which simulate\(\.\.\., trace=True\)"):
+        tilesim.save_trace(runs[1], tmp_path / "trace")
+    runs[1].save(tmp_path)
+    for run in (tmp_path, tilesim.load_run(tmp_path)):
+        with pytest.raises(tilesim.InputError, match=f"^{tmp_path}: must hold a trace.npz"):
+            tilesim.save_trace(run, tmp_path / "trace")
+
+
+def test_runs_are_compared_by_their_chips_or_by_given_names(runs: Runs, tmp_path: Path) -> None:
+    comparison = tilesim.compare(runs)
+    assert [run["name"] for run in comparison["runs"]] == ["pocket-2x1", "fast"]
+    assert comparison["runs"][1]["speed_up"] == 2
+    named = tilesim.compare({"slow": runs[0], "quick": runs[1]})
+    assert [run["name"] for run in named["runs"]] == ["slow", "quick"]
+    tilesim.save_comparison(named, tmp_path / "page.html")
+    assert "quick" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_all_that_is_no_run_is_said_at_once(runs: Runs, tmp_path: Path) -> None:
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.compare([runs[0], tmp_path / "a", tmp_path / "b"])
+    assert [fault.partition(": ")[0] for fault in caught.value.faults] == [f"{tmp_path / name}" for name in "ab"]
+
+
+def test_pictures_are_drawn_of_a_run(runs: Runs, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pictures = tilesim.save_figures(runs[1], tmp_path / "figures")
+    assert sorted(pictures) == sorted((tmp_path / "figures").iterdir())
+
+
+def test_what_cannot_be_written_is_said(runs: Runs, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(tilesim.InputError, match="cannot be written there"):
+        tilesim.save_report(runs[1], tmp_path / "file" / "page.html")

@@ -1,0 +1,34 @@
+"""Rows of operators: what tiles run, and what passes know of it."""
+
+from __future__ import annotations
+
+import pytest
+
+import tilesim
+from tilesim.network import operators as golden
+from tilesim.tiled.compiler.operators import ELSEWHERE, OPERATORS, traits_of
+from tilesim.tiled.compiler.receptive_field import ReceptiveField
+
+
+def test_every_operator_but_one_has_its_place() -> None:
+    known = {*OPERATORS, *ELSEWHERE}
+    assert {getattr(golden, name) for name in golden.__all__} - known == {golden.Normalise, golden.Padding}
+
+
+@pytest.mark.parametrize(
+    ("kind", "channel_wise", "row_by_row", "in_chunks"),
+    [
+        ("convolution", False, True, True),
+        ("depthwiseconvolution", True, True, False),
+        ("add", True, True, False),
+        ("fullyconnected", False, False, True),
+    ],
+)
+def test_the_traits_of_layers(kind: str, channel_wise: bool, row_by_row: bool, in_chunks: bool) -> None:
+    node = next(node for node in tilesim.load_network("digits").nodes if node.kind == kind)
+    traits = traits_of(node)
+    assert (traits.channel_wise, traits.row_by_row, traits.in_chunks) == (channel_wise, row_by_row, in_chunks)
+
+
+def test_what_moves_no_window_reads_each_pixel_where_it_makes_it() -> None:
+    assert OPERATORS[golden.Table].fields(None, ()) == (ReceptiveField(1), ReceptiveField(1))

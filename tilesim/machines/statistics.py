@@ -1,0 +1,107 @@
+"""What ``run.json`` says of every run, from what the machine measured of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tilesim import energy
+from tilesim.energy import Tally
+from tilesim.findings import Finding
+from tilesim.machines import traffic
+from tilesim.machines.program import Program
+from tilesim.machines.traffic import Bus
+from tilesim.sim.bottleneck import Bottleneck
+from tilesim.sim.core.unit import BUSY, Unit
+from tilesim.sim.trace.trace import Trace
+from tilesim.statistics import (
+    SCHEMA,
+    LayerStatistics,
+    LinkStatistics,
+    PartitionStatistics,
+    RequestStatistics,
+    RunStatistics,
+    UnitStatistics,
+)
+from tilesim.units import cycles_to_us
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A run that took the cycles ``run``, after ``load_cycles`` of loading; the rest as :class:`RunStatistics` has it.
+
+    ``units`` and ``links`` are those of which there are accounts: busy, stalled and idle cycles make up the run.
+    """
+
+    run: range
+    load_cycles: int
+    macs: int
+    peak_macs_per_cycle: int
+    units: Sequence[Unit]
+    links: Sequence[Unit]
+    buses: Mapping[str, Bus]
+    tallies: Iterable[Tally]
+    bottleneck: Bottleneck
+    layers: list[LayerStatistics]
+    requests: list[RequestStatistics]
+    throughput_per_second: float
+    streamed_bytes: int = 0
+    interval_cycles: float | None = None
+    partition: PartitionStatistics | None = None
+    findings: Sequence[Finding] = ()
+    trace: Trace | None = None
+
+
+def document(program: Program, measured: Measured) -> RunStatistics:
+    """Everything that ``run.json`` holds of a run of ``program``."""
+    topology, cycles = program.topology, len(measured.run)
+    return {
+        "schema": SCHEMA,
+        "machine": topology.machine,
+        "network": program.name,
+        "topology": topology.name,
+        "cycles": cycles,
+        "load_cycles": measured.load_cycles,
+        "clock_hz": topology.clock_hz,
+        "latency_us": cycles_to_us(measured.requests[0]["latency_cycles"], topology.clock_hz),
+        "macs": measured.macs,
+        "mac_utilisation": utilisation(measured.macs, measured.peak_macs_per_cycle, cycles),
+        "streamed_bytes": measured.streamed_bytes,
+        "bytes": traffic.total(measured.buses),
+        "energy": energy.document(measured.tallies, len(program.layers)),
+        "bound_by": measured.bottleneck.bound_by(),
+        "breakdown": measured.bottleneck.breakdown,
+        "units": [unit_account(unit) for unit in measured.units],
+        "layers": measured.layers,
+        "links": [link_account(unit) for unit in measured.links],
+        "partition": measured.partition,
+        "findings": [*measured.findings],
+        "inferences": len(measured.requests),
+        "requests": measured.requests,
+        "interval_cycles": measured.interval_cycles,
+        "throughput_per_second": measured.throughput_per_second,
+        "trace_sha256": measured.trace.sha256 if measured.trace else None,
+        "chip": topology.model_dump(mode="json"),
+    }
+
+
+def utilisation(macs: int, peak_macs_per_cycle: int, cycles: int) -> float:
+    """What part of the MACs that could be done in so many cycles was."""
+    peak = peak_macs_per_cycle * cycles
+    return macs / peak if peak else 0.0
+
+
+def unit_account(unit: Unit) -> UnitStatistics:
+    """The cycles of a unit."""
+    stalls = {kind.removeprefix("stall:"): n for kind, n in sorted(unit.cycles.items()) if kind.startswith("stall:")}
+    return {
+        "track": unit.track,
+        "busy_cycles": unit.cycles.get(BUSY, 0),
+        "stall_cycles": stalls,
+        "idle_cycles": unit.cycles.get("idle", 0),
+    }
+
+
+def link_account(unit: Unit) -> LinkStatistics:
+    """The cycles of a link, and its bytes."""
+    return {**unit_account(unit), "bytes": unit.bytes}

@@ -1,0 +1,168 @@
+"""The public calls on runs that are over: read one back, make pages, pictures and traces of it, compare several."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeAlias, cast
+
+from tilesim.errors import InputError
+from tilesim.report.document import SavedRun, load_run
+from tilesim.run import Run
+from tilesim.saving import all_or_nothing
+
+if TYPE_CHECKING:  # what draws and writes is loaded when it is asked for
+    from tilesim.report.comparison import ComparisonDocument
+
+__all__ = ["SavedRun", "compare", "load_run", "save_comparison", "save_figures", "save_report", "save_trace"]
+
+AnyRun: TypeAlias = Run | SavedRun | Path | str
+"""A run, one that was read back, or the folder that one was saved in."""
+
+FAST = 4
+"""How hard a file whose name ends in .gz is compressed."""
+
+
+def save_report(run: AnyRun, path: Path | str) -> None:
+    """Write the page of a run, one HTML file that needs nothing else: what every unit and every bus did when, and where
+    the cycles went.
+
+    Args:
+        run: a run, or the folder of a saved one; its timeline is on the page if it was traced.
+        path: the file.
+
+    Raises:
+        InputError: the folder holds no run, or the file can't be written.
+    """
+    from tilesim.report.sections import report
+
+    _write_page(Path(path), report(_saved(run)))
+
+
+def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
+    """Draw every picture that a run has numbers for into ``folder``, each as PNG and SVG; their paths.
+
+    Args:
+        run: a run, or the folder of a saved one; the timeline and the links over time take a trace.
+        folder: made if it is not there.
+
+    Raises:
+        InputError: the folder of the run holds none, or matplotlib is not installed.
+        OSError: the pictures can't be written.
+    """
+    from tilesim.report.figures.save import save_all
+
+    return save_all(_saved(run), Path(folder))
+
+
+def save_trace(
+    run: AnyRun, path: Path | str, chrome: bool = False, say: Callable[[str], None] = lambda _what: None
+) -> int:
+    """Write the trace of a run for a viewer such as https://ui.perfetto.dev; how many spans it has.
+
+    Args:
+        run: a run that was simulated with ``trace=True``, or the folder of one.
+        path: the file.
+        chrome: write the JSON format of Chrome's viewer, compressed if the path ends in .gz, rather than Perfetto's.
+        say: is told how far it is.
+
+    Raises:
+        InputError: a run without a trace, or a file that can't be written.
+    """
+    saved, path = _saved(run), Path(path)
+    if saved.trace is None:
+        raise InputError(_untraced(run))
+    if chrome:
+        from tilesim.report.chrome_file import write_chrome as write
+    else:
+        from tilesim.report.perfetto_file import write_perfetto as write
+    spans = len(saved.trace.track)
+    try:
+        with all_or_nothing(path.parent) as made, _opened(made / path.name) as file:
+            write(saved.statistics, saved.trace, file, lambda n: say(f"writing {path}: {n:,} of {spans:,} spans"))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    return spans
+
+
+def compare(runs: Iterable[AnyRun] | Mapping[str, AnyRun]) -> ComparisonDocument:
+    """Put runs of one network side by side: which is how fast, and where the difference to the first comes from.
+
+    Args:
+        runs: two or more, or folders of saved ones; a mapping names them. Without, they are called after their chips or
+            folders.
+
+    Returns:
+        Rows in plain values: ``pandas.DataFrame(compare(runs)["runs"])`` is a table of them. Page and pictures are made
+        by :func:`save_comparison`.
+
+    Raises:
+        InputError: fewer than two runs, folders that hold none, or runs that can't be compared, all faults at once.
+    """
+    from tilesim.report.comparison import compared, document
+
+    if isinstance(runs, Mapping):
+        return document(compared(_all_saved([*runs.values()]), tuple(runs)))
+    return document(compared(_all_saved([*runs])))
+
+
+def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
+    """Write the page of runs that were put side by side, one HTML file that needs nothing else.
+
+    Args:
+        comparison: what :func:`compare` has made of them.
+        path: the file.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+    from tilesim.report.page.compare import comparison_page
+
+    _write_page(Path(path), comparison_page(comparison))
+
+
+def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
+    """A run as if it had been read from a folder, which is called after its chip."""
+    if isinstance(run, Run):
+        return SavedRun(Path(run.statistics["topology"]), run.statistics, run.trace)
+    return run if isinstance(run, SavedRun) else load_run(Path(run), with_trace)
+
+
+def _all_saved(runs: Sequence[AnyRun]) -> list[SavedRun]:
+    """All runs, or what is wrong with any."""
+    faults: list[str] = []
+    saved = list(_readable(runs, faults))
+    if faults:
+        raise InputError(dict.fromkeys(faults))
+    return saved
+
+
+def _readable(runs: Iterable[AnyRun], faults: list[str]) -> Iterator[SavedRun]:
+    for run in runs:
+        try:
+            yield _saved(run, with_trace=False)
+        except InputError as error:
+            faults += error.faults
+
+
+def _untraced(run: AnyRun) -> str:
+    if isinstance(run, Run):
+        return "the run must have a trace, which simulate(..., trace=True) records"
+    folder = run.folder if isinstance(run, SavedRun) else run
+    return f"{folder}: must hold a trace.npz, which tilesim run --trace --out {folder} writes"
+
+
+def _write_page(path: Path, text: str) -> None:
+    """Write a page whole, or not at all."""
+    try:
+        with all_or_nothing(path.parent) as made:
+            (made / path.name).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(f"{path}: the page cannot be written there: {error.strerror}") from None
+
+
+def _opened(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return cast(IO[bytes], gzip.GzipFile(path, "wb", FAST, mtime=0))
+    return path.open("wb")
