@@ -51,11 +51,11 @@ def write_npz(path: Path, arrays: Mapping[str, Array], compressed: bool = False)
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
 
 
-def read_bytes(path: Path, most_bytes: int, error: type[InputError]) -> bytes:
+def read_bytes(path: Path, most_bytes: int, error: Callable[[str], InputError]) -> bytes:
     """What is in a file, which may have ``most_bytes``.
 
     Raises:
-        InputError: of the class ``error``: no such file, no plain one, or a larger one.
+        InputError: as ``error`` makes it: no such file, no plain one, or a larger one.
     """
     try:
         if path.exists() and not path.is_file():

@@ -12,7 +12,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from tilesim.assembly.files import machine_in as named_in
 from tilesim.errors import InputError, ProgramError
 from tilesim.machines.machine import AnyMachine
 from tilesim.machines.topology import Topology
@@ -49,7 +48,9 @@ def machine_of_file(path: Path) -> AnyMachine:
     Raises:
         ProgramError: there is no such file, or no such machine.
     """
-    name = named_in(path) or next(iter(MACHINES))
+    from tilesim.assembly.files import machine_in
+
+    name = machine_in(path) or next(iter(MACHINES))
     if name not in MACHINES:
         raise ProgramError(f"{path}: .chip machine {unknown(name, MACHINES, 'a machine that there is')}")
     return machine_named(name)

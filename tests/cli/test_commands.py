@@ -37,12 +37,10 @@ def test_words_that_are_none_are_one_error(tilesim: Tilesim, words: tuple[str, .
 
 
 def loaded_for(*words: str) -> set[str]:
-    """The packages that a process of this command line has loaded, and the modules of tilesim."""
-    lines = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "tilesim", *words],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stderr.splitlines()  # fmt: skip
-    names = {line.split()[-1] for line in lines}
+    """The modules that a process of this command line has loaded, and the packages that they are in."""
+    script = "import sys; from tilesim.cli import main\ntry: main()\nfinally: print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script, *words], cwd=ROOT, capture_output=True, text=True, check=True)
+    names = set(done.stderr.split())
     return {name.split(".")[0] for name in names} | names
 
 
@@ -50,3 +48,10 @@ def test_the_help_loads_nothing_heavy() -> None:
     loaded = loaded_for("--help")
     assert loaded & HEAVY == set()
     assert not any(name.startswith("tilesim.cli.commands.") for name in loaded)
+
+
+def test_a_yaml_network_loads_only_what_it_needs() -> None:
+    loaded = loaded_for("run", "pocket")
+    assert {"numpy", "simpy", "tilesim.tiled.machine"} <= loaded
+    unwanted = {"onnx", "perfetto", "tflite", "matplotlib", "flatbuffers", "google", "numba"}
+    assert loaded & {*unwanted, "tilesim.systolic.machine", "tilesim.tiled.stepped", "tilesim.tiled.verify"} == set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilesim.api.arguments import Inputs, listed, must_be
 from tilesim.errors import InputError
@@ -18,11 +18,12 @@ from tilesim.machines.machine import (
 )
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
-from tilesim.machines.verify import Verdict
-from tilesim.machines.verify import verify as compare_models
 from tilesim.registry import machine_of, refusal
 from tilesim.run import Look, Run, unwatched
 from tilesim.sim.trace.recorder import Recording
+
+if TYPE_CHECKING:
+    from tilesim.machines.verify import Verdict
 
 
 def simulate(
@@ -176,6 +177,8 @@ def verify(program: Program, inputs: Inputs | None = None, say: Say = silent, se
     machine = machine_of(program.topology)
     if not isinstance(machine, SecondModel):
         raise refusal(program.topology, SecondModel)
+    from tilesim.machines.verify import verify as compare_models
+
     return compare_models(machine, program, listed(inputs, program.inputs, seed), say)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.assembly import BINARY, TEXT
 from tilesim.assembly.binary import Binary, chip_lines
 from tilesim.assembly.encoding import Encoding
 from tilesim.assembly.records import Grammar
@@ -26,9 +27,6 @@ from tilesim.files import read_bytes, read_npz, read_program_text, write_npz
 from tilesim.printable import shown
 from tilesim.saving import all_or_nothing
 
-TEXT, BINARY = ".tasm", ".tbin"
-SUFFIXES = (TEXT, BINARY)
-"""How the file of a program may end."""
 _BYTES = ".npz"
 _MACHINE = re.compile(r"^[ \t]*\.chip[ \t](?:[^;\n]*?[ \t])?machine=([A-Za-z_][\w-]*)", re.MULTILINE)
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from tilesim.assembly.files import TEXT
+from tilesim.assembly import TEXT
 from tilesim.errors import InputError
 from tilesim.run import FOLDER_FILES
 

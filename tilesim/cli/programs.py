@@ -97,7 +97,7 @@ def _on_smallest(compiled_for: Callable[[Topology], Compiled]) -> Compiled:
         except (CapacityError, ProgramError) as error:
             too_small = error
         else:
-            note = f"chosen: {name}, the smallest chip that holds it; --topology names another"
+            note = f"chosen: {name}, the smallest chip that holds all of it; --topology names another"
             return replace(made, notes=(note, *made.notes))
     raise CapacityError(f"{fault}; no chip that comes with tilesim is larger" for fault in too_small.faults)
 

@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
 
-from tilesim.assembly.files import Assembly
 from tilesim.batching import Plan, Room, graph_of, is_of
 from tilesim.cache_document import CacheDocument
 from tilesim.machines.first_divergence import Spans
@@ -19,6 +18,9 @@ from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.run import Run
+
+if TYPE_CHECKING:
+    from tilesim.assembly.files import Assembly
 
 T = TypeVar("T", bound=Topology)
 P = TypeVar("P", bound=Program)
@@ -41,8 +43,11 @@ class Machine(ABC, Generic[T, P]):
     """Fields of the options that mean nothing to it, each with the reason; ``networks``: it runs one at a time."""
     schema: type[T]
     """What its topologies are."""
-    assembly: Assembly[P]
-    """How its programs are written, read, saved and loaded."""
+
+    @property
+    @abstractmethod
+    def assembly(self) -> Assembly[P]:
+        """How its programs are written, read, saved and loaded."""
 
     @abstractmethod
     def compile(self, networks: Sequence[Network], topology: T, options: CompileOptions) -> Sequence[P]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.batching import Plan, Room
 from tilesim.errors import InputError, ProgramError
@@ -13,13 +13,15 @@ from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.systolic.compiler.choice import fastest
 from tilesim.systolic.compiler.compile import compile_network, room_for
-from tilesim.systolic.isa.assembly import ASSEMBLY
 from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 from tilesim.units import format_bytes
+
+if TYPE_CHECKING:
+    from tilesim.assembly.files import Assembly
 
 
 class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
@@ -34,7 +36,12 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
         "masters": "those are of a ring, and a systolic machine has none",
     }
     schema = Topology
-    assembly = ASSEMBLY
+
+    @property
+    def assembly(self) -> Assembly[Program]:
+        from tilesim.systolic.isa.assembly import ASSEMBLY
+
+        return ASSEMBLY
 
     def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
         return [compile_network(network, topology, options.say, options.batches) for network in networks]

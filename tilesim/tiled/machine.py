@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.errors import CapacityError
 from tilesim.machines.machine import (
@@ -22,13 +22,15 @@ from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
 from tilesim.run import Run
-from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
+
+if TYPE_CHECKING:
+    from tilesim.assembly.files import Assembly
 
 WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
 ELSEWHERE = {
@@ -53,7 +55,12 @@ class Tiled(
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
     schema = Topology
-    assembly = ASSEMBLY
+
+    @property
+    def assembly(self) -> Assembly[Program]:
+        from tilesim.tiled.isa.assembly import ASSEMBLY
+
+        return ASSEMBLY
 
     def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
         from tilesim.tiled.partition_search import compile_networks

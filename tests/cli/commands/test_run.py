@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import tilesim as api
+from tilesim.cli.commands import run
 from tilesim.shipped import shipped
 from tilesim.statistics import SCHEMA
 
@@ -155,3 +157,19 @@ def test_a_trace_that_goes_nowhere_is_summed_up(tilesim: Any) -> None:
 def test_the_later_of_two_overrides_holds(tilesim: Any) -> None:
     chip = json.loads(tilesim(*DIGITS, "--set", "grid=1x2", "--set", "grid.rows=3", "--json").stdout)["chip"]
     assert chip["grid"] == {"rows": 3, "columns": 2}
+
+
+def test_a_page_of_an_older_run_does_not_stay(tilesim: Any, tmp_path: Path) -> None:
+    words = ("run", "pocket", "-t", "pocket-2x1", "--out", tmp_path)
+    assert tilesim(*words).exit_code == 0
+    assert tilesim("report", tmp_path).exit_code == 0
+    (tmp_path / "notes.txt").touch()
+    assert tilesim(*words).exit_code == 0
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "notes.txt", "outputs.npz", "program.npz", "program.tasm", "run.json",
+    }  # fmt: skip
+
+
+def test_the_function_is_short() -> None:
+    lines, _ = inspect.getsourcelines(run.command)
+    assert len(lines) < 40

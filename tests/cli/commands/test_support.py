@@ -96,3 +96,13 @@ def test_real_models(tilesim: Any, models: Path, chip: str) -> None:
     assert result.exit_code == 1
     assert [line.split()[0] for line in result.stdout.splitlines()[1:4]] == names
     assert [" runs" in line for line in result.stdout.splitlines()[1:4]] == [True, True, False]
+
+
+@pytest.mark.parametrize("ending", [".tflite", ".onnx", ".yaml"])
+def test_what_is_too_large_to_be_read_is_no_model(tilesim: Any, tmp_path: Path, ending: str) -> None:
+    path = (tmp_path / "large").with_suffix(ending)
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    result = tilesim("support", path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"error: {path}: must have at most ")

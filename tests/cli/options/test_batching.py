@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tilesim.files import read_npz
+
 PUBLISHED = ("--weight-reuse", 1500, "--power-of-two")
 BATCHES = ("run", "pocket", "--topology", "systolic-4", "--inferences", 4)
 
@@ -75,8 +77,8 @@ def test_each_inference_gets_its_sample(tilesim: Any, tmp_path: Path) -> None:
         )
     words = (*BATCHES, "--batch-schedule", "demand", "--inputs", tmp_path / "in.npz", "--out", tmp_path / "together")
     assert tilesim(*words).exit_code == 0
-    alone = [np.load(tmp_path / f"alone{k % 2}" / "outputs.npz")["out0"] for k in range(4)]
-    together = np.load(tmp_path / "together" / "outputs.npz")
+    alone = [read_npz(tmp_path / f"alone{k % 2}" / "outputs.npz")["out0"] for k in range(4)]
+    together = read_npz(tmp_path / "together" / "outputs.npz")
     assert all(np.array_equal(together[f"out{k}"], alone[k]) for k in range(4))
 
 

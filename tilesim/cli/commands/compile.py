@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.assembly.files import BINARY, SUFFIXES
+from tilesim.assembly import BINARY, SUFFIXES
 from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions

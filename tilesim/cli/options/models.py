@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.assembly.files import SUFFIXES
+from tilesim.assembly import SUFFIXES
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.errors import InputError

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from tilesim.errors import ModelError
+
 About: TypeAlias = Literal["file", "operator", "type", "shape", "form"]
 """``file``: it is no model. ``operator``: nothing here reads it. ``type``: numbers that nothing here computes with.
 ``shape``: sizes that are not fixed. ``form``: anything else that a model or an operator of it must not be.
@@ -50,3 +52,8 @@ class Fault(str):
     def of_file(self, path: str) -> Fault:
         """The sentence, led by the file's name."""
         return Fault(f"{path}: {self}", self.about, self.found, self.operator, self.name, self.inside)
+
+
+def no_model(sentence: str) -> ModelError:
+    """That a file is no model at all, and why."""
+    return ModelError(Fault(sentence, "file"))

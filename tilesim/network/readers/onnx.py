@@ -22,7 +22,7 @@ from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
-from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.fault import Fault, no_model
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import (
@@ -53,7 +53,7 @@ def read(path: Path) -> Network:
     Raises:
         ModelError: every fault found, each naming the file and the node.
     """
-    content = read_bytes(path, LARGEST_MODEL_BYTES, ModelError)
+    content = read_bytes(path, LARGEST_MODEL_BYTES, no_model)
     try:
         with np.errstate(over="ignore"):  # ratios of scales that leave float32 are refused
             model = _model(content)

@@ -19,7 +19,7 @@ from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
-from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.fault import Fault, no_model
 from tilesim.network.readers.scope import (
     ACTIVATION_DTYPES,
     MAX_ELEMENTS,
@@ -43,7 +43,7 @@ def read(path: Path) -> Network:
     Raises:
         ModelError: every fault found, each naming the file and the node or tensor.
     """
-    content = read_bytes(path, LARGEST_MODEL_BYTES, ModelError)
+    content = read_bytes(path, LARGEST_MODEL_BYTES, no_model)
     try:
         return _network(path.stem, parse(content))
     except ModelError as error:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tilesim.budgets import LARGEST_NAMES_BYTES, MOST_MODEL_NUMBERS, MOST_OPERATORS, MOST_TENSORS
 from tilesim.errors import ModelError
 from tilesim.network.graph import titled
-from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.fault import Fault, no_model
 from tilesim.network.readers.scope import gather, gather_each
 
 MAX_AXES = 8
@@ -140,14 +140,13 @@ def parse(data: bytes) -> FileGraph:
         ModelError: not a TensorFlow Lite file, a damaged one, or one with more in it than a model has.
     """
     if data[4:8] != b"TFL3":
-        raise ModelError(Fault("must be a TensorFlow Lite file with identifier TFL3 at byte 4", "file"))
+        raise no_model("must be a TensorFlow Lite file with identifier TFL3 at byte 4")
     try:
         return _graph(tflite.Model.GetRootAs(data, 0), _Budget())
     except _TooMuch as error:
         raise ModelError(str(error)) from None
     except _DAMAGE as error:
-        what = f"the file is damaged or cut short ({type(error).__name__}: {error})"
-        raise ModelError(Fault(what, "file")) from error
+        raise no_model(f"the file is damaged or cut short ({type(error).__name__}: {error})") from error
 
 
 def _graph(model: Any, budget: _Budget) -> FileGraph:
