@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tilesim
-from tests.typed_example import main
+from tests.scripts import script
 from tilesim import public
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -72,4 +72,4 @@ def test_a_network_of_yaml_is_simulated_without_what_is_heavy() -> None:
 def test_type_checkers_see_the_types() -> None:
     """What is typed wrong in the example fails ``scripts/check``."""
     assert (ROOT / "tilesim" / "py.typed").is_file()
-    assert main() > 0
+    assert script("typed_example").main() > 0
