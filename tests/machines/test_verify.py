@@ -32,7 +32,7 @@ def pocket() -> Program:
 
 def test_a_network_agrees() -> None:
     verdict = verify(pocket(), [np.full((1, 4, 4, 4), 3, np.int8)])
-    assert (verdict.agree, verdict.differences, verdict.departure) == (True, (), None)
+    assert (verdict.agree, verdict.differences, verdict.divergence) == (True, (), None)
     assert (verdict.end, verdict.cycles, verdict.load_cycles) == (ENDED, 225, 177)
     assert verdict.compared_units == 38
 
@@ -55,7 +55,7 @@ def test_the_first_difference_has_unit_cycle_and_instruction() -> None:
         Difference("", "load_cycles", "177", "178"),
         Difference("", "cycles", "225", "232"),
     )
-    assert verdict.departure == Divergence("load", "chip.ring.link1", 14, "busy in parameters0.send", "idle")
+    assert verdict.divergence == Divergence("load", "chip.ring.link1", 14, "busy in parameters0.send", "idle")
 
 
 def test_every_figure_counts() -> None:

@@ -33,12 +33,12 @@ def find_divergence(event: Spans, stepped: Spans, run: Collection[str]) -> Diver
     for section, ours, theirs in zip(("load", "run"), _sections(event, run), _sections(stepped, run), strict=True):
         one, other = _by_track(ours), _by_track(theirs)
         divergences = [
-            departure
+            divergence
             for track in sorted({*one, *other})
-            if (departure := _departure(section, track, one.get(track, []), other.get(track, []))) is not None
+            if (divergence := _divergence(section, track, one.get(track, []), other.get(track, []))) is not None
         ]
         if divergences:
-            return min(divergences, key=lambda departure: departure.cycle)
+            return min(divergences, key=lambda divergence: divergence.cycle)
     return None
 
 
@@ -55,7 +55,7 @@ def _by_track(spans: Iterable[Span]) -> dict[str, list[Span]]:
     return {track: list(group) for track, group in groupby(known, key=lambda span: span[0])}
 
 
-def _departure(section: str, track: str, ours: list[Span], theirs: list[Span]) -> Divergence | None:
+def _divergence(section: str, track: str, ours: list[Span], theirs: list[Span]) -> Divergence | None:
     for one, other in zip_longest(_stretches(ours), _stretches(theirs)):
         if one != other:
             cycle = _parting(one, other)

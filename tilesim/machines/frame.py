@@ -16,12 +16,12 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.trace.recorder import Recorder
 from tilesim.sim.trace.trace import Trace
-from tilesim.sim.trace.wakeups import Partners
+from tilesim.sim.trace.wakeups import WakeupSources
 
 P = TypeVar("P", bound=Program)
 Op = TypeVar("Op", bound=Instruction)
 
-NOBODY: Partners = MappingProxyType({})
+NOBODY: WakeupSources = MappingProxyType({})
 
 
 class Clocked(Protocol):
@@ -82,9 +82,9 @@ def look_at(program: Program, chip: Clocked, controls: Sequence[Unit]) -> Look:
     return look
 
 
-def trace_of(program: Program, recorder: Recorder | None, partners: Partners = NOBODY) -> Trace | None:
-    """What was recorded of the program's instructions, if anything; ``partners`` as in :meth:`Recorder.trace`."""
+def trace_of(program: Program, recorder: Recorder | None, wakeup_sources: WakeupSources = NOBODY) -> Trace | None:
+    """What was recorded of the program's instructions, if anything; ``wakeup_sources`` as in :meth:`Recorder.trace`."""
     if recorder is None:
         return None
     layers = {op.label: op.layer for op in (*program.load, *program.run)}
-    return recorder.trace([layer.name for layer in program.layers], layers, partners)
+    return recorder.trace([layer.name for layer in program.layers], layers, wakeup_sources)

@@ -26,7 +26,7 @@ from tilesim.sim.trace.trace import Trace
 Array = NDArray[Any]
 Units = Mapping[str, Mapping[str, int]]
 
-SCHEMA = "tilesim.verify/1"
+SCHEMA = "tilesim.verify/2"
 """The version of the document that ``tilesim verify --json`` prints."""
 
 ENDED, COLLIDED = "ended", "transfers met on the ring"
@@ -45,7 +45,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a comparison. ``departure``: where the traces part, if both models have come to their end."""
+    """What came of a comparison. ``divergence``: where the traces part, if both models have come to their end."""
 
     program: str
     topology: str
@@ -54,7 +54,7 @@ class Verdict:
     load_cycles: int
     compared_units: int
     differences: tuple[Difference, ...]
-    departure: Divergence | None = None
+    divergence: Divergence | None = None
 
     @property
     def agree(self) -> bool:
@@ -89,7 +89,7 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
     say(f"stepping through {event.load_cycles + event.cycles:,} cycles of {program.name}")
     stepped = machine.step(program, inputs, trace=False)
     different = tuple(differences(event, stepped))
-    departure = None
+    divergence = None
     if different and event.end == stepped.end == ENDED:
         say("looking for where the traces part")
         traces = (
@@ -97,7 +97,7 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
             machine.step(program, inputs, trace=True).spans,
         )
         labels = {op.label or f"run[{k}]" for k, op in enumerate(program.run)}
-        departure = find_divergence(*traces, labels)
+        divergence = find_divergence(*traces, labels)
     return Verdict(
         program.name,
         program.topology.name,
@@ -106,7 +106,7 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
         event.load_cycles,
         len(event.units or ()),
         different,
-        departure,
+        divergence,
     )
 
 

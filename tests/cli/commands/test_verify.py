@@ -43,8 +43,8 @@ def test_a_difference_is_shown(tilesim: Any) -> None:
     assert lines[3].split() == ["unit", "what", "event-driven", "stepped"]
     assert lines[4].split() == ["the", "run", "load", "cycles", "177", "178"]
     assert lines[-1].startswith("and ")
-    assert (document["schema"], document["agree"]) == ("tilesim.verify/1", False)
-    assert document["departure"]["track"] == "chip.ring.link1"
+    assert (document["schema"], document["agree"]) == ("tilesim.verify/2", False)
+    assert document["divergence"]["track"] == "chip.ring.link1"
     assert document["differences"][0] == {"track": "", "what": "load_cycles", "event": "177", "stepped": "178"}
 
 

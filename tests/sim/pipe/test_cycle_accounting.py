@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.pipe.course import Activity, Spans
-from tilesim.sim.pipe.cycle_accounting import Booking, book_spans, book_totals
+from tilesim.sim.pipe.cycle_accounting import Booking, add_spans, add_totals
 from tilesim.sim.trace.recorder import Recorder
 
 READS = Activity(True, True, False, "", "fifo")
@@ -38,9 +38,9 @@ class Pair:
 @given(STEPS)
 def test_spans_and_totals_are_the_same_account(steps: list[tuple[Activity, int]]) -> None:
     summed, listed, each = Pair(), Pair(), Pair()
-    book_totals(steps, summed.accounts)
+    add_totals(steps, summed.accounts)
     which = np.array([ACTIVITIES.index(activity) for activity, _ in steps], np.int64)
-    book_spans(Spans(ACTIVITIES, which, np.array([cycles for _, cycles in steps], np.int64)), listed.accounts)
+    add_spans(Spans(ACTIVITIES, which, np.array([cycles for _, cycles in steps], np.int64)), listed.accounts)
     for activity, cycles in steps:
         for unit, kind, bytes_per_cycle in each.accounts(activity):
             unit.add(kind, cycles, bytes_per_cycle * cycles)
@@ -53,6 +53,6 @@ def test_spans_and_totals_are_the_same_account(steps: list[tuple[Activity, int]]
 
 def test_an_activity_of_no_cycles_is_not_booked() -> None:
     pair = Pair()
-    book_totals([(WAITS, 0), (READS, 2)], pair.accounts)
+    add_totals([(WAITS, 0), (READS, 2)], pair.accounts)
     assert pair.reader.cycles == {BUSY: 2}
     assert pair.reader.moved == {"": 16}

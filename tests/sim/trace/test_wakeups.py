@@ -6,7 +6,7 @@ import pytest
 
 from tilesim.sim.trace.recorder import Recorder, Source
 from tilesim.sim.trace.trace import Trace
-from tilesim.sim.trace.wakeups import Partner
+from tilesim.sim.trace.wakeups import WakeupSource
 
 FIFO, PORT, FLAG = "stall:fifo", "stall:port", "stall:flag"
 
@@ -58,7 +58,7 @@ def test_a_source_did_it_before_the_end_with_that_instruction(recorder: Recorder
 
 def test_a_partner_did_it_with_what_it_did_last(recorder: Recorder) -> None:
     trace = recorder.trace(
-        partners={("taker", FIFO): Partner(["maker", "nobody"]), ("nobody", FIFO): Partner(["maker"])}
+        wakeup_sources={("taker", FIFO): WakeupSource(["maker", "nobody"]), ("nobody", FIFO): WakeupSource(["maker"])}
     )
     assert release(trace, "taker", 0) == ("maker", 5, "make1")
     assert release(trace, "taker", 8) == ("maker", 6, "make2")
@@ -69,7 +69,7 @@ def test_whoever_was_last_of_several_partners() -> None:
     for track, start in (("early", 1), ("late", 3), ("after", 5)):
         recorder.record(track, start, 1, "busy", "op", 0)
     recorder.record("taker", 0, 5, FIFO, "take", 0)
-    trace = recorder.trace(partners={("taker", FIFO): Partner(["early", "late", "after"])})
+    trace = recorder.trace(wakeup_sources={("taker", FIFO): WakeupSource(["early", "late", "after"])})
     assert release(trace, "taker", 0) == ("late", 3, "op")
 
 
@@ -79,7 +79,10 @@ def test_who_holds_a_port_does_so_in_the_last_cycle() -> None:
     recorder.record("second", 0, 3, PORT, "op", 0)
     recorder.record("second", 3, 1, "busy", "op", 0)
     recorder.record("third", 0, 6, PORT, "op", 0)
-    partners = {("second", PORT): Partner(["first"], True), ("third", PORT): Partner(["first", "second"], True)}
-    trace = recorder.trace(partners=partners)
+    wakeup_sources = {
+        ("second", PORT): WakeupSource(["first"], True),
+        ("third", PORT): WakeupSource(["first", "second"], True),
+    }
+    trace = recorder.trace(wakeup_sources=wakeup_sources)
     assert release(trace, "second", 0) == ("first", 0, "op")
     assert release(trace, "third", 0) is None

@@ -218,7 +218,7 @@ def test_a_sync_takes_no_cycle_and_lets_go_at_the_retirement() -> None:
     chip = chip_of(topology())
     found = times(chip, *ops)
     assert found["vector.1"][0] == found["matrix.0"][1] == found["vector.0"][1]
-    assert chip.intakes[Queue.VECTOR].unit.cycles["stall:raw"] == found["matrix.0"][1] - found["vector.0"][0]
+    assert chip.issue_queues[Queue.VECTOR].unit.cycles["stall:raw"] == found["matrix.0"][1] - found["vector.0"][0]
 
 
 def test_a_sync_retires_with_the_instruction_before_it() -> None:

@@ -23,7 +23,7 @@ def test_a_place_is_free_when_its_tile_has_been_shifted_in() -> None:
     one = begin + come + shift  # tile 1 is in the path, and taken at once; only now tile 2 may set out
     assert [found[f"matrix.{k}"][0] for k in range(3)] == [one, one + come + shift, one + 2 * (come + shift)]
     assert found["weight_fetcher.0"][1] == one + 2 * come + shift
-    assert chip.intakes[Queue.WEIGHTS].unit.cycles["stall:fifo"] == 2 * shift
+    assert chip.issue_queues[Queue.WEIGHTS].unit.cycles["stall:fifo"] == 2 * shift
 
 
 def test_the_next_tile_is_shifted_in_while_this_one_computes() -> None:

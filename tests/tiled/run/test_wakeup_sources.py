@@ -11,7 +11,7 @@ import pytest
 import tilesim
 from tests.test_digits import MODEL as DIGITS
 from tilesim.sim.core.unit import Reason
-from tilesim.tiled.run.wakeup_sources import partners
+from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.chip import Chip
 
 OWN = {
@@ -28,7 +28,7 @@ are read through the same port, the end of the program; and the turn on the ring
 def test_they_are_tracks_of_the_chip(chip: str) -> None:
     topology = tilesim.load_topology(chip)
     tracks = {unit.track for unit in Chip(topology, 1, None, lambda _tile, _label: None, bursts=True).units}
-    found = partners(topology, tracks)
+    found = wakeup_sources(topology, tracks)
     for (track, kind), partner in found.items():
         assert track in tracks
         assert {*partner.tracks} <= tracks - {track}

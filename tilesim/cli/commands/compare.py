@@ -44,8 +44,8 @@ def command(
 ) -> None:
     """Compare saved runs of one network.
 
-    Which is how fast, and where the difference to the first comes from. It makes a page that needs nothing else, and no
-    network, and prints tables.
+    Which is how fast, and where the difference to the first comes from. It prints tables, and makes a
+    page that needs nothing else, not even a connection.
     """
     from tilesim.report.api import compare, save_comparison
 

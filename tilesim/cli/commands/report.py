@@ -42,8 +42,8 @@ def command(
 ) -> None:
     """Make one HTML page of a saved run.
 
-    What every unit and every bus did when, and where the cycles went. The page needs nothing else, and no network.
-    Record the run with --trace to see its timeline.
+    What every unit and every bus did when, and where the cycles went. The page needs nothing
+    else, not even a connection. Record the run with --trace to see its timeline.
     """
     from tilesim.report.api import save_report
     from tilesim.report.document import load_run

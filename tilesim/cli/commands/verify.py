@@ -66,8 +66,8 @@ def _show(verdict: Verdict) -> None:
         tell(f"{where}: both models agree", _agreed(verdict))
         return
     tell(f"{where}: the models differ")
-    if verdict.departure is not None:
-        first = verdict.departure
+    if verdict.divergence is not None:
+        first = verdict.divergence
         tell(f"first in cycle {first.cycle:,} of the {first.section} program: {first.track}, {_said(first)}")
     show("", _table(verdict.differences))
     if len(verdict.differences) > LISTED:

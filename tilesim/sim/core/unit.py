@@ -77,7 +77,7 @@ class Unit:
     """
 
     __slots__ = (
-        "_booked", "_recorder", "acted", "active_until", "clock", "cycles", "holds", "instruction", "moved", "track",
+        "_accounted", "_recorder", "acted", "active_until", "clock", "cycles", "holds", "instruction", "moved", "track",
         "waiting",
     )  # fmt: skip
 
@@ -92,7 +92,7 @@ class Unit:
         self.active_until = 0
         self.holds = _NO_HOLDS
         self._recorder = recorder
-        self._booked = 0
+        self._accounted = 0
 
     @property
     def engaged(self) -> bool:
@@ -118,21 +118,21 @@ class Unit:
         if cycles < 0:
             raise AssertionError(f"{self.track} booked {cycles} cycles")
         if self._recorder is not None and cycles and kind != "idle":
-            self._recorder.record(self.track, self._booked, cycles, kind, self.instruction, moved_bytes)
+            self._recorder.record(self.track, self._accounted, cycles, kind, self.instruction, moved_bytes)
         self._count(kind, cycles, moved_bytes)
 
     def _count(self, kind: str, cycles: int, moved_bytes: int) -> None:
         if cycles:
             self.cycles[kind] = self.cycles.get(kind, 0) + cycles
-            self._booked += cycles
+            self._accounted += cycles
         if kind != "idle":
-            self.active_until = self._booked
+            self.active_until = self._accounted
         if moved_bytes:
             self.moved[self.instruction] = self.moved.get(self.instruction, 0) + moved_bytes
 
     def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:
         """Book the next spans, one after the other: ``which`` of the ``kinds`` each is, and what these move a cycle."""
-        ends = self._booked + np.cumsum(cycles)
+        ends = self._accounted + np.cumsum(cycles)
         spent = np.bincount(which, cycles, len(kinds)).tolist()
         shown = np.array([kind != "idle" for kind in kinds])[which] if "idle" in kinds else slice(None)
         active = ends[shown]
@@ -153,7 +153,7 @@ class Unit:
             self.add(BUSY, n, moved_bytes * n)
             return
         spans = np.ones((n, 2), np.int64)
-        spans[:, 0] = np.diff(cycles, prepend=self._booked - 1) - 1
+        spans[:, 0] = np.diff(cycles, prepend=self._accounted - 1) - 1
         some = np.flatnonzero(spans)
         self.add_spans((wait, BUSY), some % 2, spans.ravel()[some], (0, moved_bytes))
 
@@ -163,7 +163,7 @@ class Unit:
         """
         n = len(starts)
         self.cycles[kind] = self.cycles.get(kind, 0) + cycles * n
-        self._booked += cycles * n
+        self._accounted += cycles * n
         self.active_until = max(self.active_until, int(starts[-1]) + cycles)
         if moved_bytes:
             self.moved[instruction] = self.moved.get(instruction, 0) + moved_bytes * n
@@ -185,7 +185,7 @@ class Unit:
 
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""
-        cycles = (self.clock.cycle if until is None else until) - self._booked
+        cycles = (self.clock.cycle if until is None else until) - self._accounted
         self.add(kind, cycles, moved_bytes)
         return cycles
 
@@ -215,7 +215,7 @@ class Unit:
 
     def restart(self) -> None:
         """Begin a new account now."""
-        self.cycles, self.moved, self.acted, self._booked = {}, {}, {}, self.clock.cycle
+        self.cycles, self.moved, self.acted, self._accounted = {}, {}, {}, self.clock.cycle
 
     def close(self, end: int) -> None:
         """Book the rest of the run, which ends at ``end``: what the unit waits for, or idle."""

@@ -28,14 +28,14 @@ Accounts = Callable[[Activity], Sequence[Booking]]
 """What a cycle of an activity is to each account that it concerns; between two bookings these are always the same."""
 
 
-def book_totals(totals: Totals, accounts: Accounts) -> None:
+def add_totals(totals: Totals, accounts: Accounts) -> None:
     """Book activities that lasted some cycles each, in whatever order."""
     for activity, cycles in totals:
         for account, kind, bytes_per_cycle in accounts(activity) if cycles else ():
             account.add(kind, cycles, bytes_per_cycle * cycles)
 
 
-def book_spans(spans: Spans, accounts: Accounts) -> None:
+def add_spans(spans: Spans, accounts: Accounts) -> None:
     """Book activities that followed each other."""
     if not len(spans.which):
         return

@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 
 from tilesim.sim.core.port import Change
 from tilesim.sim.pipe.course import Activity, Costs, Course, Form, Limits, Slot
-from tilesim.sim.pipe.cycle_accounting import Accounts, book_spans, book_totals
+from tilesim.sim.pipe.cycle_accounting import Accounts, add_spans, add_totals
 from tilesim.sim.pipe.steps import Steps
 
 __all__ = ["Activity", "Costs", "Pipe", "Slot"]
@@ -106,9 +106,9 @@ class Pipe:
     def book(self) -> None:
         """Account for every cycle that has happened."""
         if self._every_span:
-            book_spans(self._course.spans(), self._accounts)
+            add_spans(self._course.spans(), self._accounts)
         else:
-            book_totals(self._course.spent(), self._accounts)
+            add_totals(self._course.spent(), self._accounts)
 
     def deliver(self) -> None:
         """Carry the data of what has been written. Nobody may look at them before somebody hears of it."""

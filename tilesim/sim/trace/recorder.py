@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.trace.trace import Trace, Words
-from tilesim.sim.trace.wakeups import Partners, Release, released_by
+from tilesim.sim.trace.wakeups import Release, WakeupSources, released_by
 
 
 class _Spans(NamedTuple):
@@ -102,10 +102,10 @@ class Recorder:
         self,
         layers: Sequence[str] = (),
         layer_of: Mapping[str, int] = MappingProxyType({}),
-        partners: Partners = MappingProxyType({}),
+        wakeup_sources: WakeupSources = MappingProxyType({}),
     ) -> Trace:
-        """What has been recorded; ``layer_of`` says which of the ``layers`` an instruction is of, and ``partners`` who
-        lets a track's stalls of a kind end, where nobody said so when it happened.
+        """What has been recorded; ``layer_of`` says which of the ``layers`` an instruction is of, and
+        ``wakeup_sources`` who lets a track's stalls of a kind end, where nobody said so when it happened.
         """
         tracks = sorted(self._single.keys() | self._several.keys())
         found = [self._of(track) for track in tracks]
@@ -128,7 +128,7 @@ class Recorder:
             np.array([layer_of.get(name, -1) for name in whats], np.int32),
             self._start or 0,
         )
-        trace.released_by[:] = released_by(trace, self._releases, partners)
+        trace.released_by[:] = released_by(trace, self._releases, wakeup_sources)
         return trace
 
     @property

@@ -21,7 +21,7 @@ class Release(NamedTuple):
     by_instruction: str
 
 
-class Partner(NamedTuple):
+class WakeupSource(NamedTuple):
     """Who may let a stall end. ``holding``: only with what they did in its last cycle, which kept the other from going
     on; else with what they did last before its end.
     """
@@ -30,7 +30,7 @@ class Partner(NamedTuple):
     holding: bool = False
 
 
-Partners = Mapping[tuple[str, str], Partner]
+WakeupSources = Mapping[tuple[str, str], WakeupSource]
 """By track and kind of stall."""
 
 
@@ -61,11 +61,11 @@ class _Index:
         return np.where(at >= 0, spans[at], -1) if len(spans) else np.full(len(cycles), -1)
 
 
-def released_by(trace: Trace, releases: Sequence[Release], partners: Partners) -> Numbers:
+def released_by(trace: Trace, releases: Sequence[Release], wakeup_sources: WakeupSources) -> Numbers:
     """For each span of ``trace`` the one that let it end, or -1."""
     found: Words = np.full(len(trace.track), -1, np.int64)
     index = _Index(trace)
-    for (track, kind), partner in partners.items():
+    for (track, kind), partner in wakeup_sources.items():
         if track in index.places and kind in trace.kinds:
             stalls = index.stalls(index.places[track], trace.kinds.index(kind))
             found[stalls] = _latest(index, stalls, partner)
@@ -79,8 +79,8 @@ def released_by(trace: Trace, releases: Sequence[Release], partners: Partners) -
     return found.astype(np.int32)
 
 
-def _latest(index: _Index, stalls: Words, partner: Partner) -> Words:
-    """The partners' last busy spans before the ends of ``stalls``."""
+def _latest(index: _Index, stalls: Words, partner: WakeupSource) -> Words:
+    """The sources' last busy spans before the ends of ``stalls``."""
     trace = index.trace
     ends = trace.start_cycle[stalls] + trace.cycles[stalls]
     best: Words = np.full(len(stalls), -1)

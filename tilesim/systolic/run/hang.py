@@ -38,7 +38,7 @@ def _causes(chip: Chip, section: str, ops: Sequence[Instruction]) -> Iterator[st
     if not any(isinstance(op, Halt) for op in ops):
         yield "the program has no halt"
     places = {op.label: place for place, op in enumerate(ops)}
-    queues = {queue: intake.unit for queue, intake in chip.intakes.items() if stuck(intake.unit)}
+    queues = {queue: issue_queue.unit for queue, issue_queue in chip.issue_queues.items() if stuck(issue_queue.unit)}
     in_hand = {queue: places[unit.instruction] for queue, unit in queues.items()}
     sequencer = chip.sequencer.unit
     full = sequencer.waiting is not None and sequencer.waiting.reason is Reason.FIFO

@@ -73,7 +73,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         probe.retired if options.keep_tensors else _forget,
     )
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
-    controls = [chip.intakes[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
+    controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
     options.on_start(frame.look_at(program, chip, controls))
     load_cycles, cycles = _sections(program, chip, host_memory, held)
     outputs = [

@@ -57,7 +57,7 @@ class Chip:
         sequencer, self.matrix = self._logged("sequencer"), self._logged("matrix")
         path = self._unit("weight_path")
         of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue) for queue in Queue}
-        self.intakes: dict[Queue, IssueQueue[Any]] = {
+        self.issue_queues: dict[Queue, IssueQueue[Any]] = {
             queue: IssueQueue(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
             for queue, unit in of_queues.items()
         }
@@ -67,7 +67,7 @@ class Chip:
         self.path = WeightPath(self.clock, path, topology, fifo)
         for worker in self._workers(fifo):
             self.clock.process(worker.work())
-        buffers = {queue: intake.buffer for queue, intake in self.intakes.items()}
+        buffers = {queue: issue_queue.buffer for queue, issue_queue in self.issue_queues.items()}
         self.sequencer = Sequencer(
             self.clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
         )
@@ -97,14 +97,14 @@ class Chip:
             unit.close(end)
 
     def _workers(self, fifo: WeightFifo) -> list[Worker]:
-        clock, topology, intakes, data = self.clock, self.topology, self.intakes, self.data
+        clock, topology, issue_queues, data = self.clock, self.topology, self.issue_queues, self.data
         return [
-            DmaIn(clock, self.infeed, topology, intakes[Queue.DMA_IN], data),
-            DmaOut(clock, self.outfeed, topology, intakes[Queue.DMA_OUT], data),
-            WeightFetcher(clock, self.weight_memory, topology, intakes[Queue.WEIGHTS], fifo, data),
+            DmaIn(clock, self.infeed, topology, issue_queues[Queue.DMA_IN], data),
+            DmaOut(clock, self.outfeed, topology, issue_queues[Queue.DMA_OUT], data),
+            WeightFetcher(clock, self.weight_memory, topology, issue_queues[Queue.WEIGHTS], fifo, data),
             self.path,
-            MatrixUnit(clock, topology, intakes[Queue.MATRIX], self.path, data),
-            VectorUnit(clock, topology, intakes[Queue.VECTOR], data),
+            MatrixUnit(clock, topology, issue_queues[Queue.MATRIX], self.path, data),
+            VectorUnit(clock, topology, issue_queues[Queue.VECTOR], data),
         ]
 
     def _unit(self, name: str) -> Unit:

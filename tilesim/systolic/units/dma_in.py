@@ -31,20 +31,20 @@ class DmaIn:
         clock: Clock,
         link: Unit,
         topology: Topology,
-        intake: IssueQueue[ReadHostMemory],
+        issue_queue: IssueQueue[ReadHostMemory],
         data: Data,
     ) -> None:
         self._clock = clock
         self._link = link
         self._host = topology.host
-        self._intake = intake
+        self._issue_queue = issue_queue
         self._data = data
 
     def work(self) -> Generator[simpy.Event, Any, None]:
-        unit, link = self._intake.unit, self._link
+        unit, link = self._issue_queue.unit, self._link
         while True:
-            op = yield from self._intake.next()
-            yield from self._intake.begin(op)
+            op = yield from self._issue_queue.next()
+            yield from self._issue_queue.begin(op)
             write = self._data.bring(op)
             link.spend("idle")
             link.instruction = op.label
@@ -54,4 +54,4 @@ class DmaIn:
             if op.destination == "unified_buffer":
                 unit.act({Action.BUFFER_WRITE: op.bytes})
             there = self._clock.cycle + self._host.latency_cycles
-            self._intake.retire(op, there, write)
+            self._issue_queue.retire(op, there, write)

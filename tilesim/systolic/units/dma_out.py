@@ -28,20 +28,20 @@ class DmaOut:
         clock: Clock,
         link: Unit,
         topology: Topology,
-        intake: IssueQueue[WriteHostMemory],
+        issue_queue: IssueQueue[WriteHostMemory],
         data: Data,
     ) -> None:
         self._clock = clock
         self._link = link
         self._host = topology.host
-        self._intake = intake
+        self._issue_queue = issue_queue
         self._data = data
 
     def work(self) -> Generator[simpy.Event, Any, None]:
-        unit, link = self._intake.unit, self._link
+        unit, link = self._issue_queue.unit, self._link
         while True:
-            op = yield from self._intake.next()
-            yield from self._intake.begin(op)
+            op = yield from self._issue_queue.next()
+            yield from self._issue_queue.begin(op)
             write = self._data.send(op)
             link.spend("idle")
             link.instruction = op.label
@@ -50,4 +50,4 @@ class DmaOut:
             link.spend(BUSY, moved_bytes=op.bytes)
             unit.act({Action.BUFFER_READ: op.bytes})
             there = self._clock.cycle + self._host.latency_cycles
-            self._intake.retire(op, there, write)
+            self._issue_queue.retire(op, there, write)

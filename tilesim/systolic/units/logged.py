@@ -28,7 +28,7 @@ class LoggedUnit(Unit):
         self.spans = []
 
     def _count(self, kind: str, cycles: int, moved_bytes: int) -> None:
-        start = self._booked
+        start = self._accounted
         super()._count(kind, cycles, moved_bytes)
         if cycles:
             self.spans.append(Span(start, start + cycles, kind, self.instruction))

@@ -36,22 +36,22 @@ class MatrixUnit:
     """
 
     def __init__(
-        self, clock: Clock, topology: Topology, intake: IssueQueue[MatrixMultiply], path: WeightPath, data: Data
+        self, clock: Clock, topology: Topology, issue_queue: IssueQueue[MatrixMultiply], path: WeightPath, data: Data
     ) -> None:
         self._clock = clock
         self._array = topology.array
-        self._intake = intake
+        self._issue_queue = issue_queue
         self._path = path
         self._data = data
         self._weights: NDArray[Any] = np.zeros((topology.array.inputs, topology.array.outputs), np.int8)
 
     def work(self) -> Generator[simpy.Event, Any, None]:
-        unit = self._intake.unit
+        unit = self._issue_queue.unit
         while True:
-            op = yield from self._intake.next()
+            op = yield from self._issue_queue.next()
             if op.switch and not self._path.full:
                 yield from self._await_tile()
-            yield from self._intake.begin(op)
+            yield from self._issue_queue.begin(op)
             retires = retirement_cycle(self._array, self._clock.cycle, op.vectors, op.passes)
             if op.switch:
                 self._weights = self._path.take().weights
@@ -59,10 +59,10 @@ class MatrixUnit:
             yield self._clock.timeout(op.vectors * op.passes)
             unit.spend(BUSY)
             unit.act(actions(op, self._array))
-            self._intake.retire(op, retires, write)
+            self._issue_queue.retire(op, retires, write)
 
     def _await_tile(self) -> Generator[simpy.Event, Any, None]:
-        unit, path, since = self._intake.unit, self._path, self._clock.cycle
+        unit, path, since = self._issue_queue.unit, self._path, self._clock.cycle
         yield from unit.wait_on(path.filled, Reason.WEIGHTS, f"tile {path.taken + 1} in the weight path")
         unit.spend(Reason.WEIGHTS.kind, max(since, path.shifting_since))
         if unit.spend(Reason.SHIFT.kind):

@@ -24,19 +24,19 @@ class VectorUnit:
     for what it does; rates and depth are assumptions.
     """
 
-    def __init__(self, clock: Clock, topology: Topology, intake: IssueQueue[Any], data: Data) -> None:
+    def __init__(self, clock: Clock, topology: Topology, issue_queue: IssueQueue[Any], data: Data) -> None:
         self._clock = clock
         self._topology = topology
-        self._intake = intake
+        self._issue_queue = issue_queue
         self._data = data
 
     def work(self) -> Generator[simpy.Event, Any, None]:
-        unit = self._intake.unit
+        unit = self._issue_queue.unit
         while True:
-            op: VectorInstruction = yield from self._intake.next()
-            yield from self._intake.begin(op)
+            op: VectorInstruction = yield from self._issue_queue.next()
+            yield from self._issue_queue.begin(op)
             write = self._data.compute(op)
             yield self._clock.timeout(cycles(op, self._topology))
             unit.spend(BUSY)
             unit.act(actions(op))
-            self._intake.retire(op, self._clock.cycle + self._topology.vector_unit.pipeline_cycles, write)
+            self._issue_queue.retire(op, self._clock.cycle + self._topology.vector_unit.pipeline_cycles, write)

@@ -32,14 +32,14 @@ class WeightFetcher:
         clock: Clock,
         link: Unit,
         topology: Topology,
-        intake: IssueQueue[ReadWeights],
+        issue_queue: IssueQueue[ReadWeights],
         fifo: WeightFifo,
         data: Data,
     ) -> None:
         self._clock = clock
         self._link = link
         self._topology = topology
-        self._intake = intake
+        self._issue_queue = issue_queue
         self._fifo = fifo
         self._data = data
         self._memory = WeightMemory(topology)
@@ -47,16 +47,16 @@ class WeightFetcher:
 
     def work(self) -> Generator[simpy.Event, Any, None]:
         while True:
-            op = yield from self._intake.next()
-            yield from self._intake.begin(op)
+            op = yield from self._issue_queue.next()
+            yield from self._issue_queue.begin(op)
             tile_bytes = self._topology.weight_tile_bytes * op.weight_bytes
             there = self._clock.cycle
             for tile in [Tile(self._data.tile(op, k), op.weight_bytes, op.label) for k in range(op.tiles)]:
                 there = yield from self._fetch(tile, tile_bytes)
-            self._intake.retire(op, there)
+            self._issue_queue.retire(op, there)
 
     def _fetch(self, tile: Tile, tile_bytes: int) -> Generator[simpy.Event, Any, int]:
-        unit, link = self._intake.unit, self._link
+        unit, link = self._issue_queue.unit, self._link
         place = self._fifo.place()
         if not place.triggered:
             yield from unit.wait(place, Reason.FIFO, lambda: f"a place in the weight FIFO for tile {self._fetched + 1}")

@@ -25,7 +25,7 @@ from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.rules.tile.hazards import hazards
 from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.tensor_probe import TensorProbe
-from tilesim.tiled.run.wakeup_sources import partners
+from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
@@ -144,7 +144,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]
-    known = partners(program.topology, {unit.track for unit in chip.units}) if chip.recorder else frame.NOBODY
+    known = wakeup_sources(program.topology, {unit.track for unit in chip.units}) if chip.recorder else frame.NOBODY
     trace = frame.trace_of(program, chip.recorder, known)
     findings: list[Finding] = []
     if racing:

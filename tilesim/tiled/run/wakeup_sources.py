@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from tilesim.sim.core.unit import Reason
-from tilesim.sim.trace.wakeups import Partner
+from tilesim.sim.trace.wakeups import WakeupSource
 from tilesim.tiled.isa.model.fields import Engine, Side
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.sheet import CLIENTS
@@ -16,10 +16,10 @@ from tilesim.tiled.topology import Topology
 
 MAC_ARRAY = "mac_array"
 
-Pairs = Iterator[tuple[str, Reason, Partner]]
+Pairs = Iterator[tuple[str, Reason, WakeupSource]]
 
 
-def partners(topology: Topology, tracks: Collection[str]) -> dict[tuple[str, str], Partner]:
+def wakeup_sources(topology: Topology, tracks: Collection[str]) -> dict[tuple[str, str], WakeupSource]:
     """By track, of those that there are, and kind of stall: on mesh and ring whoever is at the other end, for a port
     those who go first.
     """
@@ -34,8 +34,8 @@ def partners(topology: Topology, tracks: Collection[str]) -> dict[tuple[str, str
     }
 
 
-def _with(*tracks: str) -> Partner:
-    return Partner([f"chip.{track}" for track in tracks])
+def _with(*tracks: str) -> WakeupSource:
+    return WakeupSource([f"chip.{track}" for track in tracks])
 
 
 def _host(topology: Topology) -> Pairs:
@@ -84,7 +84,7 @@ def _ports(tile: int) -> Pairs:
     for engine in dict.fromkeys(name for port in clients for name in port):
         before = [port[: len(port) - 1 - port[::-1].index(engine)] for port in clients if engine in port]
         others = dict.fromkeys(name for port in before for name in port if name != engine)
-        partner = Partner([f"chip.tile{tile}.{name}" for name in others], holding=True)
+        partner = WakeupSource([f"chip.tile{tile}.{name}" for name in others], holding=True)
         yield f"tile{tile}.{engine}", Reason.PORT, partner
         if engine is Engine.TENSOR:
             yield f"tile{tile}.{MAC_ARRAY}", Reason.PORT, partner

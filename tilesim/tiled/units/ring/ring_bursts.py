@@ -1,8 +1,8 @@
 """The data ring in bursts: transfers as trains of packets, planned together, as long as no two can meet.
 
 What happens on the ring is that of :mod:`~tilesim.tiled.units.ring.ring`, cycle by cycle; here it is worked out a
-transfer
-at a time. Where a packet of one transfer could come between two of another that can't be, and packets have to tell.
+transfer at a time. Where a packet of one transfer could come between two of another that can't be, and packets have to
+tell.
 """
 
 from __future__ import annotations
