@@ -25,9 +25,8 @@ class PacketTrain:
     waits until ``takers`` says that a receiver can take it. The trains ``ahead`` pass first wherever both do.
 
     Timing: that of :class:`~tilesim.tiled.units.ring.ring.RingStop`, which see: a stop handles a packet as soon as it
-    stands
-    there, the stop has handled those before, the receiver is ready, and the next stop has a place, that is, has handled
-    the one hop_cycles + 1 packets before a cycle ago.
+    stands there, the stop has handled those before, the receiver is ready, and the next stop has a place, that is, has
+    handled the one hop_cycles + 1 packets before a cycle ago.
     """
 
     def __init__(self, label: str, node: int, to: int, rows: int, gap_cycles: int, nodes: int, hop_cycles: int) -> None:
