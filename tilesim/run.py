@@ -25,7 +25,7 @@ FOLDER_FILES = (*FILES, "program.tasm", "program.npz")
 """What ``tilesim run --out`` may write: the run and its program."""
 
 
-class Progress(NamedTuple):
+class RunProgress(NamedTuple):
     """How far a run is."""
 
     section: str
@@ -38,7 +38,7 @@ class Progress(NamedTuple):
     """The names of all layers."""
 
 
-Look: TypeAlias = Callable[[], Progress]
+Look: TypeAlias = Callable[[], RunProgress]
 """Tells how far a run is. Anybody may call it at any time, in any thread: the run does not notice."""
 
 

@@ -33,9 +33,6 @@ def simulated(
 ) -> tuple[Program, Run]:
     """The program of all inferences of ``programs``, made from ``models``, and its run, priced as is asked for.
     ``keep``: the program is to be written down.
-
-    Raises:
-        InputError, RunError: as :func:`simulated_once` and :func:`simulated_in_turn`.
     """
     if len(programs) == options.inferences == 1:
         program, run = programs[0], simulated_once(models[0], programs[0], options, conditions, quiet)
@@ -50,12 +47,7 @@ def simulated(
 def simulated_once(
     model: str, program: Program, options: RunningOptions, conditions: Conditions = ANYHOW, quiet: bool = False
 ) -> Run:
-    """One inference of ``program``, made from ``model``.
-
-    Raises:
-        InputError: inputs that do not fit, or an instruction that the chip could not run; each names its file.
-        RunError: the run can't go on.
-    """
+    """One inference of ``program``, made from ``model``."""
     arrays = arrays_for(program, options.inputs)
     with simulating(f"{program.name} on {program.topology.name}", quiet) as on_start, naming(model, options.inputs):
         return api.simulate(
@@ -79,10 +71,6 @@ def simulated_in_turn(
 ) -> tuple[Program, Run]:
     """The program of all inferences, and its run. Inference i gets sample i of the arrays that are given, or of those
     samples over again. ``keep``: the program is to be written down, so it must be one that can be read again.
-
-    Raises:
-        InputError: as :func:`simulated_once`; a program too large to keep.
-        RunError: the run can't go on.
     """
     order = [*range(len(programs))] * options.inferences
     tensors = programs[0].inputs_of_inference

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tilesim.config import Hertz, Section
+from tilesim.config import ConfigSection, Hertz
 from tilesim.machines.keys import keys, spelt
 from tilesim.notebook import html_table
 from tilesim.printable import printable
@@ -14,7 +14,7 @@ from tilesim.printable import printable
 Clock = Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")]
 
 
-class Topology(Section):
+class Topology(ConfigSection):
     """A chip, as :func:`tilesim.load_topology` reads it. Its ``machine`` says of which kind it is; each kind has keys
     of its own, which ``tilesim topologies NAME`` lists, and so does a notebook.
     """

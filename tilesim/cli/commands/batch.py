@@ -95,12 +95,7 @@ def command(
 def _plans(
     graph: LayerGraph, room: Room, value: Fraction, count: int, schedule: str, sizes: BatchSizeOptions
 ) -> list[Plan]:
-    """Those that are asked for; one alone must fit, several are compared.
-
-    Raises:
-        InputError: a network without weights.
-        CapacityError: the unified buffer is too small.
-    """
+    """Those that are asked for; one alone must fit, several are compared."""
     wanted: Sequence[Schedule] = [each for each in SCHEDULES if schedule in {each, ALL}]
     most = room.capacity_bytes if sizes.fit or schedule != ALL else None
     try:
@@ -117,11 +112,7 @@ def _plans(
 def _read(
     model: str, chips: ChipOptions, sizes: BatchSizeOptions, schedule: str
 ) -> tuple[Network, Topology, Fraction | None]:
-    """What the words of the command line stand for.
-
-    Raises:
-        InputError: faults in any of them, all at once.
-    """
+    """What the words of the command line stand for."""
     faults = [] if schedule in CHOICES else [f"--schedule {unknown(schedule, CHOICES, 'a schedule')}"]
     with kept(faults):
         network = api.load_network(model)

@@ -10,11 +10,7 @@ from tilesim.files import Array, npz_names, read_npy, read_npz
 
 
 def load_inputs(path: Path, count: int) -> list[Array]:
-    """The ``count`` inputs of a run: ``in0``, ``in1``, ... of an .npz file, or the one array of an .npy file.
-
-    Raises:
-        ArrayError: another kind of file, a damaged one, or inputs that it does not have, all at once.
-    """
+    """The ``count`` inputs of a run: ``in0``, ``in1``, ... of an .npz file, or the one array of an .npy file."""
     if not path.is_file():
         raise ArrayError(f"{path}: there is no such file")
     if path.suffix == ".npy":

@@ -18,11 +18,7 @@ from tilesim.report.names import short_name
 
 
 def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> PartitionPolicy:
-    """What the words after ``--partition`` say of networks: ``CHOICE`` for all layers, ``LAYER=CHOICE`` for one.
-
-    Raises:
-        InputError: choices that there are not, names of nothing, or several words for one thing, all at once.
-    """
+    """What the words after ``--partition`` say of networks: ``CHOICE`` for all layers, ``LAYER=CHOICE`` for one."""
     faults: list[str] = []
     defaults: list[str] = []
     layers: list[tuple[int, int, str]] = []

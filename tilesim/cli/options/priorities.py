@@ -22,9 +22,6 @@ def policy(named: Sequence[Named], cache: bool, networks: str | None, layers: st
 
     A network is named by its model's word or its own name; a layer by its number or its name, long or short. Where
     there is one network, the layer alone will do.
-
-    Raises:
-        InputError: names of nothing, or of several things, all at once.
     """
     faults: list[str] = []
     first = _each("--priority", networks, lambda word: _network(named, word), faults)
@@ -68,9 +65,6 @@ def layer_of(named: Sequence[Named], word: str, fits: Callable[[Network, int], b
     layer alone will do.
 
     Names may have colons, so the longest name of a network that fits is meant.
-
-    Raises:
-        InputError: the name of nothing, or of several layers.
     """
     spelt = [(name, k) for k, model in enumerate(named) for name in model.names if word.startswith(f"{name}:")]
     if spelt:
