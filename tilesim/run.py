@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from tilesim.files import write_npz
-from tilesim.notebook import html_table
-from tilesim.printable import printable
+from tilesim.printable import html_table, printable
 from tilesim.saving import all_or_nothing
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics

@@ -9,10 +9,9 @@ from tilesim import api
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.cli.options.compilation import CompilationOptions
+from tilesim.cli.options.compilation import CompilationOptions, unmet
 from tilesim.cli.options.groups import given
 from tilesim.cli.options.models import Named, is_program, load_all, ready_program, titles
-from tilesim.cli.options.partition import unmet
 from tilesim.cli.options.scope import inapplicable, misapplied
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.machines.program import Program

@@ -10,9 +10,8 @@ import numpy as np
 from tilesim import api
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.cli.options.compilation import PlacementOptions
+from tilesim.cli.options.compilation import PlacementOptions, unmet
 from tilesim.cli.options.models import Named, is_program
-from tilesim.cli.options.partition import unmet
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.progress import progress

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from tilesim.config import ConfigSection, Hertz
 from tilesim.machines.keys import keys, spelt
-from tilesim.notebook import html_table
-from tilesim.printable import printable
+from tilesim.printable import html_table, printable
 
 Clock = Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")]
 

@@ -13,11 +13,10 @@ from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, grap
 from tilesim.batching.document import BatchingDocument, WeightReuse, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.faults import kept, refuse
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.batching import BatchSizeOptions, advised, reuse_value
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.models import ModelArgument
-from tilesim.cli.output import tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError
 from tilesim.machines.machine import PlansBatches, WeightSupply
