@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import lzma
 import os
+import stat
 import struct
 import tokenize
 import warnings
@@ -30,6 +31,7 @@ _MEMBER = ".npy"
 _ENTRY = b"PK\1\2"
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _LONGEST_HEADER = 1 << 16
+_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 _DAMAGE = (
     *(OSError, EOFError, ValueError, TypeError, IndexError, OverflowError, RuntimeError, MemoryError),
     *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -51,6 +53,27 @@ def write_npz(path: Path, arrays: Mapping[str, Array], compressed: bool = False)
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
 
 
+def must_be_file(path: Path, error: Callable[[str], InputError]) -> None:
+    """See to it that there is such a file, and that it is a plain one.
+
+    Raises:
+        InputError: as ``error`` makes it: there is none, or a folder, a device or a pipe in its place.
+    """
+    try:
+        kind = kind_of(path)
+    except FileNotFoundError:
+        raise error(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as fault:
+        raise error(f"{path}: cannot be read: {_reason(fault)}") from None
+    if kind != "file":
+        raise error(f"{path}: must be a file, not a {kind}")
+
+
+def kind_of(path: Path) -> str:
+    """What there is: a file, folder, pipe, socket or device. Raises OSError where nothing is."""
+    return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "device")
+
+
 def read_bytes(path: Path, most_bytes: int, error: Callable[[str], InputError]) -> bytes:
     """What is in a file, which may have ``most_bytes``.
 
@@ -58,8 +81,7 @@ def read_bytes(path: Path, most_bytes: int, error: Callable[[str], InputError]) 
         InputError: as ``error`` makes it: no such file, no plain one, or a larger one.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise error(f"{path}: must be a file, not a directory or a device")
+        must_be_file(path, error)
         with path.open("rb") as file:
             size_bytes = os.fstat(file.fileno()).st_size
             # some files of the system have another size than they say

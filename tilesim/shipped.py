@@ -39,6 +39,8 @@ def located(name_or_path: Path | str, kind: Kind) -> Path:
         ConfigError: nothing is.
     """
     text = str(name_or_path)
+    if text in {"", "."}:  # a path of nothing is the folder one is in
+        raise ConfigError(f"a {SINGULAR[kind]} must be given by its name or file, not by empty text")
     if "/" in text or Path(text).suffix:
         return Path(text)
     for suffix in SUFFIXES[kind]:

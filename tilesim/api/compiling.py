@@ -189,6 +189,6 @@ def plan_batches(
 def _policy(partition: PartitionPolicy | str) -> PartitionPolicy:
     policy = PartitionPolicy(partition) if isinstance(partition, str) else partition
     choices = [policy.default, *(choice for _, _, choice in policy.layers)]
-    if faults := [f"partition {unknown(word, CHOICES, 'one')}" for word in choices if word not in CHOICES]:
+    if faults := [f"partition {unknown(word, CHOICES)}" for word in choices if word not in CHOICES]:
         raise InputError(faults)
     return policy

@@ -10,7 +10,7 @@ from pathlib import Path
 from tilesim import api
 from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.cli.faults import refuse
-from tilesim.cli.options.running import Conditions, RunningOptions
+from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.progress import simulating
 from tilesim.energy import priced
 from tilesim.errors import ArrayError, ProgramError
@@ -20,42 +20,34 @@ from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
 from tilesim.run import Run
 
-ANYHOW = Conditions()
-
 
 def simulated(
     models: Sequence[str],
     programs: Sequence[Program],
     options: RunningOptions,
-    conditions: Conditions,
-    keep: bool,
     quiet: bool,
 ) -> tuple[Program, Run]:
-    """The program of all inferences of ``programs``, made from ``models``, and its run, priced as is asked for.
-    ``keep``: the program is to be written down.
-    """
+    """The program of all inferences of ``programs``, made from ``models``, and its run, priced as is asked for."""
     if len(programs) == options.inferences == 1:
-        program, run = programs[0], simulated_once(models[0], programs[0], options, conditions, quiet)
+        program, run = programs[0], simulated_once(models[0], programs[0], options, quiet)
     else:
-        program, run = simulated_in_turn(models, programs, options, conditions, keep, quiet)
-    energy = run.statistics.get("energy")
-    if conditions.energies is None or energy is None:
+        program, run = simulated_in_turn(models, programs, options, quiet)
+    energy, energies = run.statistics.get("energy"), options.energies()
+    if energies is None or energy is None:
         return program, run
-    return program, replace(run, statistics={**run.statistics, "energy": priced(energy, conditions.energies)})
+    return program, replace(run, statistics={**run.statistics, "energy": priced(energy, energies)})
 
 
-def simulated_once(
-    model: str, program: Program, options: RunningOptions, conditions: Conditions = ANYHOW, quiet: bool = False
-) -> Run:
+def simulated_once(model: str, program: Program, options: RunningOptions, quiet: bool = False) -> Run:
     """One inference of ``program``, made from ``model``."""
     arrays = arrays_for(program, options.inputs)
     with simulating(f"{program.name} on {program.topology.name}", quiet) as on_start, naming(model, options.inputs):
         return api.simulate(
             program,
             arrays,
-            trace=conditions.recording or False,
+            trace=options.recording() or False,
             rules=options.rules,
-            holds=conditions.holds,
+            holds=options.holds(),
             on_start=on_start,
             masters=options.masters,
         )
@@ -65,19 +57,17 @@ def simulated_in_turn(
     models: Sequence[str],
     programs: Sequence[Program],
     options: RunningOptions,
-    conditions: Conditions,
-    keep: bool,
     quiet: bool,
 ) -> tuple[Program, Run]:
     """The program of all inferences, and its run. Inference i gets sample i of the arrays that are given, or of those
-    samples over again. ``keep``: the program is to be written down, so it must be one that can be read again.
+    samples over again.
     """
     order = [*range(len(programs))] * options.inferences
     tensors = programs[0].inputs_of_inference
     samples = None if options.inputs is None else load_inputs(options.inputs, len(tensors))
     with naming(", ".join(models), options.inputs):
         linked = api.link(programs, order)
-        if keep:
+        if options.out is not None:  # the program is to be one that can be read again
             unkept = machine_of(linked.topology).faults(linked)
             refuse(f"--out keeps the program of all inferences in one piece: {fault}" for fault in unkept)
         arrays = None if samples is None else _samples(tensors, options.inferences, samples)
@@ -86,9 +76,9 @@ def simulated_in_turn(
                 programs,
                 arrays,
                 order,
-                trace=conditions.recording or False,
+                trace=options.recording() or False,
                 rules=options.rules,
-                holds=conditions.holds,
+                holds=options.holds(),
                 on_start=on_start,
                 masters=options.masters,
             )
@@ -102,14 +92,10 @@ def arrays_for(program: Program, inputs: Path | None) -> list[Array] | None:
 
 def load_inputs(path: Path, count: int) -> list[Array]:
     """The ``count`` inputs of a run: ``in0``, ``in1``, ... of an .npz file, or the one array of an .npy file."""
-    if not path.is_file():
-        raise ArrayError(f"{path}: there is no such file")
     if path.suffix == ".npy":
         if count != 1:
             raise ArrayError(f"{path}: a model of {count} inputs must get an .npz file, not an .npy file")
         return [read_npy(path, LARGEST_INPUTS_BYTES)]
-    if path.suffix != ".npz":
-        raise ArrayError(f"{path}: must end in .npz or .npy, not in {path.suffix or 'nothing'}")
     names = [f"in{k}" for k in range(count)]
     arrays = read_npz(path, names, LARGEST_INPUTS_BYTES)
     missing = [name for name in names if name not in arrays]

@@ -43,7 +43,7 @@ def test_what_is_wrong_is_said(tilesim: Any, tmp_path: Path, run: Path) -> None:
     assert (folder.exit_code, folder.stderr) == (2, f"error: {run}: must be a file to write, not a folder\n")
     os.mkfifo(run.parent / "fifo")
     fifo = tilesim("trace", run, "-o", run.parent / "fifo")
-    assert (fifo.exit_code, "must be a file to write, not a device" in fifo.stderr) == (2, True)
+    assert (fifo.exit_code, "must be a file to write, not a pipe" in fifo.stderr) == (2, True)
     (run / "trace.npz").unlink()
     untraced = tilesim("trace", run, "-o", tmp_path / "x.pftrace")
     assert (untraced.exit_code, "must hold a trace.npz" in untraced.stderr) == (2, True)
