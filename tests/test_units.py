@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.units import BYTE_UNITS, cycles_to_ns, cycles_to_us, format_bytes, format_seconds, parse_bytes, parse_hertz
+from tilesim.units import BYTE_UNITS, cycles_to_us, format_bytes, format_seconds, parse_bytes, parse_hertz
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from tilesim.api.arguments import must_be
+from tilesim.api.arguments import checked
 from tilesim.api.files import load_network
 from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.errors import CapacityError, InputError, ModelError
@@ -28,11 +28,12 @@ from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
 
 
+@checked
 def compile(  # noqa: A001  (always used with its module)
     network: Network,
     topology: Topology,
     partition: PartitionPolicy | str = SPATIAL,
-    say: Say = silent,
+    say: Say | None = None,
     batches: Plan | None = None,
 ) -> Program:
     """Lower a network to the instructions of a chip.
@@ -49,21 +50,21 @@ def compile(  # noqa: A001  (always used with its module)
     Raises:
         CapacityError: the network does not fit the chip.
         InputError: a partition that there is not, or options that mean nothing to this kind of chip.
-        TypeError: something else than a network and a topology.
     """
     [program] = compile_networks([network], topology, CACHE, partition, say, batches)
     return program
 
 
+@checked
 def compile_networks(
     networks: Sequence[Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
     partition: PartitionPolicy | str = SPATIAL,
-    say: Say = silent,
+    say: Say | None = None,
     batches: Plan | None = None,
 ) -> list[Program]:
-    """Lower networks that share a chip: their parameters lie side by side in the tiles, as far as there is room.
+    """Lower ``networks`` that share a ``topology``: parameters lie side by side in its tiles, as far as there is room.
 
     ``policy`` says whether parameters stay in the tiles at all, and whose get room first; ``partition``, ``say`` and
     ``batches`` are as in :func:`compile`; ``auto`` tries each network alone.
@@ -71,24 +72,21 @@ def compile_networks(
     Raises:
         CapacityError: a network does not fit the chip.
         InputError: a partition that there is not, or options that mean nothing to this kind of chip.
-        TypeError: something else than networks and a topology.
     """
-    for network in networks:
-        must_be(network, Network, "load_network")
-    must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
-    options = CompileOptions(_policy(partition), policy, batches, say)
+    options = CompileOptions(_policy(partition), policy, batches, say or silent)
     if faults := list(uncompilable(machine, networks, topology, options)):
         raise InputError(faults)
     return list(machine.compile(networks, topology, options))
 
 
+@checked
 def cache_plan(
     networks: Mapping[str, Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
     partition: PartitionPolicy | str = SPATIAL,
-    say: Say = silent,
+    say: Say | None = None,
 ) -> HasCacheDocument:
     """Decide which parameters of ``networks``, by name, stay on a chip that they share, and where.
 
@@ -100,14 +98,14 @@ def cache_plan(
         CapacityError: a network does not fit the chip.
         InputError: the chip keeps no parameters in tiles.
     """
-    must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
     if not isinstance(machine, PlansCache):
         raise refusal(topology, PlansCache)
-    return machine.cache_plan(networks, topology, CompileOptions(_policy(partition), policy, None, say))
+    return machine.cache_plan(networks, topology, CompileOptions(_policy(partition), policy, None, say or silent))
 
 
-def support(model: Path | str, topology: Topology | None = None, say: Say = silent) -> Support:
+@checked
+def support(model: Path | str, topology: Topology | None = None, say: Say | None = None) -> Support:
     """Everything that stands between a model and a run, at once: on ``topology``, if one is given.
 
     Args:
@@ -117,7 +115,6 @@ def support(model: Path | str, topology: Topology | None = None, say: Say = sile
 
     Raises:
         InputError: no such file or chip, or one that is no model.
-        TypeError: something else than a topology.
     """
     try:
         network = load_network(model)
@@ -134,15 +131,16 @@ def support(model: Path | str, topology: Topology | None = None, say: Say = sile
     return Support(network, True, ())
 
 
+@checked
 def plan_batches(
     network: Network,
     topology: Topology,
     inferences: int,
     schedule: Schedule | Literal["fastest"] = "demand",
-    weight_reuse: Fraction | int | None = None,
+    weight_reuse: Fraction | float | None = None,
     power_of_two: bool = False,
     fit: bool = False,
-    say: Say = silent,
+    say: Say | None = None,
 ) -> Plan:
     """Put inferences together into batches for a systolic machine: a plan for :func:`compile`.
 
@@ -161,10 +159,7 @@ def plan_batches(
         CapacityError: the unified buffer is too small.
         InputError: a chip without a weight memory, a network without weights, a schedule that there is not, or numbers
             below 1.
-        TypeError: something else than a network and a topology.
     """
-    must_be(network, Network, "load_network")
-    must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
     if not isinstance(machine, PlansBatches):
         raise refusal(topology, PlansBatches)
@@ -183,7 +178,7 @@ def plan_batches(
     for other in ("demand", "lcm"):
         with suppress(CapacityError):
             plans.append(made(other))
-    return machine.fastest(network, topology, plans, say)
+    return machine.fastest(network, topology, plans, say or silent)
 
 
 def _policy(partition: PartitionPolicy | str) -> PartitionPolicy:

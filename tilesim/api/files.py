@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from tilesim.api.arguments import checked
 from tilesim.assembly import SUFFIXES
 from tilesim.config import load, peek
 from tilesim.errors import ConfigError, ProgramError
@@ -28,6 +29,7 @@ def list_workloads() -> tuple[str, ...]:
     return names("workloads")
 
 
+@checked
 def load_network(path: Path | str) -> Network:
     """Read a .tflite, .onnx or .yaml network, or a shipped workload by its name.
 
@@ -37,6 +39,7 @@ def load_network(path: Path | str) -> Network:
     return read(located(path, "workloads"))
 
 
+@checked
 def load_topology(name_or_path: Path | str, overrides: Mapping[str, object] | None = None) -> Topology:
     """Read a topology: a shipped one by its name, or a path (anything with ``/`` or ``.yaml``).
 
@@ -57,6 +60,7 @@ def load_topology(name_or_path: Path | str, overrides: Mapping[str, object] | No
     return topology
 
 
+@checked
 def load_program(path: Path | str) -> Program:
     """Read a saved program: a .tasm, with its data in the .npz beside it, or a .tbin.
 
@@ -71,6 +75,7 @@ def load_program(path: Path | str) -> Program:
     return program
 
 
+@checked
 def save_program(program: Program, path: Path | str) -> None:
     """Write a program: a .tbin gets all of it, in binary; a .tasm its text, and the .npz beside it the data.
 

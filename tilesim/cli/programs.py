@@ -69,8 +69,9 @@ def read_sources(
         with kept(faults):
             programs.append(ready_program(file, chips, topologies))
     used = [*topologies, *(program.topology for program in programs)]
-    used += [api.load_topology(SMALLEST_FIRST[0])] if is_picked else []
-    faults += misapplied(given(*groups), words, chips.names, used)
+    options = given(*groups)
+    used += [api.load_topology(SMALLEST_FIRST[0])] if is_picked and options else []
+    faults += misapplied(options, words, chips.names, used)
     faults += [fault for chip in used if needed and not can(chip, needed) for fault in refusal(chip, needed).faults]
     faults += [fault for group in groups if isinstance(group, PlacementOptions) for fault in group.unmeant(named)]
     return Sources(named, programs, topologies)

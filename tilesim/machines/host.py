@@ -35,8 +35,10 @@ def samples_of(tensors: Sequence[HostTensor], inputs: Sequence[Array]) -> int:
 
 def random_inputs(tensors: Sequence[HostTensor], seed: int = 0) -> list[Array]:
     """An array for each of the ``tensors``, of its dtype and shape, over the whole range that it can hold; the same for
-    the same ``seed``.
+    the same ``seed``. Raises ArrayError for a seed below 0.
     """
+    if seed < 0:
+        raise ArrayError(f"the seed must be at least 0, not {seed}")
     rng = np.random.default_rng(seed)
     return [_random(tensor, rng) for tensor in tensors]
 

@@ -201,7 +201,7 @@ def test_programs_and_models_may_be_mixed(tilesim: Any, tmp_path: Path) -> None:
     assert "must not overlap" in result.stdout
     alone = tilesim("check", tmp_path / "p.tbin", "--no-cache", "--priority", "digits")
     assert alone.stderr.splitlines() == [
+        "error: --priority must be left out, as --no-cache leaves nothing in the tiles",
         f"error: --priority applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
         f"error: --no-cache applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
-        "error: --priority must be left out, as --no-cache leaves nothing in the tiles",
     ]
