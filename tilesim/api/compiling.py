@@ -12,12 +12,7 @@ from tilesim.api.arguments import checked
 from tilesim.api.files import load_network
 from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.errors import CapacityError, InputError, ModelError
-from tilesim.machines.machine import (
-    HasCacheDocument,
-    PlansBatches,
-    PlansCache,
-    uncompilable,
-)
+from tilesim.machines.machine import HasCacheDocument, PlansBatches, PlansCache, uncompilable
 from tilesim.machines.options import CompileOptions, Say, silent
 from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy
 from tilesim.machines.program import Program
@@ -169,7 +164,7 @@ def plan_batches(
     def made(schedule: Schedule) -> Plan:
         return plan(
             graph, value, inferences, schedule, power_of_two,
-            capacity_bytes=room.capacity_bytes, fit=fit, at_once=room.at_once,
+            capacity_bytes=room.capacity_bytes, fit=fit, at_once=room.at_once
         )  # fmt: skip
 
     if schedule != "fastest":

@@ -9,13 +9,7 @@ from typing import Any
 from tilesim.api.arguments import Inputs, checked, listed
 from tilesim.errors import InputError
 from tilesim.machines.host import random_inputs
-from tilesim.machines.machine import (
-    Check,
-    Proves,
-    RunsInTurn,
-    SecondModel,
-    meaningless,
-)
+from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
 from tilesim.machines.verify import Verdict

@@ -115,8 +115,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     _version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Simulates tiled neural-network accelerators that run real int8 models bit for bit."""

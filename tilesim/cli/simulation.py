@@ -22,10 +22,7 @@ from tilesim.run import Run
 
 
 def simulated(
-    models: Sequence[str],
-    programs: Sequence[Program],
-    options: RunningOptions,
-    quiet: bool,
+    models: Sequence[str], programs: Sequence[Program], options: RunningOptions, quiet: bool
 ) -> tuple[Program, Run]:
     """The program of all inferences of ``programs``, made from ``models``, and its run, priced as is asked for."""
     if len(programs) == options.inferences == 1:
@@ -54,10 +51,7 @@ def simulated_once(model: str, program: Program, options: RunningOptions, quiet:
 
 
 def simulated_in_turn(
-    models: Sequence[str],
-    programs: Sequence[Program],
-    options: RunningOptions,
-    quiet: bool,
+    models: Sequence[str], programs: Sequence[Program], options: RunningOptions, quiet: bool
 ) -> tuple[Program, Run]:
     """The program of all inferences, and its run. Inference i gets sample i of the arrays that are given, or of those
     samples over again.

@@ -31,9 +31,7 @@ def whole_number(word: str) -> int:
 InputsOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.npz|.npy",
-        help="Arrays in0, in1, ... of one model; random ones if not given.",
-        parser=given_path,
+        metavar="FILE.npz|.npy", help="Arrays in0, in1, ... of one model; random ones if not given.", parser=given_path
     ),
 ]
 MastersOption = Annotated[
@@ -59,11 +57,7 @@ class RunningOptions(Options):
     inferences: Annotated[
         int,
         typer.Option(
-            "--inferences",
-            "-n",
-            metavar="N",
-            parser=whole_number,
-            help="Inferences of each model, the models in turn.",
+            "--inferences", "-n", metavar="N", parser=whole_number, help="Inferences of each model, the models in turn."
         ),
     ] = 1
     trace: Annotated[
