@@ -98,7 +98,7 @@ def _load() -> None:
     import tilesim.tiled.cache_plan
     import tilesim.tiled.machine
     import tilesim.tiled.stepped
-    import tilesim.tiled.verify.recipes  # noqa: F401
+    import tilesim.tiled.run.counterexamples  # noqa: F401
     from tilesim.cli import COMMANDS, loaded
 
     for name in COMMANDS:

@@ -90,7 +90,7 @@ class Tiled(
         from tilesim.tiled.rules.proof import proof_of
         from tilesim.tiled.rules.ring.readings import reading_of
         from tilesim.tiled.rules.tile.cached import overlaps_between
-        from tilesim.tiled.verify.recipes import seen
+        from tilesim.tiled.run.counterexamples import seen
 
         reading = reading_of(masters)
         proofs = [proof_of(program, reading) for program in programs]

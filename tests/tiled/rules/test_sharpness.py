@@ -19,7 +19,7 @@ from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import Proof, proof_of
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.verify.recipes import seen
+from tilesim.tiled.run.counterexamples import seen
 
 DELAYS = 20
 LATEST = 60

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import Instruction, ScalarFence, TileFence, Work
-from tilesim.tiled.rules.ring.transfers import Transfer, sent_by
+from tilesim.tiled.rules.untimed.transfers import Transfer, sent_by
 from tilesim.tiled.topology import Topology
 
 TURN = Flag.RING_PRODUCER_A

@@ -33,7 +33,7 @@ def document(
     ``links`` are those of the ring and of the mesh and the stops of the instruction bus, with the bytes of all rows,
     words or instructions that they carried, headers not counted. ``breakdown`` and ``bound_by`` are those of
     :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and what
-    was ``raced`` for, as :mod:`~tilesim.tiled.verify.touched` tells. ``partition`` says how the user wanted layers to
+    was ``raced`` for, as :mod:`~tilesim.tiled.run.races` tells. ``partition`` says how the user wanted layers to
     be spread over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1
     cycles: there can't be such a program, for a ``reason``).
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests.tiled.programs import program
+from tilesim.tiled.rules.tile.effects import effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore
 from tilesim.tiled.rules.tile.headway import Headway, chained, interleaved, watched
 from tilesim.tiled.rules.tile.touches import MOST_TOUCHES
-from tilesim.tiled.rules.untimed.effects import effects_of
 
 SCATTER = "scatter: wide_to_narrow tiles=1 read=[r:4,b:1 @0x0+r*16] write=[w:16 @0x0+w*4] produce=b"
 WORK = (

@@ -5,8 +5,8 @@ import pytest
 
 from tests.tiled.programs import program
 from tests.tiled.rules.plain_order import Plain, touched
+from tilesim.tiled.rules.tile.effects import Effects, Use
 from tilesim.tiled.rules.tile.touches import MOST_TOUCHES, common_unit
-from tilesim.tiled.rules.untimed.effects import Effects, Use
 
 WINDOW = "tensorop tiles=1 operation=maximum nest=[c:2,y:3,x:4,k:3,j:2,lane:4 alternate y:2] reduce=k,j"
 LINES = (

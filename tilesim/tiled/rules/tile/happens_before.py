@@ -19,7 +19,7 @@ from operator import attrgetter
 
 from tilesim.tiled.isa.model.fields import Engine, Flag
 from tilesim.tiled.isa.model.instructions import TileFence, Work
-from tilesim.tiled.rules.untimed.effects import Effects, ProgramEffects, WatchedCounts
+from tilesim.tiled.rules.tile.effects import Effects, ProgramEffects, WatchedCounts
 
 RING_ROLES = (Engine.RING_CONSUMER, Engine.RING_PRODUCER)
 """Engines that have one buffer on a chip whose ``ring.queue`` is shared."""

@@ -11,10 +11,10 @@ from itertools import product
 from operator import attrgetter
 
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.effects import Effects, ProgramEffects, Use, effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, Step
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
 from tilesim.tiled.rules.tile.waits import vain_waits
-from tilesim.tiled.rules.untimed.effects import Effects, ProgramEffects, Use, effects_of
 
 Pair = tuple[Use, Use]
 

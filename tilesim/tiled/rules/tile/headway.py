@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilesim.tiled.isa.model.loops import Gate
+from tilesim.tiled.rules.tile.effects import Use
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, Step
 from tilesim.tiled.rules.tile.touches import Rounds, common_unit
-from tilesim.tiled.rules.untimed.effects import Use
 
 Points = list[tuple[int, int]]
 """Rounds of an instruction, from 0 on, and how many of another's are surely over when each begins."""

@@ -15,8 +15,8 @@ from tilesim.tiled.isa.model.accesses import size_bytes
 from tilesim.tiled.isa.model.fields import Nest
 from tilesim.tiled.isa.model.instructions import TensorOp, Work
 from tilesim.tiled.isa.model.loops import Domain, domains, iterations
+from tilesim.tiled.rules.tile.firing_conditions import round_nest
 from tilesim.tiled.rules.tile.footprint import Footprint
-from tilesim.tiled.rules.untimed.firing_conditions import round_nest
 
 Rounds: TypeAlias = NDArray[np.int64]
 """A round for each piece of memory, -1 where there is none."""

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilesim.tiled.rules.tile.effects import Effects
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, Step
-from tilesim.tiled.rules.untimed.effects import Effects
 
 
 def vain_waits(order: HappensBefore, started: Sequence[Step]) -> Iterator[str]:

@@ -24,8 +24,8 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import Program, where
-from tilesim.tiled.rules.ring.transfers import Transfer, sent_by
-from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, firing_conditions
+from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, firing_conditions
+from tilesim.tiled.rules.untimed.transfers import Transfer, sent_by
 
 CONTROLLER = -1
 """In place of a tile, for infeed, outfeed and classifier."""
@@ -124,6 +124,15 @@ class WorkQueues:
     def tails_at_source(self, place: int) -> Count:
         """What the infeed counts of the transfers that pass it, in the section of the instruction at ``place``."""
         return CONTROLLER, Flag.RING_PRODUCER_A, int(place >= self.load_end)
+
+    def taking(self, node: int) -> list[WorkItem]:
+        """The items that take rows at a node, in their order."""
+        queue = self.queues[self.takers[node]] if node in self.takers else []
+        return [item for item in queue if item.node == node]
+
+    def taker(self, node: int, row: int) -> WorkItem | None:
+        """The item that takes a row at a node, counted from the first that comes there."""
+        return next((item for item in self.taking(node) if item.takes_before + item.rounds > row), None)
 
     def watchers(self, tile: int) -> list[int]:
         """The queues that a tile's flags, or the infeed's counts, can hold."""

@@ -19,9 +19,9 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_conditions
 from tilesim.tiled.rules.tile.footprint import Footprint, footprints
 from tilesim.tiled.rules.tile.touches import Touches
-from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, own_conditions
 from tilesim.tiled.topology import Topology
 
 

@@ -5,7 +5,7 @@ import pytest
 from tests.tiled.programs import program
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.loops import Gate
-from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, firing_conditions
+from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, firing_conditions
 
 ROW = 16
 
