@@ -89,7 +89,7 @@ class Tiled(
     def check(self, programs: Sequence[Program], masters: str, say: Say) -> Check:
         from tilesim.tiled.rules.proof import proof_of
         from tilesim.tiled.rules.ring.readings import reading_of
-        from tilesim.tiled.rules.tile.cached import overlaps_between
+        from tilesim.tiled.rules.tile.regions import overlaps_between
         from tilesim.tiled.run.counterexamples import seen
 
         reading = reading_of(masters)

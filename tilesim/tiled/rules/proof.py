@@ -14,9 +14,8 @@ from tilesim.tiled.rules.ring.arrivals import arrival_faults, early_resets, late
 from tilesim.tiled.rules.ring.collisions import Collision, explained
 from tilesim.tiled.rules.ring.masters import Masters, prove
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.rules.tile.cached import overlaps
 from tilesim.tiled.rules.tile.hazards import hazards
-from tilesim.tiled.rules.tile.regions import strays
+from tilesim.tiled.rules.tile.regions import overlaps, strays
 from tilesim.tiled.rules.untimed.buffers import buffer_faults
 from tilesim.tiled.rules.untimed.deadlock import deadlocks, fence_faults
 from tilesim.tiled.rules.untimed.execution import UntimedExecution

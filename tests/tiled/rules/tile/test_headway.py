@@ -18,7 +18,8 @@ GATHER = "gather: narrow_to_wide tiles=1 read=[w:8 @0x40+w*4] write=[r:2,b:1 @0x
 
 
 def order_of(*lines: str, **changes: object) -> HappensBefore:
-    return HappensBefore(effects_of(program("\n".join(lines), **changes)), 0)  # type: ignore[arg-type]
+    made = program("\n".join(lines), **changes)  # type: ignore[arg-type]
+    return HappensBefore(made.topology, effects_of(made), 0)
 
 
 def points(found: Headway) -> list[tuple[int, int]]:

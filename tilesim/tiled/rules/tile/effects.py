@@ -65,8 +65,8 @@ class Effects:
     @cached_property
     def uses(self) -> tuple[Use, ...]:
         """What it touches, operand by operand."""
-        found = footprints(self.op, self.topology)
-        return tuple(Use(self, place, footprint) for place, footprint in enumerate(found))
+        operands = enumerate(footprints(self.op, self.topology))
+        return tuple(Use(self, place, footprint) for place, footprint in operands)
 
     @cached_property
     def sides(self) -> frozenset[tuple[str, bool]]:
@@ -96,18 +96,9 @@ class Use:
 Section = Sequence[Effects | TileFence]
 
 
-@dataclass(frozen=True, eq=False)
-class ProgramEffects:
-    """What the tiles do in the load and in the run section of a program."""
-
-    topology: Topology
-    sections: tuple[Section, ...]
-
-
-def effects_of(program: Program) -> ProgramEffects:
-    """Everything in a program that tiles take part in."""
-    sections = (program.load, program.run)
-    return ProgramEffects(program.topology, tuple([*_effects(section, program.topology)] for section in sections))
+def effects_of(program: Program) -> tuple[Section, ...]:
+    """Everything in a program that tiles take part in: in the load and in the run section."""
+    return tuple([*_effects(section, program.topology)] for section in (program.load, program.run))
 
 
 def _effects(section: Sequence[Instruction], topology: Topology) -> Iterator[Effects | TileFence]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilesim.tiled.isa.model.loops import Gate
 from tilesim.tiled.rules.tile.effects import Use
-from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, Step
+from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, TileStep
 from tilesim.tiled.rules.tile.touches import Rounds, common_unit
 
 Points = list[tuple[int, int]]
@@ -65,7 +65,7 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     return bool(np.all(others[1][same] < of_other.at(left[same] % many)))
 
 
-def watched(first: Step, then: Step, strict: bool) -> Headway:
+def watched(first: TileStep, then: TileStep, strict: bool) -> Headway:
     """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
     done, points = 0, [(0, 0)]
     for gate in then.effects.firing.gates:
@@ -75,12 +75,12 @@ def watched(first: Step, then: Step, strict: bool) -> Headway:
     return Headway.of(points)
 
 
-def chained(order: HappensBefore, first: Step, then: Step) -> Headway:
+def chained(order: HappensBefore, first: TileStep, then: TileStep) -> Headway:
     """What everything that comes before the rounds of ``then`` tells of ``first``."""
     return Headway.of(_Chains(order, first, then).points[then.number])
 
 
-def _raised(step: Step, count: int) -> int:
+def _raised(step: TileStep, count: int) -> int:
     """The rounds that a step has done when its flag has counted to ``count``."""
     firing = step.effects.firing
     rises = count - (step.raised_to - step.effects.increments)
@@ -92,7 +92,7 @@ def _raised(step: Step, count: int) -> int:
 class _Chains:
     """All chains from the rounds of ``first`` to those of ``then``: ``points`` of each instruction on them."""
 
-    def __init__(self, order: HappensBefore, first: Step, then: Step) -> None:
+    def __init__(self, order: HappensBefore, first: TileStep, then: TileStep) -> None:
         self._order, self._first = order, first
         among = order.listed(order.behind(then) | then.bit)
         behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
@@ -106,8 +106,8 @@ class _Chains:
                 changed |= points != self.points[step.number]
                 self.points[step.number] = points
 
-    def _follow(self, step: Step) -> Iterator[tuple[int, int]]:
-        over = (self.points[each.number][-1][1] for each in step.over if each.number in self.points)
+    def _follow(self, step: TileStep) -> Iterator[tuple[int, int]]:
+        over = (self.points[other.number][-1][1] for other in step.over if other.number in self.points)
         done = max(over, default=0)
         yield 0, done
         for gate in step.effects.firing.gates:
@@ -116,7 +116,7 @@ class _Chains:
                 done = more
                 yield gate.group, done
 
-    def _when_met(self, step: Step, gate: Gate) -> int:
+    def _when_met(self, step: TileStep, gate: Gate) -> int:
         count = gate.expected + self._order.strict
         raiser = self._order.reaches(step, gate.flag, count)
         if raiser is None:

@@ -58,11 +58,11 @@ class _Box:
 
     def last(self, unit: int) -> tuple[int, Rounds]:
         """The lowest address, and the last turn in which each piece of ``unit`` bytes from there on is touched."""
-        found, low = np.full(self.size // unit, self.turn, np.int64), self.base
+        turns, low = np.full(self.size // unit, self.turn, np.int64), self.base
         for bound, stride, step in reversed(self.loops):
-            found = _repeated(found, stride // unit, step, bound)
+            turns = _repeated(turns, stride // unit, step, bound)
             low += min(0, (bound - 1) * stride)
-        return low, found
+        return low, turns
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +107,12 @@ class Touches:
 
     def _last(self, boxes: Sequence[_Box], unit: int, low: int, end: int) -> Rounds:
         first, last = self.footprint.extent
-        found = np.full((last - first) // unit, -1, np.int64)
+        latest = np.full((last - first) // unit, -1, np.int64)
         for box in boxes:
             start, turns = box.last(unit)
-            part = found[(start - first) // unit :][: len(turns)]
+            part = latest[(start - first) // unit :][: len(turns)]
             np.maximum(part, turns, out=part)
-        return found[(low - first) // unit : (end - first) // unit]
+        return latest[(low - first) // unit : (end - first) // unit]
 
     @cached_property
     def _boxes(self) -> Sequence[_Box]:
@@ -158,8 +158,8 @@ def _repeated(turns: Rounds, stride: int, step: int, count: int) -> Rounds:
     covered = 1
     while covered < count:  # doubling: what k repetitions touch, moved on, is what the next k touch
         more = min(covered, count - covered)
-        found = np.full(len(turns) + more * stride, -1, np.int64)
-        found[more * stride :] = np.where(turns < 0, -1, turns + more * step)
-        np.maximum(found[: len(turns)], turns, out=found[: len(turns)])
-        turns, covered = found, covered + more
+        longer = np.full(len(turns) + more * stride, -1, np.int64)
+        longer[more * stride :] = np.where(turns < 0, -1, turns + more * step)
+        np.maximum(longer[: len(turns)], turns, out=longer[: len(turns)])
+        turns, covered = longer, covered + more
     return turns
