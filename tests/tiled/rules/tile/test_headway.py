@@ -74,5 +74,5 @@ def test_too_many_touches_are_not_called_ordered() -> None:
     send = f"send: mesh_out tiles=1 side=south read=[a:{MOST_TOUCHES},w:2 @0x0+w*4]"
     for line, ordered in ((send, False), (send.replace(str(MOST_TOUCHES), "2"), True)):
         [one], [other] = (step.effects.uses for step in order_of(fill, line).steps)
-        over = Headway.of([(0, one.effects.increments + 4)])
+        over = Headway.of([(0, one.rounds + 4)])
         assert interleaved(one, other, over, Headway.of([(0, 0)])) is ordered

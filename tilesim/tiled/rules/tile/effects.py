@@ -20,8 +20,8 @@ from tilesim.tiled.isa.model.instructions import (
 from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_conditions
-from tilesim.tiled.rules.tile.footprint import Footprint, footprints
-from tilesim.tiled.rules.tile.touches import Touches
+from tilesim.tiled.rules.tile.footprint import footprints
+from tilesim.tiled.rules.tile.touches import Use
 from tilesim.tiled.topology import Topology
 
 
@@ -66,7 +66,7 @@ class Effects:
     def uses(self) -> tuple[Use, ...]:
         """What it touches, operand by operand."""
         operands = enumerate(footprints(self.op, self.topology))
-        return tuple(Use(self, place, footprint) for place, footprint in operands)
+        return tuple(Use(self.op, place, footprint) for place, footprint in operands)
 
     @cached_property
     def sides(self) -> frozenset[tuple[str, bool]]:
@@ -77,20 +77,6 @@ class Effects:
         rounds = rounds_of(counted_nest(self.op), watcher.loop) if watcher.loop else 1
         first = watcher.expected + self.topology.tile.strict_compare
         return WatchedCounts(watcher, first, first + max(0, (rounds - 1) * watcher.stride))
-
-
-@dataclass(frozen=True, eq=False)
-class Use:
-    """What an operand of an instruction touches, the ``place``-th of them."""
-
-    effects: Effects
-    place: int
-    footprint: Footprint
-
-    @cached_property
-    def touches(self) -> Touches:
-        """Its bytes round by round."""
-        return Touches(self.effects.op, self.footprint)
 
 
 Section = Sequence[Effects | TileFence]

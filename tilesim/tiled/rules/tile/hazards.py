@@ -14,9 +14,10 @@ from itertools import product
 from operator import attrgetter
 
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.tile.effects import Effects, Section, Use, effects_of
+from tilesim.tiled.rules.tile.effects import Effects, Section, effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, TileStep
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
+from tilesim.tiled.rules.tile.touches import Use
 from tilesim.tiled.topology import Topology
 
 Pair = tuple[Use, Use]
@@ -166,7 +167,7 @@ def _listed(started: list[TileStep], meetings: list[_Met]) -> list[_Met]:
 
 
 def _kind(use: Use) -> tuple[str, str, bool]:
-    return use.footprint.memory, use.effects.engine, use.footprint.writes
+    return use.footprint.memory, use.op.engine, use.footprint.writes
 
 
 def _sentence(tile: int, met: _Met) -> str:

@@ -66,11 +66,16 @@ class _Box:
 
 
 @dataclass(frozen=True, eq=False)
-class Touches:
-    """What an operand of ``op`` touches, round by round."""
+class Use:
+    """What the ``place``-th operand of ``op`` touches, round by round."""
 
     op: Work
+    place: int
     footprint: Footprint
+
+    @cached_property
+    def rounds(self) -> int:
+        return iterations(round_nest(self.op))
 
     @cached_property
     def unit(self) -> int:
@@ -103,7 +108,7 @@ class Touches:
 
     @cached_property
     def _accesses_per_round(self) -> int:
-        return iterations(self._turns) // iterations(round_nest(self.op))
+        return iterations(self._turns) // self.rounds
 
     def _last(self, boxes: Sequence[_Box], unit: int, low: int, end: int) -> Rounds:
         first, last = self.footprint.extent
@@ -130,7 +135,7 @@ class Touches:
         return _Box(base, size_bytes(access, self.footprint.topology, domain.innermost), turn, tuple(loops))
 
 
-def common_unit(one: Touches, other: Touches) -> int:
+def common_unit(one: Use, other: Use) -> int:
     """The bytes of pieces that both of them touch as a whole, or not at all."""
     return gcd(one.unit, other.unit)
 

@@ -93,10 +93,7 @@ class UntimedExecution:
         self._resets = [0] * work.tiles
         self._last_tail: list[Transfer | None] = [None] * work.tiles
         self._log: list[tuple[Cells, Any, Any]] | None = None
-        self._heading: list[list[Transfer]] = [[] for _ in range(work.nodes)]
-        for transfer in work.transfers:
-            for node in transfer.destinations:
-                self._heading[node].append(transfer)
+        self._heading = [[sent for sent in work.transfers if node in sent.destinations] for node in range(work.nodes)]
         self._ranks = {transfer.number: rank for rank, transfer in enumerate(self.history.order)} if order else {}
         self._worklist = deque(range(queues))
         self._behind: deque[Transfer] = deque()
@@ -167,12 +164,12 @@ class UntimedExecution:
     # How it goes on
 
     def run(self) -> None:
-        """Let transfers begin one by one until none can any more."""
+        """Let everything happen that can."""
         for _ in self.beginnings():
             pass
 
     def beginnings(self) -> Iterator[Transfer]:
-        """The same, with each transfer just before it begins."""
+        """The same, transfers one by one; each comes just before it begins."""
         self._check_fences_and_stops()
         self._settle()
         while self._ready:

@@ -108,8 +108,4 @@ def node_names(nodes: Iterable[int], tiles: int) -> str:
     for node in nodes:
         both = bool(runs) and 0 < runs[-1][-1] == node - 1 < tiles
         runs = [*runs[:-1], [*runs[-1], node]] if both else [*runs, [node]]
-    return ", ".join(_run_name(run, tiles) for run in runs)
-
-
-def _run_name(run: list[int], tiles: int) -> str:
-    return node_name(run[0], tiles) if len(run) == 1 else f"tiles {run[0] - 1}-{run[-1] - 1}"
+    return ", ".join(node_name(run[0], tiles) if len(run) == 1 else f"tiles {run[0] - 1}-{run[-1] - 1}" for run in runs)

@@ -24,7 +24,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import Program, where
-from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, firing_conditions
+from tilesim.tiled.rules.tile.firing_conditions import firing_conditions
 from tilesim.tiled.rules.untimed.transfers import Transfer, sent_by
 
 CONTROLLER = -1
@@ -167,19 +167,23 @@ class _Assignment:
         self._join_links()
 
     def _add(self, op: Instruction, name: str) -> None:
-        place = len(self.work.instructions)
         self.work.instructions.append((name, op))
         if isinstance(op, Work | TileFence):
             for tile in range(self.work.tiles):
                 if op.tiles >> tile & 1:
-                    self._add_to_tile(op, name, place, tile)
+                    self._add_to_tile(op, tile)
         elif isinstance(op, ScalarFence):
             self._fenced += op.count
             outfeed = self._queues.get((CONTROLLER, Outfeed.mnemonic)) if op.idle else None
             drained = () if outfeed is None else ((outfeed, len(self.work.queues[outfeed])),)
-            self.work.stops.append(Stop(op, name, place, self._fenced, drained))
+            self.work.stops.append(Stop(op, name, self._place, self._fenced, drained))
         elif isinstance(op, Infeed | Outfeed | Classify):
-            self._add_to_controller(op, name, place)
+            self._add_to_controller(op)
+
+    @property
+    def _place(self) -> int:
+        """That of the instruction that is being added."""
+        return len(self.work.instructions) - 1
 
     def _end_section(self, section: str) -> None:
         end = len(self.work.instructions)
@@ -187,86 +191,67 @@ class _Assignment:
             self.work.load_end = end
             self.work.stops.append(Stop(None, "the end of the load program", end, None))
 
-    def _add_to_tile(self, op: Work | TileFence, name: str, place: int, tile: int) -> None:
+    def _item(
+        self,
+        op: Instruction,
+        queue: int,
+        rounds: int,
+        conditions: tuple[Condition, ...] = (),
+        rises: tuple[int, ...] = (),
+        raises: Count | None = None,
+    ) -> WorkItem:
+        """The next item of a queue, for the instruction that is being added."""
+        name, items, (tile, _) = self.work.instructions[-1][0], self.work.queues[queue], self.work.keys[queue]
+        items.append(WorkItem(op, name, self._place, queue, tile, len(items), rounds, conditions, rises, raises))
+        return items[-1]
+
+    def _add_to_tile(self, op: Work | TileFence, tile: int) -> None:
         if isinstance(op, TileFence):
-            self._fence(op, name, place, tile)
+            self._add_fence(op, tile)
             return
-        queue = self._queue((tile, self._engine(op.engine)))
-        self._last[tile, op.engine] = queue, len(self.work.queues[queue]) + 1
+        with_consumer = self._shared and op.engine is Engine.RING_PRODUCER
+        queue = self._queue((tile, Engine.RING_CONSUMER if with_consumer else op.engine))
         topology = self.work.program.topology
         words = words_per_access(op, topology) if isinstance(op, MeshIn | MeshOut) else 1
         firing = firing_conditions(op, topology.wide_memory.row_bytes, words)
-        item = self._item(op, name, place, queue, tile, firing)
+        gates = ((gate.group, self._count(tile, gate.flag), gate.expected + self._strict) for gate in firing.gates)
+        item = self._item(op, queue, firing.rounds, tuple(gates), firing.rises, self._count(tile, raised_flag(op)))
+        self._last[tile, op.engine] = queue, len(self.work.queues[queue])
         if isinstance(op, RingConsume):
             self._take(item, tile + 1)
         elif isinstance(op, RingProduce):
             self._send(item, 0, tile + 1, op.to)
         elif isinstance(op, MeshOut):
-            to = neighbour(self.work.program.topology.grid, tile, op.side)
+            to = neighbour(topology.grid, tile, op.side)
             assert to is not None
             self._end("out", to, OPPOSITE[op.side], item)
         elif isinstance(op, MeshIn) and op.fill is None:
             self._end("in", tile, op.side, item)
 
-    def _engine(self, engine: Engine) -> Engine:
-        return Engine.RING_CONSUMER if self._shared and engine is Engine.RING_PRODUCER else engine
-
-    def _item(self, op: Work, name: str, place: int, queue: int, tile: int, firing: FiringConditions) -> WorkItem:
-        flag = raised_flag(op)
-        return self._append(
-            WorkItem(
-                op,
-                name,
-                place,
-                queue,
-                tile,
-                len(self.work.queues[queue]),
-                firing.rounds,
-                tuple(
-                    (gate.group, self._count(tile, gate.flag), gate.expected + self._strict) for gate in firing.gates
-                ),
-                firing.rises,
-                self._count(tile, flag),
-            )
-        )
-
-    def _append(self, item: WorkItem) -> WorkItem:
-        self.work.queues[item.queue].append(item)
-        return item
-
     def _count(self, tile: int, flag: Flag) -> Count:
         return tile, flag, self._resets[tile, flag]
 
-    def _fence(self, op: TileFence, name: str, place: int, tile: int) -> None:
+    def _add_fence(self, op: TileFence, tile: int) -> None:
         drained = tuple(self._last[tile, engine] for engine in op.idle if (tile, engine) in self._last)
-        self.work.fences[tile].append(Fence(op, name, place, tile, drained))
+        self.work.fences[tile].append(Fence(op, self.work.instructions[-1][0], self._place, tile, drained))
         for flag in op.reset:
             self._resets[tile, flag] += 1
 
-    def _add_to_controller(self, op: Infeed | Outfeed | Classify, name: str, place: int) -> None:
+    def _add_to_controller(self, op: Infeed | Outfeed | Classify) -> None:
         queue = self._queue((CONTROLLER, op.mnemonic))
         if isinstance(op, Outfeed | Classify):
-            item = self._append(WorkItem(op, name, place, queue, CONTROLLER, len(self.work.queues[queue]), op.rows))
-            self._take(item, self.work.tiles + (1 if isinstance(op, Classify) else 2))
-        if isinstance(op, Infeed) and op.source == "ring":
-            self._take_to_forward(op, name, place)
+            self._take(self._item(op, queue, op.rows), self.work.tiles + (1 if isinstance(op, Classify) else 2))
+        if isinstance(op, Infeed) and op.source == "ring":  # the outfeed takes the rows that an infeed forwards
+            rows, outfeed = op.total_rows, self._queue((CONTROLLER, Outfeed.mnemonic))
+            item = self._item(op, outfeed, rows, rises=tuple(range(1, rows + 1)), raises=FORWARDED)
+            self._take(item, self.work.tiles + 2)
         if isinstance(op, Infeed | Classify):
             for ordinal, (master, to, rows) in enumerate(sent_by(op, self.work.program.topology)):
-                number = len(self.work.queues[queue])
-                turn = self._turn(op, place) if isinstance(op, Infeed) and not ordinal else ()
-                conditions = (*turn, *self._forwarding(op, rows))
-                item = self._append(WorkItem(op, name, place, queue, CONTROLLER, number, rows, conditions))
-                self._send(item, ordinal, master, to)
+                turn = self._turn(op) if isinstance(op, Infeed) and not ordinal else ()
+                self._send(self._item(op, queue, rows, (*turn, *self._forwarding(op, rows))), ordinal, master, to)
 
-    def _turn(self, op: Infeed, place: int) -> tuple[Condition, ...]:
-        return ((0, self.work.tails_at_source(place), op.turn),) if op.turn else ()
-
-    def _take_to_forward(self, op: Infeed, name: str, place: int) -> None:
-        """The outfeed takes the rows that an infeed forwards."""
-        queue, rows = self._queue((CONTROLLER, Outfeed.mnemonic)), op.total_rows
-        number, rises = len(self.work.queues[queue]), tuple(range(1, rows + 1))
-        item = WorkItem(op, name, place, queue, CONTROLLER, number, rows, rises=rises, raises=FORWARDED)
-        self._take(self._append(item), self.work.tiles + 2)
+    def _turn(self, op: Infeed) -> tuple[Condition, ...]:
+        return ((0, self.work.tails_at_source(self._place), op.turn),) if op.turn else ()
 
     def _forwarding(self, op: Infeed | Classify, rows: int) -> Iterator[Condition]:
         """A row that is forwarded must have been taken."""
