@@ -61,7 +61,7 @@ class TransferOrder:
 
     def __init__(self, order: Sequence[Transfer], nodes: int) -> None:
         self._order = order
-        self._places = {id(transfer): place for place, transfer in enumerate(order)}
+        self._places = {transfer: place for place, transfer in enumerate(order)}
         self._passing = [
             [place for place, transfer in enumerate(order) if transfer.passes(node)] for node in range(nodes)
         ]
@@ -75,14 +75,14 @@ class TransferOrder:
 
     def add(self, first: Transfer, other: Transfer, node: int) -> None:
         """``first`` has passed a stop when ``other`` comes."""
-        self._before[node][self._places[id(other)]] |= 1 << self._places[id(first)]
+        self._before[node][self._places[other]] |= 1 << self._places[first]
 
     def holds(self, first: Transfer, other: Transfer, node: int) -> bool:
-        return bool(self._before[node][self._places[id(other)]] >> self._places[id(first)] & 1)
+        return bool(self._before[node][self._places[other]] >> self._places[first] & 1)
 
     def bit(self, transfer: Transfer) -> int:
         """A transfer in a bitmap."""
-        return 1 << self._places[id(transfer)]
+        return 1 << self._places[transfer]
 
     def first(self, bits: int) -> Transfer:
         """The first of the transfers in a bitmap."""
@@ -90,11 +90,11 @@ class TransferOrder:
 
     def before(self, transfer: Transfer, node: int) -> int:
         """Those that have passed a stop when ``transfer`` comes, as a bitmap."""
-        return self._before[node].get(self._places.get(id(transfer), -1), 0)
+        return self._before[node].get(self._places.get(transfer, -1), 0)
 
     def after(self, first: Transfer, node: int) -> Iterator[Transfer]:
         """The transfers that come to a stop when ``first`` has passed it."""
-        place = self._places[id(first)]
+        place = self._places[first]
         return (self._order[other] for other, before in self._before[node].items() if before >> place & 1)
 
     def barrier(self, first: Transfer, node: int) -> Barrier:
