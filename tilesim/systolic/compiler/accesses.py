@@ -21,8 +21,8 @@ from tilesim.systolic.isa.model.instructions import (
     Normalisation,
     Pool,
     ReadHostMemory,
-    Rescale,
-    Softmax,
+    Requantise,
+    RowSoftmax,
     Window,
     WriteHostMemory,
 )
@@ -90,7 +90,7 @@ def _pool(op: Pool) -> Accesses:
     return Accesses((read,), (_vectors(op.address, window.positions, op.stride_bytes, window.channels, op.element),))
 
 
-def _moved(op: Normalisation | Rescale | Lookup | Copy | Softmax) -> Accesses:
+def _moved(op: Normalisation | Requantise | Lookup | Copy | RowSoftmax) -> Accesses:
     return Accesses((_nest(op.source),), (_nest(op.destination),))
 
 
@@ -106,5 +106,5 @@ _ACCESSES: dict[type, Callable[[Any], Accesses]] = {
     Pool: _pool,
     Combine: lambda op: Accesses((_nest(op.a), _nest(op.b)), (_nest(op.destination),)),
     Fill: lambda op: Accesses((), (_nest(op.destination),)),
-    **dict.fromkeys((Normalisation, Rescale, Lookup, Copy, Softmax), _moved),
+    **dict.fromkeys((Normalisation, Requantise, Lookup, Copy, RowSoftmax), _moved),
 }

@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from tilesim.systolic.isa.checks.deadlock import Deadlock
 from tilesim.systolic.isa.checks.fields import field_faults
-from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, Access, accesses
+from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, MemoryAccess, accesses
 from tilesim.systolic.isa.checks.host import batching_faults, tensor_faults
 from tilesim.systolic.isa.checks.untimed import UntimedExecution
 from tilesim.systolic.isa.encoding import range_faults
@@ -73,7 +73,7 @@ def _instruction_faults(op: Instruction, program: Program, sizes: dict[str, int]
             yield from _footprint_faults(accesses(op, program.topology), sizes)
 
 
-def _footprint_faults(touched: Iterable[Access], sizes: dict[str, int]) -> Iterator[str]:
+def _footprint_faults(touched: Iterable[MemoryAccess], sizes: dict[str, int]) -> Iterator[str]:
     for access in touched:
         size, footprint = sizes.get(access.memory), access.footprint
         if size is None:
