@@ -68,10 +68,8 @@ def _place_faults(tensor: TensorPlace, program: Program, labels: set[str]) -> It
     if tensor.dtype not in SIZES:
         yield f"dtype must be one of {', '.join(SIZES)}, not {tensor.dtype!r}"
     else:
-        end, size = (
-            tensor.address + prod(tensor.shape) * SIZES[tensor.dtype],
-            program.topology.unified_buffer.size_bytes,
-        )
+        end = tensor.address + prod(tensor.shape) * SIZES[tensor.dtype]
+        size = program.topology.unified_buffer.size_bytes
         if not 0 <= tensor.address <= end <= size:
             reach = f"{tensor.address:#x} to {end:#x}"
             yield f"address must keep it inside the unified buffer, which has {size}, not {reach}"
