@@ -115,8 +115,8 @@ def test_faults_are_all_named() -> None:
     assert caught.value.faults == (
         "empty: must have a layer with weights to form batches for",
         "schedule must be one of none, demand, lcm, not lmc",
-        "the weight reuse value must be above 0, not 0",
-        "inferences must be at least 1, not 0",
+        "the weight reuse value must be a number above 0, not 0",
+        "inferences must be a whole number of at least 1, not 0",
     )
 
 

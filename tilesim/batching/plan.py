@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, lcm
+from math import ceil, inf, lcm
 from typing import NamedTuple
 
 from tilesim.batching.flow import moments
@@ -175,14 +175,14 @@ def _last(limits: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     return limits[place - 1] if place else None
 
 
-def _check(graph: LayerGraph, value: Fraction | int, inferences: int, schedule: str) -> None:
+def _check(graph: LayerGraph, value: Fraction | float, inferences: object, schedule: object) -> None:
     faults = [] if graph.layers else [f"{graph.name}: must have a layer with weights to form batches for"]
     if schedule not in SCHEDULES:
         faults.append(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule}")
-    if value <= 0:
-        faults.append(f"the weight reuse value must be above 0, not {value}")
-    if inferences < 1:
-        faults.append(f"inferences must be at least 1, not {inferences}")
+    if not isinstance(value, (int, float, Fraction)) or not 0 < value < inf:
+        faults.append(f"the weight reuse value must be a number above 0, not {value!r}")
+    if not isinstance(inferences, int) or inferences < 1:
+        faults.append(f"inferences must be a whole number of at least 1, not {inferences!r}")
     if faults:
         raise InputError(faults)
 
