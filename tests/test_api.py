@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tilesim
+from tilesim.errors import InputError
 from tilesim.machines.host import random_inputs
 from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
@@ -155,3 +157,18 @@ def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:
         with pytest.raises(tilesim.InputError) as caught:
             verb()
         assert caught.value.faults == (sentence.format("a"), sentence.format("b"))
+
+
+@pytest.mark.parametrize("inferences", ["x", None, 2.5, float("inf"), 0])
+def test_batches_are_for_a_whole_number_of_inferences(inferences: Any) -> None:
+    network, chip = tilesim.load_network("digits"), tilesim.load_topology("systolic-32")
+    with pytest.raises(InputError, match=f"^inferences must be a whole number of at least 1, not {inferences!r}$"):
+        tilesim.plan_batches(network, chip, inferences)
+
+
+@pytest.mark.parametrize("uses", ["x", [], float("inf"), float("nan"), 0])
+def test_a_weight_is_reused_a_number_of_times(uses: Any) -> None:
+    network, chip = tilesim.load_network("digits"), tilesim.load_topology("systolic-32")
+    with pytest.raises(InputError) as caught:
+        tilesim.plan_batches(network, chip, 4, weight_reuse=uses)
+    assert caught.value.faults == (f"the weight reuse value must be a number above 0, not {uses!r}",)

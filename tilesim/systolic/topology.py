@@ -138,7 +138,12 @@ class Topology(AnyTopology):
 
     @property
     def weight_tile_cycles(self) -> Fraction:
-        """Cycles in which weight memory delivers a tile: 1349.3 of TPU v1. Source: Jouppi et al., ISCA 2017."""
+        """Cycles in which weight memory delivers a tile: as often a weight must be used so that computing takes as long
+        as the fetch of the weights that come next, for the array uses each of them once a cycle.
+
+        Source: JP 7561916 B2 names the memory's clock, its channels and the array's units; the formula is an assumption
+        that gives 1349.3 of TPU v1, near which its roofline has its knee (Jouppi et al., ISCA 2017).
+        """
         memory = self.weight_memory
         transfers = -(-self.weight_tile_bytes // memory.transfer_bytes)
         return Fraction(transfers * self.clock_hz, memory.clock_hz)
