@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.program import DataSegment
 from tilesim.sim.trace.recorder import Recorder
 from tilesim.systolic.isa.model.instructions import (
     Activate,
@@ -23,7 +24,7 @@ from tilesim.systolic.isa.model.instructions import (
     Window,
     WriteHostMemory,
 )
-from tilesim.systolic.isa.model.program import DataSegment, HostTensor, Layer, Program
+from tilesim.systolic.isa.model.program import HostTensor, Layer, Program
 from tilesim.systolic.run.simulate import memories_of
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip

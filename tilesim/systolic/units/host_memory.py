@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import AccessError
+from tilesim.machines.program import DataSegment
 from tilesim.sim.core.memory import Bytes
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
-from tilesim.systolic.isa.model.program import DataSegment
 
 
 class HostMemory:
