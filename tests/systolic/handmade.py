@@ -28,8 +28,7 @@ from tilesim.systolic.isa.model.program import HostTensor, Layer, Program
 from tilesim.systolic.run.simulate import memories_of
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.data import Carried
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Carried, HostMemory
 
 Array = NDArray[Any]
 SCALE = Scale("single", 0, 0, (-32768, 32767))

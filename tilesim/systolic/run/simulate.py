@@ -22,8 +22,7 @@ from tilesim.systolic.run import hang, host_driver, statistics
 from tilesim.systolic.run.tensor_probe import TensorProbe
 from tilesim.systolic.run.wakeup_sources import PARTNERS
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.data import Absent, Carried
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Carried, Data, HostMemory
 
 Array = NDArray[Any]
 
@@ -54,7 +53,7 @@ def timed(program: Program) -> int:
         HangError: the run can't go on.
     """
     program = frame.named(program)
-    chip, nothing = Chip(program.topology, Absent()), HostMemory([], [], [], 1)
+    chip, nothing = Chip(program.topology, Data()), HostMemory([], [], [], 1)
     return len(_sections(program, chip, nothing, NO_HOLDS)[1])
 
 

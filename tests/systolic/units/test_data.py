@@ -8,7 +8,7 @@ import pytest
 from tilesim.errors import AccessError
 from tilesim.machines.program import DataSegment
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import HostMemory
 
 
 def host() -> HostMemory:
