@@ -20,7 +20,7 @@ import yaml
 from tilesim import public
 from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
-from tilesim.machines.keys import keys, spelt
+from tilesim.machines.topology import keys, spelt
 from tilesim.registry import MACHINES, machine_named
 from tilesim.report.workload_keys import workload_keys
 from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
