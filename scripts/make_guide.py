@@ -22,7 +22,7 @@ import tilesim
 from tilesim import public
 from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
-from tilesim.machines.keys import keys, spelt
+from tilesim.machines.topology import keys, spelt
 from tilesim.registry import MACHINES, machine_named
 from tilesim.report.kinds import kind_of
 from tilesim.report.workload_keys import workload_keys

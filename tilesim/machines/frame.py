@@ -55,6 +55,10 @@ def recorder_of(options: RunOptions) -> Recorder | None:
     return None if options.recording is None else Recorder(options.recording)
 
 
+def forget(*_retired: object) -> None:
+    """What a chip tells of what retires where nobody keeps tensors."""
+
+
 def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit]) -> None:
     """See to it that each pattern of tracks to record has one of the chip's ``units``.
 

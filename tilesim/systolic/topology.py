@@ -63,8 +63,11 @@ class WeightFifo(Section):
 class Array(Section):
     """The cells, each of which multiplies and adds once a cycle.
 
-    Source: WO 2016/186801, Fig. 3 and its description: weights travel along columns and activations along rows, or the
-    other way round.
+    Timing: each cycle a value moves one cell on. Element i of a vector enters i cycles after element 0, so that it
+    meets the sum of those before it, and reaches the cells of output c another c cycles later. All cycles are numbers
+    of cycles in which, from their start, something can be seen. Source: WO 2016/186801, Figs. 3 and 4: weights travel
+    along columns and activations along rows, or the other way round; that wider operands go through several times, and
+    wider weights in several shifts, is an assumption.
     """
 
     rows: Annotated[int, Field(ge=1, le=4096, description="rows of cells")] = 256
@@ -82,6 +85,22 @@ class Array(Section):
     def outputs(self) -> int:
         """Sums of a vector that it makes at once."""
         return self.columns if self.weights == "columns" else self.rows
+
+    def result_cycle(self, begin: int, vector: int, output: int, passes: int = 1) -> int:
+        """From when on the sum of ``vector`` for ``output`` stands in the accumulators, of a multiply that begins, that
+        is, whose first element is beside the first cell, in cycle ``begin``; each vector goes through ``passes`` times.
+        """
+        return begin + vector * passes + (passes - 1) + self.inputs + output
+
+    def retirement_cycle(self, begin: int, vectors: int, passes: int = 1) -> int:
+        """From when on all sums stand in the accumulators, whether an output is used or not: 710 for 200 vectors on 256
+        by 256 cells from cycle 0 on.
+        """
+        return self.result_cycle(begin, vectors - 1, self.outputs - 1, passes)
+
+    def shift_cycles(self, weight_bytes: int = 1) -> int:
+        """From the beginning of a shift to the first cycle in which a multiply may switch to its tile."""
+        return self.inputs * weight_bytes
 
 
 class ValueLoaders(Section):

@@ -111,7 +111,7 @@ class WideLayout:
     def data(self) -> tuple[DataSegment, ...]:
         """The parameters as they stand in data memory."""
         parts = [source.data for sources in self.sources.values() for source in sources]
-        return (DataSegment("parameters", 0, np.concatenate(parts)),) if parts else ()
+        return (DataSegment("parameters", np.concatenate(parts), 0),) if parts else ()
 
     def regions(self) -> list[Region]:
         """What programs may touch."""

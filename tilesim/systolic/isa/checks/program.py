@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from math import prod
 
+from tilesim.machines.program import where
 from tilesim.systolic.isa.checks.deadlock import Deadlock
 from tilesim.systolic.isa.checks.fields import field_faults
 from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, MemoryAccess, accesses

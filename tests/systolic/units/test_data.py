@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tilesim.errors import AccessError
+from tilesim.machines.program import DataSegment
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
-from tilesim.systolic.isa.model.program import DataSegment
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import HostMemory
 
 
 def host() -> HostMemory:

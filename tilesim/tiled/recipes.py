@@ -10,9 +10,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
+import numpy as np
+
+from tilesim.errors import HangError
 from tilesim.findings import Finding
-from tilesim.machines.holds import LATEST
+from tilesim.machines import frame
+from tilesim.machines.holds import LATEST, holds
 from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import Proof, Refutation
 from tilesim.tiled.rules.ring.collisions import Collision
 from tilesim.tiled.rules.ring.counterexample import StartTimes, start_times
@@ -20,7 +25,9 @@ from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.ring.transfers import Transfer
 from tilesim.tiled.rules.soundness import unrunnable
 from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
-from tilesim.tiled.run.simulate import observed
+from tilesim.tiled.run import host_driver
+from tilesim.tiled.run.simulate import run_sections, tiles_of
+from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 
 BUDGET = 1_000_000
@@ -43,7 +50,7 @@ def seen(proof: Proof, budget: int = BUDGET) -> Proof:
     runs = _Runs(work_queues(proof.program), proof.reading, budget)
     refutations = proof.refutations
     for first, end in ((0, GUESSES), (GUESSES, None)):
-        refutations = tuple(runs.tried(each, first, end) for each in refutations)
+        refutations = tuple(runs.tried(refutation, first, end) for refutation in refutations)
     return replace(proof, refutations=refutations)
 
 
@@ -60,7 +67,11 @@ class _Runs:
         collision, runs = refutation.collision, refutation.runs
         if collision is None or refutation.start_times is not None:
             return refutation
-        possible = (each for each in start_times(self._work, collision) if _is_possible(each))
+        possible = (
+            times
+            for times in start_times(self._work, collision)
+            if all(0 <= cycle <= LATEST for cycle in times.values())
+        )
         for times in islice(possible, first, end):
             if not self._left:
                 break
@@ -71,21 +82,18 @@ class _Runs:
 
     def _shows(self, collision: Collision, times: Mapping[str, int]) -> bool:
         """Whether a run with these start times does."""
-        found = {_pair(each) for each in observed(self._work.program, times, self._reading) if _tells(each)}
-        for key in found:
-            self._seen.setdefault(key, times)
-        return self._key(collision) in found
+        findings = _noticed(self._work.program, times, self._reading)
+        pairs = {_pair(finding) for finding in findings if finding["kind"] in {MEETING, AT_ONCE}}
+        for pair in pairs:
+            self._seen.setdefault(pair, times)
+        return self._key(collision) in pairs
 
     def _key(self, collision: Collision) -> tuple[str, frozenset[Party]]:
         kind = AT_ONCE if collision.at_once else MEETING
-        return kind, frozenset(self._party(each) for each in (collision.first, collision.other))
+        return kind, frozenset(self._party(transfer) for transfer in (collision.first, collision.other))
 
     def _party(self, transfer: Transfer) -> Party:
         return transfer.name, transfer.ordinal, node_name(transfer.master, self._work.tiles)
-
-
-def _is_possible(times: StartTimes) -> bool:
-    return all(0 <= cycle <= LATEST for cycle in times.values())
 
 
 def _cost(work: WorkQueues) -> int:
@@ -93,10 +101,21 @@ def _cost(work: WorkQueues) -> int:
     return TILE * work.tiles + sum(1 + task.rounds for queue in work.queues for task in queue)
 
 
-def _tells(finding: Finding) -> bool:
-    return finding["kind"] in {MEETING, AT_ONCE}
-
-
 def _pair(finding: Finding) -> tuple[str, frozenset[Party]]:
     parties = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
     return finding["kind"], frozenset(parties)
+
+
+def _noticed(program: Program, given: Mapping[str, int], masters: Reading) -> list[Finding]:
+    """What is noticed on the ring in a run with zeros for inputs and with holds ``given``, if that comes to its end or
+    not.
+    """
+    program = frame.named(program)
+    arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
+    rows_of_host, samples = host_driver.rows_of_inputs(program, arrays)
+    chip = Chip(program.topology, samples, None, frame.forget, reading=masters)
+    try:
+        run_sections(chip, program, rows_of_host, holds(program, given, tiles_of))
+    except HangError as error:
+        return error.findings
+    return chip.monitor.findings()

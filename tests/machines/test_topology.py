@@ -4,7 +4,7 @@ import pytest
 
 import tilesim
 from tilesim.config import load
-from tilesim.machines.keys import Key, differences, keys, spelt
+from tilesim.machines.topology import Key, differences, keys, spelt
 from tilesim.shipped import shipped
 from tilesim.tiled.topology import Topology
 

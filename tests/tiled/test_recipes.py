@@ -10,9 +10,9 @@ from tests.tiled.programs import program
 from tests.tiled.rules.arena import mixed
 from tests.tiled.rules.lines import consume, fence, proof, send
 from tilesim import simulate
+from tilesim.tiled.recipes import seen
 from tilesim.tiled.rules.proof import Proof, proof_of
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.verify.recipes import seen
 
 OVERLAP = (consume(2), consume(3), send("a", 0, 2), send("b", 1, 3))
 THREE = (*(consume(tile) for tile in (3, 4, 5)), send("a", 0, 3), send("b", 1, 4), send("c", 2, 5))

@@ -65,7 +65,7 @@ def _finding(pair: Unordered, section: str, touches: Touches) -> Finding | None:
     """The bytes that the two touched in another order than that of the program, and how they first did."""
     low, end = (pair.touched & -pair.touched).bit_length() - 1, pair.touched.bit_length()
     first, other = (
-        _Times([each for each in touches[pair.tile, label] if each.memory == pair.memory], low, end)
+        _Times([touch for touch in touches[pair.tile, label] if touch.memory == pair.memory], low, end)
         for label in (pair.first, pair.other)
     )
     clashes = [
@@ -76,7 +76,7 @@ def _finding(pair: Unordered, section: str, touches: Touches) -> Finding | None:
     wrong = np.flatnonzero(np.any([clash.wrong for clash in clashes], axis=0))
     if not len(wrong):
         return None
-    clash = min((clash for clash in clashes if clash.wrong.any()), key=lambda each: each.cycle)
+    clash = min((clash for clash in clashes if clash.wrong.any()), key=lambda clash: clash.cycle)
     return {
         "kind": TOUCHED,
         "section": section,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.systolic.handmade import topology
-from tilesim.systolic.units.weight_memory import WeightMemory
+from tilesim.systolic.units.weight_fetcher import WeightMemory
 
 
 @given(st.integers(1, 10**9), st.integers(1, 10**9), st.integers(0, 1000), st.lists(st.integers(1, 99), min_size=1))
