@@ -17,8 +17,8 @@ from tilesim.errors import CapacityError
 from tilesim.machines.policies import CACHE, CachePolicy
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import descriptors
-from tilesim.tiled.caching.plan import Home
+from tilesim.tiled.cache_plan import descriptors
+from tilesim.tiled.caching import Home
 from tilesim.tiled.compiler.compile import compile_networks
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_buffer import least_bytes

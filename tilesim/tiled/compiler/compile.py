@@ -26,7 +26,7 @@ from tilesim.tiled.isa.checks.tensors import covers
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TileFence
 from tilesim.tiled.isa.model.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
-from tilesim.tiled.link.start_fence import with_start_fence
+from tilesim.tiled.link.turns import with_start_fence
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.topology import Topology
 

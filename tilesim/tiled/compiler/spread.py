@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilesim.tiled.caching.plan import blocks_per_tile
+from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import MapShape, padded
 from tilesim.tiled.topology import Topology
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy
-from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, order_of, plan
+from tilesim.tiled.caching import Decision, Home, ParameterSet, order_of, plan
 from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_buffer import area_bytes, least_bytes, stream_slots
 from tilesim.tiled.compiler.wide_layout import DataRange, Staging, StreamSlot, WideLayout

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tilesim.tiled.caching.plan import Decision, Home
+from tilesim.tiled.caching import Decision, Home
 from tilesim.tiled.compiler.parameter_sets import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingConsume

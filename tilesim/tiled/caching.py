@@ -1,4 +1,6 @@
-"""Where parameters live: a copy in every tile, a part in each, in one tile that multicasts them, or in data memory."""
+"""Where parameters live between inferences: a copy in every tile, a part in each, in one tile that multicasts them, or
+in data memory. Pure decisions about bytes.
+"""
 
 from __future__ import annotations
 
