@@ -93,6 +93,11 @@ class Decision:
         return self.home is not Home.STREAMED
 
     @property
+    def resident(self) -> bool:
+        """Whether each tile that needs the set keeps it."""
+        return self.home in {Home.COPY, Home.PARTITION}
+
+    @property
     def holders(self) -> tuple[int, ...]:
         """The tiles that keep ``bytes_per_tile`` of it."""
         if self.tile is not None:
