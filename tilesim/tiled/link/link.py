@@ -175,9 +175,9 @@ def _faults(programs: Sequence[Program]) -> Iterator[str]:
         for program in programs[1:]
         if program.topology != chip
     )
-    words = sum(op.words for program in programs for op in (*program.load, *program.run))
+    size_bytes = sum(isa.program_bytes((*program.load, *program.run)) for program in programs)
     needs = (
-        ("programs", words * isa.WORD_BYTES, "instruction memory", chip.instruction_memory.size_bytes),
+        ("programs", size_bytes, "instruction memory", chip.instruction_memory.size_bytes),
         ("parameters", _data_starts(programs)[-1], "data memory", chip.data_memory.size_bytes),
     )
     yield from (
