@@ -183,7 +183,7 @@ def test_every_module_has_its_place() -> None:
         ),
         ("tilesim.tiled.rules.ring.arrivals", "from tilesim.tiled.units.ring import ring", "never imports"),
         ("tilesim.tiled.compiler.halo", "from ..units.tensor import ttu", "never imports tilesim.tiled.units"),
-        ("tilesim.tiled.caching.plan", "from tilesim.tiled.compiler import parameters", "imports only"),
+        ("tilesim.tiled.caching", "from tilesim.tiled.compiler import parameters", "imports only"),
         ("tilesim.systolic.array", "from tilesim.tiled.isa import Word", "never imports tilesim.tiled"),
         ("tilesim.units", "from tilesim.errors import InputError", "never imports tilesim"),
         ("tilesim.config", "from tilesim.tiled.topology import Topology", "is below"),

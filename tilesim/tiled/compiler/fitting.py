@@ -13,10 +13,8 @@ from tilesim.network.graph import Node, macs
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.channels import Spread
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
-from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible
-from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse
-from tilesim.tiled.compiler.names import map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, map_name, padded
+from tilesim.tiled.compiler.fusion import FusedGroup, FusionGroup, fuse, fusible
 from tilesim.tiled.compiler.partition import DEFAULT, Partition, partition_network
 from tilesim.tiled.compiler.placement import MapPlacement, in_calls, in_steps, place, with_room, with_slack
 from tilesim.tiled.compiler.tile_plan import TilePlan

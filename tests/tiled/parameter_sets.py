@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from tilesim.tiled.caching.plan import Decision, ParameterSet
+from tilesim.tiled.caching import Decision, ParameterSet
 
 
 def shared(size: int, tiles: int, network: int = 0, layer: int = 0, chunk: int = 0) -> ParameterSet:
@@ -21,7 +21,9 @@ def parts(size: int, tiles: int) -> ParameterSet:
 
 def held(decisions: Sequence[Decision], tiles: int) -> list[int]:
     """Cached bytes of each tile."""
-    return [sum(each.set.bytes_per_tile for each in decisions if tile in each.holders) for tile in range(tiles)]
+    return [
+        sum(decision.set.bytes_per_tile for decision in decisions if tile in decision.holders) for tile in range(tiles)
+    ]
 
 
 @st.composite

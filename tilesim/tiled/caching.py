@@ -1,4 +1,6 @@
-"""Where parameters live: a copy in every tile, a part in each, in one tile that multicasts them, or in data memory."""
+"""Where parameters live between inferences: a copy in every tile, a part in each, in one tile that multicasts them, or
+in data memory. Pure decisions about bytes.
+"""
 
 from __future__ import annotations
 
@@ -89,6 +91,11 @@ class Decision:
     def cached(self) -> bool:
         """Whether the set is on the tiles before an inference begins."""
         return self.home is not Home.STREAMED
+
+    @property
+    def resident(self) -> bool:
+        """Whether each tile that needs the set keeps it."""
+        return self.home in {Home.COPY, Home.PARTITION}
 
     @property
     def holders(self) -> tuple[int, ...]:

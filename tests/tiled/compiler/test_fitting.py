@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import tilesim
-from tilesim.tiled.compiler.fusion.bands import FusionGroup
-from tilesim.tiled.compiler.fusion.choice import choose, fitted
+from tilesim.tiled.compiler.fitting import choose, fitted
+from tilesim.tiled.compiler.fusion import FusionGroup
 from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.tile_plan import plan_operators
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tilesim
 from tilesim.tiled.compiler.axis import Axis
-from tilesim.tiled.compiler.fusion.bands import FusionGroup, fusible, infer_bounds, inner_tensors, nodes_of, slices
+from tilesim.tiled.compiler.fusion import FusionGroup, fusible, infer_bounds, inner_tensors, nodes_of, slices
 from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.tile_plan import TilePlan, plan_operators
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 import tilesim
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
-from tilesim.tiled.compiler.receptive_field import EVERYTHING, CopiedField, ReceptiveField
+from tilesim.tiled.compiler.traits import EVERYTHING, CopiedField, ReceptiveField
 
 
 def test_a_window_moves_by_its_stride_and_reaches_into_the_border_only_if_it_reads_there() -> None:

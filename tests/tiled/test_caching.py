@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tiled.caching.sets import cases, held, parts, shared
-from tilesim.tiled.caching.plan import Home, ParameterSet, blocks_per_tile, order_of, plan
+from tests.tiled.parameter_sets import cases, held, parts, shared
+from tilesim.tiled.caching import Home, ParameterSet, blocks_per_tile, order_of, plan
 
 KIB = 1024
 

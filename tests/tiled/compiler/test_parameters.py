@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 
 KEY = SetKey(3, 0, "layer")
 
@@ -19,8 +19,8 @@ def test_parts_follow_one_another_in_whole_rows() -> None:
     assert sets.keep(KEY, 0b11, "weights", lambda: some(20, 1)) == 0
     assert sets.keep(KEY, 0b11, "parameters", lambda: some(16, 2)) == 32
     assert (sets.size_bytes(KEY), sets.tiles(KEY), sets.keys()) == (48, 0b11, [KEY])
-    [variant] = sets.variants(KEY)
-    np.testing.assert_array_equal(variant.data, np.repeat([1, 0, 2], [20, 12, 16]))
+    [(_, data)] = sets.variants(KEY)
+    np.testing.assert_array_equal(data, np.repeat([1, 0, 2], [20, 12, 16]))
 
 
 def test_what_is_there_is_not_made_again() -> None:
@@ -35,9 +35,9 @@ def test_tiles_with_other_bytes_have_them_at_the_same_places() -> None:
         places = [sets.keep(KEY, 1 << tile, part, lambda size=size: some(size, size)) for part in ("a", "b")]  # type: ignore[misc]
         assert places == [0, 32]
     assert sets.tiles(KEY) == 0b11
-    first, second = sets.variants(KEY)
-    assert (first.tiles, second.tiles) == (0b01, 0b10)
-    np.testing.assert_array_equal(second.data, np.repeat([16, 0, 16, 0], 16))
+    (first, _), (second, data) = sets.variants(KEY)
+    assert (first, second) == (0b01, 0b10)
+    np.testing.assert_array_equal(data, np.repeat([16, 0, 16, 0], 16))
 
 
 def test_the_longest_comes_first() -> None:
