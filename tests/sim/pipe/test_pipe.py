@@ -16,7 +16,8 @@ from tests.sim.toy import Group, Toy
 from tilesim.compiled import wanted
 from tilesim.sim.core.port import Change, Port
 from tilesim.sim.core.unit import Words
-from tilesim.sim.pipe.pipe import Activity, Costs, Pipe, Slot
+from tilesim.sim.pipe.course import Activity, Costs, PipeForm, Slot
+from tilesim.sim.pipe.pipe import Pipe
 from tilesim.sim.pipe.steps import Steps
 
 RANKS = {"narrow": 1, "wide": 2, "output": 1}
@@ -69,16 +70,18 @@ class Rig:
         self.pipe = Pipe(
             0,
             Costs(*(np.array(column, np.int64) for column in zip(*self.groups, strict=True)), apart),
-            self.depth,
-            issue=[Slot(self.ports[name], 3) for name in self.issue],
-            extra=Slot(self.ports["wide"], EXTRA_RANK),
-            write=Slot(self.ports[self.write], 1),
+            PipeForm(
+                self.depth,
+                issue=[Slot(self.ports[name], 3) for name in self.issue],
+                write=Slot(self.ports[self.write], 1),
+                extra=Slot(self.ports["wide"], EXTRA_RANK),
+                delay=self.delay,
+                read_every=self.every[0],
+                write_every=self.every[1],
+                every_span=self.every_span,
+            ),
             move=lambda first, end: self.moved.extend(range(first, end)),
-            accounts=lambda activity: [(self.account, repr(activity), 0)],
-            delay=self.delay,
-            read_every=self.every[0],
-            write_every=self.every[1],
-            every_span=self.every_span,
+            charges=lambda activity: [(self.account, repr(activity), 0)],
             flat=self.flat,
         )
         self.slots = [slot for slot in self.pipe.slots if slot.rank != EXTRA_RANK]

@@ -11,10 +11,10 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Clock, Phase
+from tilesim.sim.core.clock import Clock, Phase, Timer
 from tilesim.sim.core.port import Change, Port
-from tilesim.sim.core.timer import Timer
-from tilesim.sim.pipe.pipe import Pipe, Slot
+from tilesim.sim.pipe.course import Slot
+from tilesim.sim.pipe.pipe import Pipe
 
 
 @dataclass(eq=False)

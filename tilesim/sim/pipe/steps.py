@@ -15,7 +15,7 @@ import numpy as np
 from tilesim.sim.backlog import Backlog, backlog
 from tilesim.sim.core.port import NEVER, Change, Intervals
 from tilesim.sim.leap import Leap, Place, Sums, leap
-from tilesim.sim.pipe.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
+from tilesim.sim.pipe.course import Activity, ActivitySpans, Costs, Limits, PipeForm, Slot, Totals
 
 WORTH_A_LEAP = 8
 """Reads of a group on its own that are leapt over, if others may take some of its slots."""
@@ -70,7 +70,7 @@ class _Mark(NamedTuple):
 class Steps:
     """A :class:`~tilesim.sim.pipe.course.Course` in plain Python."""
 
-    def __init__(self, cycle: int, costs: Costs, form: Form) -> None:
+    def __init__(self, cycle: int, costs: Costs, form: PipeForm) -> None:
         self.groups = len(costs.issues)
         self.retold: list[tuple[Slot, Change]] = []
         self._limits = Limits(self.groups, self.groups)
@@ -115,7 +115,7 @@ class Steps:
         self._happened = []
         return totals.items()
 
-    def spans(self) -> Spans:
+    def spans(self) -> ActivitySpans:
         stretches, self._happened = self._happened, []
         activities = tuple(dict.fromkeys(activity for stretch in stretches for activity, _ in stretch.steps))
         place = {activity: k for k, activity in enumerate(activities)}
@@ -124,7 +124,7 @@ class Steps:
             once = [[place[activity] for activity, _ in steps], [cycles for _, cycles in steps]]
             columns.append(np.tile(np.array(once, np.int64), times))
         which, cycles = np.concatenate(columns, axis=1)
-        return Spans(activities, which, cycles)
+        return ActivitySpans(activities, which, cycles)
 
     def forget(self) -> None:
         self._planned = None
@@ -363,7 +363,7 @@ class Steps:
         return state
 
 
-def _leaps(costs: Costs, form: Form) -> bool:
+def _leaps(costs: Costs, form: PipeForm) -> bool:
     """Whether leaps and backlogs may be of use, and are true of such a pipe."""
     ports = {slot.port for slot in (*form.issue, *([] if form.extra is None else [form.extra]))}
     alone = form.delay == 0 and form.read_every == form.write_every == 1 and form.depth > 1

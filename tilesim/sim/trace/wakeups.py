@@ -12,7 +12,7 @@ from tilesim.sim.trace.trace import Numbers, Trace, Words
 BUSY = "busy"
 
 
-class Release(NamedTuple):
+class Wakeup(NamedTuple):
     """What kept ``track`` waiting until ``cycle`` came from ``by_track``, with ``by_instruction``."""
 
     track: str
@@ -61,7 +61,7 @@ class _Index:
         return np.where(at >= 0, spans[at], -1) if len(spans) else np.full(len(cycles), -1)
 
 
-def released_by(trace: Trace, releases: Sequence[Release], wakeup_sources: WakeupSources) -> Numbers:
+def released_by(trace: Trace, wakeups: Sequence[Wakeup], wakeup_sources: WakeupSources) -> Numbers:
     """For each span of ``trace`` the one that let it end, or -1."""
     found: Words = np.full(len(trace.track), -1, np.int64)
     index = _Index(trace)
@@ -70,12 +70,12 @@ def released_by(trace: Trace, releases: Sequence[Release], wakeup_sources: Wakeu
             stalls = index.stalls(index.places[track], trace.kinds.index(kind))
             found[stalls] = _latest(index, stalls, partner)
     instructions = {name: k for k, name in enumerate(trace.whats)}
-    for release in releases:
-        if release.track in index.places and release.by_track in index.places:
-            stall = _ending(index, index.places[release.track], release.cycle)
+    for wakeup in wakeups:
+        if wakeup.track in index.places and wakeup.by_track in index.places:
+            stall = _ending(index, index.places[wakeup.track], wakeup.cycle)
             if stall >= 0:
-                by = instructions.get(release.by_instruction, -1)
-                found[stall] = _with(index, index.places[release.by_track], by, release.cycle)
+                by = instructions.get(wakeup.by_instruction, -1)
+                found[stall] = _with(index, index.places[wakeup.by_track], by, wakeup.cycle)
     return found.astype(np.int32)
 
 

@@ -14,7 +14,7 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.trace.recorder import Recorder, Source
+from tilesim.sim.trace.recorder import Recorder, Waker
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
@@ -216,11 +216,11 @@ class Chip:
         here = turn is not None and turn.reason is Reason.FLAG
         return here or any(tile.flags.awaited(ORDINAL) for tile in self.tiles)
 
-    def _raise_fence(self, increment: int, source: Source | None) -> None:
-        self.sequencer.counters.raise_by(FENCES, increment, source)
+    def _raise_fence(self, increment: int, waker: Waker | None) -> None:
+        self.sequencer.counters.raise_by(FENCES, increment, waker)
 
     def _raise_outfeed(self) -> None:
-        self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.source)
+        self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.waker)
 
     def _unit(self, track: str) -> Unit:
         recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None

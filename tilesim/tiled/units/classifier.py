@@ -10,7 +10,7 @@ import simpy
 
 from tilesim.arithmetic import classify
 from tilesim.sim.core.action import Action
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -23,8 +23,6 @@ from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES
 
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
 """What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""
-
-Work = Generator[simpy.Event, Any, None]
 
 
 class ClassifierTile:

@@ -10,7 +10,7 @@ from typing import Any
 import simpy
 
 from tilesim.sim.core.action import Action, Actions
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.memory import Bytes, Memory
@@ -21,8 +21,6 @@ from tilesim.tiled.units.host.host import HostInfeed
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import Transfer
-
-Work = Generator[simpy.Event, Any, None]
 
 FORWARDED_ROWS = 2
 """Rows from the ring's sink that may wait for the infeed: enough for one a cycle. Assumption."""

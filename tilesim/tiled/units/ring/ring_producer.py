@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Phase
+from tilesim.sim.core.clock import Phase, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import Engine, Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import RingProduce
 from tilesim.tiled.isa.model.loops import Gate, completions
-from tilesim.tiled.units.engine import TileContext, TileEngine, Work, gates_by_round, stretches
+from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
