@@ -141,8 +141,8 @@ class Unit:
             lengths, numbers = cycles[shown], which[shown]
             moved = lengths * np.array(bytes_per_cycle)[numbers] if any(bytes_per_cycle) else np.zeros_like(lengths)
             self._recorder.record_all(self.track, active - lengths, lengths, kinds, numbers, self.instruction, moved)
-        for kind, total, each in zip(kinds, spent, bytes_per_cycle, strict=True):
-            self._count(kind, int(total), int(total) * each)
+        for kind, total, moved_bytes in zip(kinds, spent, bytes_per_cycle, strict=True):
+            self._count(kind, int(total), int(total) * moved_bytes)
         self.active_until = active_until
 
     def add_each(self, wait: str, cycles: Words, moved_bytes: int = 0) -> None:

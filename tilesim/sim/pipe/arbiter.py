@@ -111,7 +111,7 @@ class Arbiter:
         for written, event in client.awaited:
             if written <= pipe.written:
                 event.succeed()
-        client.awaited = [each for each in client.awaited if each[0] > pipe.written]
+        client.awaited = [(written, event) for written, event in client.awaited if written > pipe.written]
 
     def _outdate_below(self, slot: Slot, change: Change) -> None:
         for rank, client in self._at[slot.port].items():

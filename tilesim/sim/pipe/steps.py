@@ -180,12 +180,12 @@ class Steps:
             return False
         place = Place(state.read, state.written, state.extras, state.issues, state.writes)
         far = backlog if full else leap
-        found = far(totals, place, state.cycle, min(until, change), last, others)
-        if found is None:
+        ahead = far(totals, place, state.cycle, min(until, change), last, others)
+        if ahead is None:
             return False
-        log.append(found)
-        state.cycle = found.until
-        state.read, state.written, state.extras, state.issues, state.writes = found.end
+        log.append(ahead)
+        state.cycle = ahead.until
+        state.read, state.written, state.extras, state.issues, state.writes = ahead.end
         return True
 
     def _leap_end(self, state: _State, target: int, totals: Sums) -> int:
@@ -217,17 +217,17 @@ class Steps:
             return None
         slots = {slot.port: slot for slot in (*self._issue, *([self._extra] if extras and self._extra else []))}
         above = [(port, taken) for port, slot in slots.items() for taken in port.above(slot.rank, cycle)]
-        found = sorted(((*taken.at(cycle), k) for k, (_, taken) in enumerate(above)), key=itemgetter(1))
+        changes = sorted(((*taken.at(cycle), k) for k, (_, taken) in enumerate(above)), key=itemgetter(1))
         first = None
-        if found:
-            port, taken = above[found[0][2]]
+        if changes:
+            port, taken = above[changes[0][2]]
             issues = [slot.port for slot in self._issue]
             if port in issues and (not extras or (self._extra is not None and port is self._extra.port)):
                 first = taken
-                found = found[1:]
-        if any(is_taken for is_taken, _, _ in found):
+                changes = changes[1:]
+        if any(is_taken for is_taken, _, _ in changes):
             return None
-        return first, min(until, found[0][1]) if found else until
+        return first, min(until, changes[0][1]) if changes else until
 
     def _free(self, cycle: int) -> _Free:
         until = NEVER

@@ -108,9 +108,9 @@ class Recorder:
         ``wakeup_sources`` who lets a track's stalls of a kind end, where nobody said so when it happened.
         """
         tracks = sorted(self._single.keys() | self._several.keys())
-        found = [self._of(track) for track in tracks]
+        spans_of = [self._of(track) for track in tracks]
         empty = _Spans(*np.zeros((5, 0), np.int64))
-        start, cycles, kind, what, moved = (np.concatenate(column) for column in zip(empty, *found, strict=True))
+        start, cycles, kind, what, moved = (np.concatenate(column) for column in zip(empty, *spans_of, strict=True))
         kinds, kind_place = _sorted(self._kinds, kind)
         whats, what_place = _sorted(self._whats, what)
         trace = Trace(
@@ -118,7 +118,7 @@ class Recorder:
             kinds,
             whats,
             tuple(layers),
-            np.repeat(np.arange(len(tracks), dtype=np.int32), [len(spans.start) for spans in found]),
+            np.repeat(np.arange(len(tracks), dtype=np.int32), [len(spans.start) for spans in spans_of]),
             start,
             cycles,
             kind_place[kind],
