@@ -147,17 +147,9 @@ _ACTIONS: Mapping[type, Callable[[Any], list[Actions]]] = {
     Pool: _pool,
     Normalisation: _normalisation,
     Combine: _combine,
-<<<<<<< HEAD
-    Requantise: _each(SCALED),
-    Lookup: lambda op: [*_each(LOOKED_UP)(op), {Action.BUFFER_READ: TABLE_BYTES}],
-    Copy: _each({}),
-    Fill: lambda op: [_moved(op)],
-    RowSoftmax: _each(SHARED_OUT),
-=======
-    Rescale: _per_value(SCALED),
+    Requantise: _per_value(SCALED),
     Lookup: lambda op: [*_per_value(LOOKED_UP)(op), {Action.BUFFER_READ: TABLE_BYTES}],
     Copy: _per_value({}),
     Fill: lambda op: [_moved(op)],
-    Softmax: _per_value(SHARED_OUT),
->>>>>>> machines
+    RowSoftmax: _per_value(SHARED_OUT),
 }

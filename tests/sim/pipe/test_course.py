@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
-from tilesim.sim.pipe.course import Activity, Spans
-from tilesim.sim.pipe.cycle_accounting import Booking, add_spans, add_totals
+from tilesim.sim.pipe.course import Activity, ActivitySpans, Charge, charge_spans, charge_totals
 from tilesim.sim.trace.recorder import Recorder
 
 READS = Activity(True, True, False, "", "fifo")
@@ -27,7 +26,7 @@ class Pair:
         self.recorder = Recorder()
         self.reader, self.writer = (Unit(Clock(), f"chip.{name}", self.recorder) for name in ("reader", "writer"))
 
-    def accounts(self, activity: Activity) -> list[Booking]:
+    def charges(self, activity: Activity) -> list[Charge]:
         reads = BUSY if activity.reading else f"stall:{activity.reads_wait}"
         return [
             (self.reader, reads, 8 * activity.reading),
@@ -37,22 +36,22 @@ class Pair:
 
 @given(STEPS)
 def test_spans_and_totals_are_the_same_account(steps: list[tuple[Activity, int]]) -> None:
-    summed, listed, each = Pair(), Pair(), Pair()
-    add_totals(steps, summed.accounts)
+    summed, listed, one_by_one = Pair(), Pair(), Pair()
+    charge_totals(steps, summed.charges)
     which = np.array([ACTIVITIES.index(activity) for activity, _ in steps], np.int64)
-    add_spans(Spans(ACTIVITIES, which, np.array([cycles for _, cycles in steps], np.int64)), listed.accounts)
+    charge_spans(ActivitySpans(ACTIVITIES, which, np.array([cycles for _, cycles in steps], np.int64)), listed.charges)
     for activity, cycles in steps:
-        for unit, kind, bytes_per_cycle in each.accounts(activity):
+        for unit, kind, bytes_per_cycle in one_by_one.charges(activity):
             unit.add(kind, cycles, bytes_per_cycle * cycles)
-    for one, other in ((summed, each), (listed, each)):
+    for one, other in ((summed, one_by_one), (listed, one_by_one)):
         for name in ("reader", "writer"):
             ours, theirs = getattr(one, name), getattr(other, name)
             assert (ours.cycles, ours.moved, ours.active_until) == (theirs.cycles, theirs.moved, theirs.active_until)
-    assert listed.recorder.trace().sha256 == each.recorder.trace().sha256
+    assert listed.recorder.trace().sha256 == one_by_one.recorder.trace().sha256
 
 
-def test_an_activity_of_no_cycles_is_not_booked() -> None:
+def test_an_activity_of_no_cycles_is_not_charged() -> None:
     pair = Pair()
-    add_totals([(WAITS, 0), (READS, 2)], pair.accounts)
+    charge_totals([(WAITS, 0), (READS, 2)], pair.charges)
     assert pair.reader.cycles == {BUSY: 2}
     assert pair.reader.moved == {"": 16}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.tiled.isa.model.fields import ByteFilter
-from tilesim.tiled.stepped.byte_filter import ByteFilterUnit
+from tilesim.tiled.stepped.ring_consumer import ByteFilterUnit
 
 ROW_BYTES = 8
 

@@ -7,10 +7,7 @@ import pytest
 
 from tilesim.errors import AccessError
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.stepped.account import BUSY, FIFO, IDLE, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.fifo import Fifo
-from tilesim.tiled.stepped.flags import FlagFile
+from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Account, Clock, Fifo, FlagFile
 from tilesim.tiled.stepped.memory import Memory, Port
 
 
