@@ -6,7 +6,7 @@ import pytest
 
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
 from tilesim import simulate
-from tilesim.tiled.run.counterexamples import seen
+from tilesim.tiled.counterexamples import seen
 
 
 def test_disjoint_groups_run_at_once() -> None:
