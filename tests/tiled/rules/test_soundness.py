@@ -31,8 +31,8 @@ def test_addresses_mean_something_only_to_instructions_that_the_chip_can_run() -
 def test_a_finding_belongs_to_one_program_and_is_made_once(tmp_path: Path) -> None:
     asked: list[Program] = []
 
-    def count(each: Program) -> int:
-        asked.append(each)
+    def count(made: Program) -> int:
+        asked.append(made)
         return len(asked)
 
     first = program(FINE)
@@ -40,7 +40,7 @@ def test_a_finding_belongs_to_one_program_and_is_made_once(tmp_path: Path) -> No
     tilesim.save_program(first, tmp_path / "program.tbin")
     loaded = tilesim.load_program(tmp_path / "program.tbin")
     others = [replace(first, name="other"), copy(first), pickle.loads(pickle.dumps(first)), loaded]  # noqa: S301
-    assert [each.once(count) for each in others] == [2, 3, 4, 5]
+    assert [other.once(count) for other in others] == [2, 3, 4, 5]
     assert first.once(count) == 1
 
 

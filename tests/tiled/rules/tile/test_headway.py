@@ -22,8 +22,8 @@ def order_of(*lines: str, **changes: object) -> HappensBefore:
     return HappensBefore(made.topology, effects_of(made), 0)
 
 
-def points(found: Headway) -> list[tuple[int, int]]:
-    return list(zip(found.starts.tolist(), found.done.tolist(), strict=True))
+def points(headway: Headway) -> list[tuple[int, int]]:
+    return list(zip(headway.starts.tolist(), headway.done.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(

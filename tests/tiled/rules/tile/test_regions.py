@@ -40,8 +40,8 @@ def cached(name: str, address: int, more: tuple[Region, ...] = ()) -> Program:
 
 def test_nothing_may_lie_on_cached_parameters() -> None:
     assert proof_of(cached("a", 0x0)).proven
-    found = proof_of(cached("a", 0x90))
-    assert [each.sentence for each in found.refutations if each.rule == "parameters"] == [
+    outcome = proof_of(cached("a", 0x90))
+    assert [refutation.sentence for refutation in outcome.refutations if refutation.rule == "parameters"] == [
         "region parameters and staging must not overlap, as they do from 0x90 to 0x9f of the wide memory of tile 0",
         "c0 ring_consume: write must not touch 0x90 to 0xaf of the wide memory of tile 0, where parameters are cached",
     ]
@@ -49,9 +49,9 @@ def test_nothing_may_lie_on_cached_parameters() -> None:
 
 def test_programs_that_share_a_chip_leave_each_others_parameters_alone() -> None:
     assert list(overlaps_between([cached("a", 0x0), cached("b", 0x20)])) == []
-    [found] = overlaps_between([cached("a", 0x0), cached("b", 0x10)])
-    assert found == (
+    [sentence] = overlaps_between([cached("a", 0x0), cached("b", 0x10)])
+    assert sentence == (
         "a and b: their regions parameters and parameters must not overlap, as they do from 0x10 to 0x1f of the wide "
         "memory of tile 0"
     )
-    assert any("b: c0 ring_consume" in each for each in overlaps_between([cached("a", 0x90), cached("b", 0x0)]))
+    assert any("b: c0 ring_consume" in sentence for sentence in overlaps_between([cached("a", 0x90), cached("b", 0x0)]))

@@ -31,12 +31,12 @@ def test_first_last_and_all_rounds_of_each_piece(line: str) -> None:
     for use, by_round in uses(line):
         low, end, unit = use.footprint.first, use.footprint.end, use.unit
         assert use.footprint.extent == (min(set().union(*by_round)), max(set().union(*by_round)) + 1)
-        when = [[k for k, found in enumerate(by_round) if at in found] for at in range(low, end)]
-        assert np.repeat(use.first(unit, low, end), unit).tolist() == [min(each, default=-1) for each in when]
-        assert np.repeat(use.last(unit, low, end), unit).tolist() == [max(each, default=-1) for each in when]
-        found = use.all(unit, low, end)
-        assert found is not None
-        pieces = set(zip(*(each.tolist() for each in found), strict=True))
+        when = [[k for k, touched in enumerate(by_round) if at in touched] for at in range(low, end)]
+        assert np.repeat(use.first(unit, low, end), unit).tolist() == [min(rounds, default=-1) for rounds in when]
+        assert np.repeat(use.last(unit, low, end), unit).tolist() == [max(rounds, default=-1) for rounds in when]
+        pieces_and_rounds = use.all(unit, low, end)
+        assert pieces_and_rounds is not None
+        pieces = set(zip(*(column.tolist() for column in pieces_and_rounds), strict=True))
         assert pieces == {(at // unit, k) for k, bytes_ in enumerate(by_round) for at in bytes_}
 
 
@@ -45,7 +45,7 @@ def test_a_part_of_the_extent_in_smaller_pieces() -> None:
     assert (window.unit, common_unit(window, output)) == (4, 4)
     last = output.last(2, output.footprint.first + 4, output.footprint.first + 12)
     at = range(output.footprint.first + 4, output.footprint.first + 12, 2)
-    assert last.tolist() == [max((k for k, found in enumerate(by_round) if each in found), default=-1) for each in at]
+    assert last.tolist() == [max((k for k, bytes_ in enumerate(by_round) if byte in bytes_), default=-1) for byte in at]
 
 
 def test_endless_touches_are_not_looked_at_one_by_one() -> None:
