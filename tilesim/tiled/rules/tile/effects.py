@@ -9,14 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
-from tilesim.tiled.isa.model.instructions import (
-    Instruction,
-    TileFence,
-    Work,
-    counted_nest,
-    increments,
-    raised_flag,
-)
+from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
 from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_conditions

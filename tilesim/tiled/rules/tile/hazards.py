@@ -92,7 +92,12 @@ class _Search:
             yield Unordered(tile, first.op.label, other.op.label, one.memory, both)
 
     def unordered(self, order: HappensBefore, started: list[TileStep]) -> list[_Met]:
-        return [met for met in self._meetings(order, started) if not self._gated(order, met)]
+        """The meetings that no watchers keep apart, so that one touches a piece of memory when the other is through."""
+        return [
+            met
+            for met in self._meetings(order, started)
+            if not (self._watched(order, met) or self._watched(order, met.turned) or _chained(order, met))
+        ]
 
     def _meetings(self, order: HappensBefore, started: list[TileStep]) -> Iterator[_Met]:
         """Instructions of two engines in no order (the buffer of one keeps them in order), and operands that meet."""
@@ -114,10 +119,6 @@ class _Search:
             every = product(one.uses, other.uses)
             pairs = self._shared[one, other] = [(a, b) for a, b in every if a.footprint.clashes(b.footprint)]
         return pairs
-
-    def _gated(self, order: HappensBefore, met: _Met) -> bool:
-        """Whether watchers let one of them touch a piece of memory only when the other is through with it."""
-        return self._watched(order, met) or self._watched(order, met.turned) or _chained(order, met)
 
     def _watched(self, order: HappensBefore, met: _Met) -> bool:
         """Whether the second's watchers on the flag of the first suffice, which is the same on many tiles."""

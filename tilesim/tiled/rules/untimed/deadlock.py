@@ -106,13 +106,10 @@ def _rows(execution: UntimedExecution, item: WorkItem, node: int) -> Awaited[Wor
     row = execution.taken[node] - item.takes_before
     words = f"row {row} of {item.rounds}"
     for transfer in execution.work.transfers:
-        if node in transfer.destinations and not _arrived(execution, transfer, node):
+        taken = execution.rows[transfer.number][transfer.stage(transfer.hops(node))]
+        if node in transfer.destinations and taken < transfer.rows:
             return Awaited(f"{words}, and {transfer.name} is to send it", _blocker(execution, transfer, item))
     return Awaited(f"{words}, and nothing sends it")
-
-
-def _arrived(execution: UntimedExecution, transfer: Transfer, node: int) -> bool:
-    return execution.rows[transfer.number][transfer.destinations.index(node) + 1] == transfer.rows
 
 
 def _way(execution: UntimedExecution, transfer: Transfer) -> Awaited[WorkItem]:
