@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import yaml
 
 from tilesim import public
-from tilesim.assembly.fields import Field
+from tilesim.assembly.records import Field
 from tilesim.assembly.values import Notation
 from tilesim.machines.keys import keys, spelt
 from tilesim.registry import MACHINES, machine_named
