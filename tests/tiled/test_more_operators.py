@@ -27,7 +27,7 @@ from tilesim.network.operators import (
     Softmax,
     Table,
 )
-from tilesim.network.readers.tflite_moves import nearest
+from tilesim.network.readers.tflite_data_movement import nearest
 from tilesim.run import Run
 
 CHIPS = ("edge-1x1", "edge-2x2", "edge-4x4")

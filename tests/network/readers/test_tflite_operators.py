@@ -15,8 +15,8 @@ from tilesim.errors import ModelError
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.network.readers import tflite
+from tilesim.network.readers.tflite_data_movement import nearest
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor
-from tilesim.network.readers.tflite_moves import nearest
 
 Array = NDArray[Any]
 CODES = {np.dtype(dtype): code for code, dtype in tflite.DTYPES.items()}

@@ -12,10 +12,10 @@ from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, Node, Quantisation, Tensor
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
+from tilesim.network.operators.windows import Padding
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import TensorOp
 
