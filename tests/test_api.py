@@ -17,7 +17,7 @@ from tilesim.shipped import shipped
 TOO_SMALL = {
     ("systolic-4", "batching"): "weights must fit the weight memory of systolic-4",
     ("pocket-2x1", "batching"): "must fit the (narrow|wide) memory of pocket-2x1",
-    ("pocket-2x1", "digits"): "must fit in the instruction memory",
+    ("pocket-2x1", "digits"): "its program must fit the instruction memory of pocket-2x1",
     ("pocket-2x1", "example-conv"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "example-residual"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("ring-8", "batching"): "must fit the narrow memory of ring-8",
@@ -43,7 +43,7 @@ def test_a_model_runs_bit_for_bit_with_every_tensor(models: Path) -> None:
 def test_every_shipped_workload_on_every_shipped_chip(name: str, chip: str) -> None:
     network, topology = tilesim.load_network(name), tilesim.load_topology(chip)
     if (chip, name) in TOO_SMALL:
-        with pytest.raises(tilesim.InputError, match=TOO_SMALL[chip, name]):
+        with pytest.raises(tilesim.CapacityError, match=TOO_SMALL[chip, name]):
             tilesim.compile(network, topology)
         return
     program = tilesim.compile(network, topology)

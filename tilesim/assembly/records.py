@@ -59,11 +59,13 @@ class Field(Generic[C]):
 def fields_of(
     kind: type, codec_of: Callable[[str, Any], C], among: Container[Any] | None = None
 ) -> dict[str, Field[C]]:
-    """The fields of the dataclass ``kind``, all or those of some types; ``codec_of`` gets each one's name and type."""
+    """The fields of the dataclass ``kind``, all or those of some types, bytes behind the others; ``codec_of`` gets each
+    one's name and type.
+    """
     hints = get_type_hints(kind)
     return {
         member.name: Field(member.name, codec_of(member.name, hints[member.name]), member.default)
-        for member in fields(kind)
+        for member in sorted(fields(kind), key=lambda member: hints[member.name] == BYTES)
         if among is None or hints[member.name] in among
     }
 
