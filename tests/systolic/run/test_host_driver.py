@@ -73,9 +73,9 @@ def test_an_output_is_looked_up_at_the_host() -> None:
 
 
 @pytest.mark.parametrize(("arrays", "sentence"), [
-    ([], "inputs must be 1 arrays, not 0"),
-    ([np.zeros((1, 2, 3, 4), np.uint8)], "input x must be of dtype int8, not uint8"),
-    ([np.zeros((1, 2, 3, 5), np.int8)], "input x must be of shape 1 x 2 x 3 x 4, or hold several samples"),
+    ([], "inputs must be 1 array, not 0"),
+    ([np.zeros((1, 2, 3, 4), np.uint8)], "input 'x' must be of dtype int8, not uint8"),
+    ([np.zeros((1, 2, 3, 5), np.int8)], "input 'x' must be of shape 1 x 2 x 3 x 4, or hold several samples"),
     ([np.zeros((), np.int8)], "not a single number"),
 ])  # fmt: skip
 def test_wrong_inputs_are_refused_in_a_sentence(arrays: list[np.ndarray], sentence: str) -> None:

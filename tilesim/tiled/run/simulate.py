@@ -13,6 +13,7 @@ from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
 from tilesim.machines.options import RunOptions
+from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.hang import report
@@ -87,7 +88,9 @@ def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Seque
         raise ArrayError(f"inputs must be those of {len(order)} requests, not of {len(inputs)}")
     counts = [(len(programs[number].inputs), len(arrays)) for number, arrays in zip(order, inputs, strict=True)]
     if wrong := [(k, *count) for k, count in enumerate(counts) if count[0] != count[1]]:
-        raise ArrayError(f"inputs of request {k + 1} must be {need} arrays, not {have}" for k, need, have in wrong)
+        raise ArrayError(
+            f"inputs of request {k + 1} must be {counted(need, 'array')}, not {have}" for k, need, have in wrong
+        )
 
 
 def _must_be_sound(programs: Sequence[Program], faults: Callable[[Program], list[str]]) -> None:
