@@ -67,7 +67,7 @@ def compile_network(
         name=network.name,
         topology=topology,
         load=_load(segments),
-        run=(*synchronised(fetched(stream.items, topology)), Halt(label="end")),
+        run=(*synchronised(fetched(stream.items, topology), topology), Halt(label="end")),
         data=segments,
         inputs=tuple(host_input(source, k) for k in range(inferences) for source in operators.sources),
         outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in operators.sinks),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Reason
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.model.instructions import MatrixMultiply
 from tilesim.systolic.topology import Array, Topology
 from tilesim.systolic.units.data import Data
@@ -65,7 +65,7 @@ class MatrixUnit:
         yield from unit.wait_on(path.filled, Reason.WEIGHTS, f"tile {path.taken + 1} in the weight path")
         unit.spend(Reason.WEIGHTS.kind, max(since, path.shifting_since))
         if unit.spend(Reason.SHIFT.kind):
-            unit.released(Source(path.unit.track, path.unit.instruction))
+            unit.woken_by(Waker(path.unit.track, path.unit.instruction))
 
 
 def actions(op: MatrixMultiply, array: Array) -> Actions:

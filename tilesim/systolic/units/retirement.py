@@ -9,13 +9,13 @@ import simpy
 
 from tilesim.sim.core.clock import Clock, Phase
 from tilesim.sim.core.flags import FlagFile
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.model.instructions import Instruction, Queue
 
 ORDER = {queue: rank for rank, queue in enumerate(Queue)}
 
 
-Due: TypeAlias = tuple[Queue, str, Source, Callable[[], None] | None]
+Due: TypeAlias = tuple[Queue, str, Waker, Callable[[], None] | None]
 """What retires: the queue and the label of an instruction, whoever ran it, and what writes its results."""
 
 
@@ -56,7 +56,7 @@ class Retirement:
         self._outstanding += 1
 
     def retire(
-        self, queue: Queue, op: Instruction, cycle: int, source: Source, write: Callable[[], None] | None = None
+        self, queue: Queue, op: Instruction, cycle: int, source: Waker, write: Callable[[], None] | None = None
     ) -> None:
         """Have ``op`` retire in ``cycle``, or with the one before it if that is later; ``write`` writes its results."""
         cycle = self._last[queue] = max(cycle, self._last.get(queue, 0))

@@ -10,7 +10,7 @@ import simpy
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.encoding import length_bytes
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, Nop, Queue, Sync
 from tilesim.systolic.topology import Topology
@@ -85,15 +85,15 @@ class Sequencer:
         room = self._queues[queue].room()
         if not room.triggered:
             yield from self.unit.wait(room, Reason.FIFO, lambda: f"a place in the queue of {queue.owner}")
-            self.unit.released(self._finished(queue))
+            self.unit.woken_by(self._finished(queue))
         before = self._dispatched.setdefault(queue, [""])
         before.append(before[-1] if isinstance(op, Sync) else op.label)
         self._retirement.dispatched()
         self._queues[queue].put(op)
 
-    def _finished(self, queue: Queue) -> Source:
+    def _finished(self, queue: Queue) -> Waker:
         """What a unit was done with when it took the instruction whose place in its full queue is free now."""
-        return Source(f"chip.{queue}", self._dispatched[queue][-self._queues[queue].depth - 1])
+        return Waker(f"chip.{queue}", self._dispatched[queue][-self._queues[queue].depth - 1])
 
     def _halt(self) -> Work:
         drained = self._retirement.drained()
