@@ -41,14 +41,8 @@ for a shift or for a place in a queue: whoever ends it says so.
 
 
 def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
-    """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once.
-
-    Raises:
-        ProgramError: an instruction that the chip could not run.
-        ArrayError: inputs that do not fit.
-        InputError: other rules, labels that the program does not have, or tracks to trace that no unit or link matches.
-        HangError: the run can't go on.
-        AccessError: an address outside of its memory.
+    """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once; raises as
+    :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
     frame.check_rules(options)
     if wrong := program.once(faults):
@@ -58,10 +52,7 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
 
 def timed(program: Program) -> int:
     """The cycles of a run of ``program``, which are the same whatever its data: those that :func:`simulate` finds, in
-    less time.
-
-    Raises:
-        HangError: the run can't go on.
+    less time. Raises HangError.
     """
     program = frame.named(program)
     chip, nothing = Chip(program.topology, Data()), HostMemory([], [], [], 1)

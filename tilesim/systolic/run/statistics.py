@@ -38,14 +38,8 @@ WIDTHS = {action: 1 for action in Action if action not in UNITS}
 def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
-    ``breakdown`` is that of :mod:`~tilesim.systolic.run.bottleneck`, and ``bound_by`` its largest cause.
-    ``mac_utilisation`` is the network's MACs by those that the array could do in these cycles. ``streamed_bytes`` are
-    what weight memory sent.
-
-    ``macs``, a layer's figures and ``cycles`` are of all ``inferences`` together. ``requests`` are the inferences:
-    ``start_cycle`` is when its first byte leaves the host (of the first, when the run begins), ``end_cycle`` when its
-    last one is back. ``latency_us`` is the first one's latency, ``interval_cycles`` what each takes of the whole run,
-    for those of a batch end almost together.
+    The ``start_cycle`` of a request is when its first byte leaves the host (of the first, when the run begins).
+    ``interval_cycles`` is what each takes of the whole run, for those of a batch end almost together.
     """
     topology, cycles = program.topology, len(run)
     requests = list(_requests(program, chip, run))

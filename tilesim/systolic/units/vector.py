@@ -12,23 +12,7 @@ import simpy
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY
-from tilesim.systolic.isa.model.instructions import (
-    Activate,
-    Combine,
-    Copy,
-    Element,
-    Fill,
-    Lookup,
-    Nest,
-    Normalisation,
-    Normalise,
-    Pool,
-    Pooling,
-    Requantise,
-    RowSoftmax,
-    VectorInstruction,
-    Window,
-)
+from tilesim.systolic.isa.model import instructions as isa
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.issue_queue import IssueQueue
@@ -70,7 +54,7 @@ class VectorUnit:
     def work(self) -> Generator[simpy.Event, Any, None]:
         unit = self._issue_queue.unit
         while True:
-            op: VectorInstruction = yield from self._issue_queue.next()
+            op: isa.VectorInstruction = yield from self._issue_queue.next()
             yield from self._issue_queue.begin(op)
             write = self._data.compute(op)
             yield self._clock.timeout(cycles(op, self._topology))
@@ -79,7 +63,7 @@ class VectorUnit:
             self._issue_queue.retire(op, self._clock.cycle + self._topology.vector_unit.pipeline_cycles, write)
 
 
-def cycles(op: VectorInstruction, topology: Topology) -> int:
+def cycles(op: isa.VectorInstruction, topology: Topology) -> int:
     """Cycles until the last operand of ``op`` has been taken.
 
     An activation of V vectors of N sums reads its parameters, of 4 N bytes each, ``width_bytes`` a cycle, then
@@ -88,23 +72,23 @@ def cycles(op: VectorInstruction, topology: Topology) -> int:
     a window's of a pooling; a softmax passes three times. Assumption.
     """
     lanes = topology.vector_unit.lanes
-    if isinstance(op, Activate):
+    if isinstance(op, isa.Activate):
         parameters = PARAMETERS * -(-4 * op.columns // topology.unified_buffer.width_bytes)
         return parameters + op.vectors * -(-op.columns // lanes)
-    if isinstance(op, Pool):
+    if isinstance(op, isa.Pool):
         return op.window.positions * prod(op.window.kernel) * -(-op.window.channels // lanes)
-    times = 2 if isinstance(op, Combine) else SOFTMAX_PASSES if isinstance(op, RowSoftmax) else 1
+    times = 2 if isinstance(op, isa.Combine) else SOFTMAX_PASSES if isinstance(op, isa.RowSoftmax) else 1
     run = -(-op.destination.bytes // size_of(op))
     return times * prod(op.destination.counts) * -(-run // lanes)
 
 
-def size_of(op: VectorInstruction) -> int:
+def size_of(op: isa.VectorInstruction) -> int:
     """Bytes of a value that ``op`` makes."""
-    element: Element = op.result if isinstance(op, Requantise) else getattr(op, "element", "uint8")
+    element: isa.Element = op.result if isinstance(op, isa.Requantise) else getattr(op, "element", "uint8")
     return np.dtype(element).itemsize
 
 
-def actions(op: VectorInstruction) -> Actions:
+def actions(op: isa.VectorInstruction) -> Actions:
     """What ``op`` costs: bytes of its operands and results, and arithmetic by value."""
     total: Actions = {}
     for part in _ACTIONS[type(op)](op):
@@ -113,7 +97,7 @@ def actions(op: VectorInstruction) -> Actions:
     return total
 
 
-def _activate(op: Activate) -> list[Actions]:
+def _activate(op: isa.Activate) -> list[Actions]:
     sums = op.vectors * op.columns
     made = op.window.positions * op.columns if op.pool and op.window else sums
     parts = [
@@ -130,38 +114,38 @@ def _activate(op: Activate) -> list[Actions]:
     return parts
 
 
-def _pool(op: Pool) -> list[Actions]:
+def _pool(op: isa.Pool) -> list[Actions]:
     made = op.window.positions * op.window.channels
     read = made * prod(op.window.kernel) * size_of(op)
     moved: Actions = {Action.BUFFER_READ: read, Action.BUFFER_WRITE: made * size_of(op)}
     return [moved, _pooled(op.pool, op.window, made)]
 
 
-def _pooled(pool: Pooling, window: Window, values: int) -> Actions:
+def _pooled(pool: isa.Pooling, window: isa.Window, values: int) -> Actions:
     """A comparison or an addition an element of the window, an average's scaling. Assumption."""
     if pool.function == "average":
         return {Action.ADD_32: values * (prod(window.kernel) + 1), Action.MULTIPLY_32: values}
     return {Action.ADD_8: values * prod(window.kernel)}
 
 
-def _normalised(normalise: Normalise, values: int) -> Actions:
+def _normalised(normalise: isa.Normalise, values: int) -> Actions:
     """A square, the sum of the neighbours', a power from a table, a product. Assumption."""
     return {Action.MULTIPLY_32: 2 * values, Action.ADD_32: normalise.size * values, Action.LOOKUP: values}
 
 
-def _normalisation(op: Normalisation) -> list[Actions]:
+def _normalisation(op: isa.Normalisation) -> list[Actions]:
     return [_moved(op, op.source), _normalised(op.normalise, _bytes(op.source) // size_of(op))]
 
 
-def _combine(op: Combine) -> list[Actions]:
+def _combine(op: isa.Combine) -> list[Actions]:
     return [_moved(op, op.a, op.b), _times(COMBINED[op.function], _bytes(op.destination) // size_of(op))]
 
 
-def _moved(op: Any, *sources: Nest) -> Actions:
+def _moved(op: Any, *sources: isa.Nest) -> Actions:
     return {Action.BUFFER_READ: sum(map(_bytes, sources)), Action.BUFFER_WRITE: _bytes(op.destination)}
 
 
-def _bytes(nest: Nest) -> int:
+def _bytes(nest: isa.Nest) -> int:
     return nest.bytes * prod(nest.counts)
 
 
@@ -174,13 +158,13 @@ def _per_value(costs: Actions) -> Callable[[Any], list[Actions]]:
 
 
 _ACTIONS: Mapping[type, Callable[[Any], list[Actions]]] = {
-    Activate: _activate,
-    Pool: _pool,
-    Normalisation: _normalisation,
-    Combine: _combine,
-    Requantise: _per_value(SCALED),
-    Lookup: lambda op: [*_per_value(LOOKED_UP)(op), {Action.BUFFER_READ: TABLE_BYTES}],
-    Copy: _per_value({}),
-    Fill: lambda op: [_moved(op)],
-    RowSoftmax: _per_value(SHARED_OUT),
+    isa.Activate: _activate,
+    isa.Pool: _pool,
+    isa.Normalisation: _normalisation,
+    isa.Combine: _combine,
+    isa.Requantise: _per_value(SCALED),
+    isa.Lookup: lambda op: [*_per_value(LOOKED_UP)(op), {Action.BUFFER_READ: TABLE_BYTES}],
+    isa.Copy: _per_value({}),
+    isa.Fill: lambda op: [_moved(op)],
+    isa.RowSoftmax: _per_value(SHARED_OUT),
 }

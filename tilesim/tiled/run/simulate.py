@@ -37,15 +37,8 @@ PLAIN = RunOptions()
 
 
 def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
-    """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once.
-
-    Raises:
-        ProgramError: an instruction that the chip could not run.
-        ArrayError: inputs that do not fit.
-        InputError: other rules, another reading, labels that the program does not have, or tracks to trace that no unit
-            or link matches.
-        CollisionError: two transfers met on the ring, or did what else the reading forbids, against strict rules.
-        HangError: the run can't go on.
+    """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once;
+    raises as :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
     frame.check_rules(options)
     reading = reading_of(options.masters)
@@ -65,10 +58,6 @@ def simulate_requests(
 
     Each program is checked alone: the fences between requests let none meet another. Accesses that nothing orders are
     refused whatever the rules.
-
-    Raises:
-        ProgramError: as in :func:`simulate`, or programs that can't follow one another.
-        ArrayError, InputError, CollisionError, HangError: as in :func:`simulate`.
     """
     frame.check_rules(options)
     reading = reading_of(options.masters)

@@ -30,20 +30,13 @@ from tilesim.tiled.units.chip import Chip
 def document(
     program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None, raced: Sequence[Finding] = ()
 ) -> RunStatistics:
-    """Everything that ``run.json`` holds of a run that took the cycles ``run``.
+    """Everything that ``run.json`` holds of a run that took the cycles ``run``; what was ``raced`` for is among the
+    findings, as :mod:`~tilesim.tiled.run.touched` tells.
 
-    ``links`` are those of the ring and of the mesh and the stops of the instruction bus, with the bytes of all rows,
-    words or instructions that they carried, headers not counted. ``breakdown`` and ``bound_by`` are those of
-    :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and what
-    was ``raced`` for, as :mod:`~tilesim.tiled.run.touched` tells. ``partition`` says how the user wanted layers to
-    be spread over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1
-    cycles: there can't be such a program, for a ``reason``).
-
-    Of several inferences, ``requests`` are the inferences, and everything else is of all together: ``cycles`` from the
-    first word in to the last word out, a layer's figures sums, its ``start_cycle`` the first. ``start_cycle`` of a
-    request is when the controller begins to issue its instructions, its parameters' included if they were ``loaded``
-    in between (of the first, when the run begins), ``end_cycle`` when its last word is at the host. ``latency_us`` is
-    the first one's latency, ``interval_cycles`` the mean between the last words of consecutive requests.
+    ``links`` are those of the ring and of the mesh, and the stops of the instruction bus. A layer's ``start_cycle`` is
+    that in the first of several inferences. That of a request is when the controller begins to issue its instructions,
+    its parameters' included if they were ``loaded`` in between (of the first, when the run begins);
+    ``interval_cycles`` is the mean between the last words of consecutive requests.
     """
     topology, cycles = program.topology, len(run)
     requests = _requests(program, chip, run)
