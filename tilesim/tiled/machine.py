@@ -17,10 +17,11 @@ from tilesim.machines.machine import (
     SecondModel,
     Spreads,
 )
-from tilesim.machines.options import CompileOptions, Say
+from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
+from tilesim.run import Run
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
