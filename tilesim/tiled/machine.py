@@ -55,6 +55,8 @@ class Tiled(
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
     schema = Topology
+    link = staticmethod(link_programs)
+    simulate_requests = staticmethod(simulate_requests)
 
     @property
     def assembly(self) -> Assembly[Program]:
@@ -114,14 +116,6 @@ class Tiled(
                     f"could not be spread {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}",
                 )
 
-    def link(self, programs: Sequence[Program], order: Sequence[int]) -> Program:
-        return link_programs(programs, order)
-
-    def simulate_requests(
-        self, programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions
-    ) -> Run:
-        return simulate_requests(programs, order, inputs, options)
-
     def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> ModelResult:
         from tilesim.tiled import stepped
 
@@ -135,11 +129,7 @@ class Tiled(
 
 
 def _check_operators(networks: Sequence[Network]) -> None:
-    """Refuse networks with operators that tiles have no unit for.
-
-    Raises:
-        CapacityError: all of them at once.
-    """
+    """Refuse networks with operators that tiles have no unit for: a CapacityError names all of them."""
     from tilesim.tiled.compiler.operators import is_known
 
     lacking = [

@@ -10,9 +10,10 @@ import pytest
 from tests.systolic.handmade import Listing, dense, product, some, topology
 from tilesim import simulate
 from tilesim.errors import ArrayError
+from tilesim.machines.host import received
 from tilesim.systolic.isa.model.instructions import Copy, Nest, Queue, ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import HostTensor, Program, TensorPlace
-from tilesim.systolic.run.host_driver import bytes_of_inputs, output_array, output_bytes
+from tilesim.systolic.run.simulate import bytes_of_inputs
 
 IMAGE = HostTensor("x", 3, "int8", (1, 2, 3, 4), (0, 3, 1, 2), "int8")
 """Channels first in the model: 2 channels, 3 by 4."""
@@ -20,7 +21,7 @@ IMAGE = HostTensor("x", 3, "int8", (1, 2, 3, 4), (0, 3, 1, 2), "int8")
 
 def through(tensor_in: HostTensor, tensor_out: HostTensor, keep: bool = False) -> Program:
     """Brings an input and sends it back."""
-    size, listing = output_bytes(tensor_in), Listing()
+    size, listing = tensor_in.bytes, Listing()
     listing.add(ReadHostMemory(bytes=size))
     listing.sync(Queue.VECTOR, Queue.DMA_IN, 1)
     listing.add(Copy(source=Nest(0, size), destination=Nest(4096, size), label="copy"))
@@ -35,7 +36,7 @@ def test_the_link_carries_channels_last() -> None:
     sent, samples = bytes_of_inputs(through(IMAGE, IMAGE), [x])
     assert samples == 2
     np.testing.assert_array_equal(sent[0].view(np.int8), x.transpose(0, 2, 3, 1).reshape(2, -1))
-    np.testing.assert_array_equal(output_array(IMAGE, sent[0]), x)
+    np.testing.assert_array_equal(received(IMAGE, sent[0].view(np.int8)), x)
 
 
 def test_samples_go_through_at_once() -> None:
@@ -73,9 +74,9 @@ def test_an_output_is_looked_up_at_the_host() -> None:
 
 
 @pytest.mark.parametrize(("arrays", "sentence"), [
-    ([], "inputs must be 1 arrays, not 0"),
-    ([np.zeros((1, 2, 3, 4), np.uint8)], "input x must be of dtype int8, not uint8"),
-    ([np.zeros((1, 2, 3, 5), np.int8)], "input x must be of shape 1 x 2 x 3 x 4, or hold several samples"),
+    ([], "inputs must be 1 array, not 0"),
+    ([np.zeros((1, 2, 3, 4), np.uint8)], "input 'x' must be of dtype int8, not uint8"),
+    ([np.zeros((1, 2, 3, 5), np.int8)], "input 'x' must be of shape 1 x 2 x 3 x 4, or hold several samples"),
     ([np.zeros((), np.int8)], "not a single number"),
 ])  # fmt: skip
 def test_wrong_inputs_are_refused_in_a_sentence(arrays: list[np.ndarray], sentence: str) -> None:

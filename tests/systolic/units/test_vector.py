@@ -25,7 +25,7 @@ from tilesim.systolic.isa.model.instructions import (
     VectorInstruction,
     Window,
 )
-from tilesim.systolic.units.vector_costs import actions, cycles
+from tilesim.systolic.units.vector import actions, cycles
 
 RUNS = Nest(0, 10, (3, 2), (16, 64))
 """Six runs of ten bytes: on four lanes three chunks each, two if they are of 16 bits."""
