@@ -174,16 +174,19 @@ def _outside(access: Access, topology: Topology) -> Iterator[str]:
 
 
 def transfer_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
-    """A DMA between the memories must move whole rows, as many bytes as it reads. Source: US 19/025,090 [0052]."""
-    if isinstance(instruction, TensorOp):
+    """A DMA within a tile must write as many bytes as it reads, to or from wide memory whole rows. Source: US
+    19/025,090 [0052].
+    """
+    if not instruction.row.copies:
         return
     size = sizes_bytes(topology)
-    moved_bytes = {
-        operand.unit: iterations(getattr(instruction, operand.field).nest) * size[operand.unit]
-        for operand in operands(instruction, topology)
-    }
-    if len(moved_bytes) == 2 and moved_bytes["word"] != moved_bytes["row"]:
+    narrower, wider = sorted(operands(instruction, topology), key=lambda operand: operand.memory)
+    moved, wanted = (
+        iterations(getattr(instruction, operand.field).nest) * size[operand.unit] for operand in (narrower, wider)
+    )
+    if moved != wanted:
+        what = f"the same whole rows of {size['row']} bytes" if wider.unit == "row" else "as many bytes"
         yield (
-            f"read and write must move the same whole rows of {size['row']} bytes, "
-            f"not {moved_bytes['word']} bytes of narrow words and {moved_bytes['row']} bytes of wide rows"
+            f"read and write must move {what}, not {moved} bytes of {narrower.memory} {narrower.unit}s and "
+            f"{wanted} bytes of {wider.memory} {wider.unit}s"
         )
