@@ -16,7 +16,7 @@ from tilesim.errors import HangError
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import LATEST, holds
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import Proof, Refutation
 from tilesim.tiled.rules.ring.collisions import Collision
