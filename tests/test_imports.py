@@ -19,7 +19,6 @@ ORDER = (
         "files",
         "saving",
         "printable",
-        "notebook",
         "findings",
         "cache_document",
         "arithmetic",

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.machines.topology import Topology
-from tilesim.notebook import html_table
-from tilesim.printable import printable
+from tilesim.printable import html_table, printable
 
 P = TypeVar("P", bound="Program")
 T = TypeVar("T")

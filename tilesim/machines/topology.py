@@ -8,16 +8,15 @@ from typing import Annotated, Literal, NamedTuple, get_args, get_origin
 from pydantic import BaseModel, Field
 from pydantic.fields import FieldInfo
 
-from tilesim.config import Hertz, Section
-from tilesim.notebook import html_table
-from tilesim.printable import printable
+from tilesim.config import ConfigSection, Hertz
+from tilesim.printable import html_table, printable
 from tilesim.units import format_bytes, parse_bytes
 
 Value = str | int | float | bool
 Clock = Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")]
 
 
-class Topology(Section):
+class Topology(ConfigSection):
     """A chip, as :func:`tilesim.load_topology` reads it. Its ``machine`` says of which kind it is; each kind has keys
     of its own, which ``tilesim topologies NAME`` lists, and so does a notebook.
     """

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tilesim.config import Bytes, Hertz, Section
+from tilesim.config import Bytes, ConfigSection, Hertz
 from tilesim.machines.topology import Clock
 from tilesim.machines.topology import Topology as AnyTopology
 
@@ -16,7 +16,7 @@ Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
 Rate = Annotated[Hertz, Field(ge=1, le=10**12)]
 
 
-class Host(Section):
+class Host(ConfigSection):
     """The host's link to the chip, each way, and the stream of its instructions."""
 
     bytes_per_cycle: Annotated[Count, Field(description="bytes a cycle, each way")] = 20
@@ -26,21 +26,21 @@ class Host(Section):
     ] = 16
 
 
-class Sequencer(Section):
+class Sequencer(ConfigSection):
     """What turns the host's instructions into control signals."""
 
     pipeline_cycles: Annotated[Count, Field(description="cycles from an instruction's last byte to its unit")] = 4
     queue_depth: Annotated[Count, Field(description="instructions that wait for a unit")] = 16
 
 
-class UnifiedBuffer(Section):
+class UnifiedBuffer(ConfigSection):
     """The memory of all activations; each client has a port of its own (assumption)."""
 
     size_bytes: Annotated[Bytes, Field(ge=1, le=1 << 32, description="its size")] = 24 * 1024 * 1024
     width_bytes: Annotated[Count, Field(description="bytes of an access of the vector unit")] = 256
 
 
-class WeightMemory(Section):
+class WeightMemory(ConfigSection):
     """The memory of the weights, beside the chip, with a clock of its own."""
 
     size_bytes: Annotated[Bytes, Field(ge=1, le=1 << 40, description="its size")] = 8 * 1024**3
@@ -54,13 +54,13 @@ class WeightMemory(Section):
         return self.channels * self.channel_bytes
 
 
-class WeightFifo(Section):
+class WeightFifo(ConfigSection):
     """Where tiles of weights wait for the array."""
 
     tiles: Annotated[Count, Field(description="tiles that it holds, with those on their way")] = 4
 
 
-class Array(Section):
+class Array(ConfigSection):
     """The cells, each of which multiplies and adds once a cycle.
 
     Timing: each cycle a value moves one cell on. Element i of a vector enters i cycles after element 0, so that it
@@ -103,7 +103,7 @@ class Array(Section):
         return self.inputs * weight_bytes
 
 
-class ValueLoaders(Section):
+class ValueLoaders(ConfigSection):
     """What feeds activations into the array."""
 
     feed: Annotated[
@@ -115,13 +115,13 @@ class ValueLoaders(Section):
     ] = "window"
 
 
-class Accumulators(Section):
+class Accumulators(ConfigSection):
     """Where the sums of the array add up: 32 bits for each of its outputs an entry."""
 
     entries: Annotated[Count, Field(description="vectors of sums that they hold")] = 4096
 
 
-class VectorUnit(Section):
+class VectorUnit(ConfigSection):
     """Activation, normalisation, pooling."""
 
     lanes: Annotated[Count, Field(description="values a cycle")] = 256

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from tilesim import api
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourceArgument
 from tilesim.cli.options.running import InputsOption
-from tilesim.cli.output import tell, tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.programs import programs_of
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import arrays_for, naming

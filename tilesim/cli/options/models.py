@@ -54,11 +54,7 @@ class Named:
 
 
 def load_all(models: Sequence[str]) -> list[Named]:
-    """The networks of several models.
-
-    Raises:
-        InputError: a model given twice, or faults in any of them, all at once.
-    """
+    """The networks of several models."""
     named: list[Named] = []
     faults = [f"{word}: must be given once, not {count} times" for word, count in Counter(models).items() if count > 1]
     for word in dict.fromkeys(models):
@@ -80,11 +76,7 @@ def is_program(model: str) -> bool:
 
 
 def ready_program(path: str, chips: ChipOptions) -> Program:
-    """The program in a file. It brings its chip: one that is named must be the same.
-
-    Raises:
-        InputError: faults in the files, or a program for another chip.
-    """
+    """The program in a file. It brings its chip: one that is named must be the same."""
     program = api.load_program(path)
     if chips.changes() and not chips.name():
         raise InputError(

@@ -63,7 +63,7 @@ SOURCE = -1
 
 
 @dataclass(frozen=True)
-class RingTransfer:
+class LastTransfer:
     """Rows on the ring from a master (a tile's number, or ``SOURCE``) to the stops in the bitmap ``to``; ``seen`` are
     the masters whose stops the tail passes.
     """
@@ -103,7 +103,7 @@ class ProgramBuilder:
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
     tails: Counter[int] = field(default_factory=Counter)
     staged: dict[str, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
-    last: RingTransfer | None = None
+    last: LastTransfer | None = None
 
     @property
     def run(self) -> tuple[Instruction, ...]:
@@ -182,7 +182,7 @@ class ProgramBuilder:
         reach = max((stop - master) % nodes for stop in bits(to))
         seen = [stop for stop in range(SOURCE, self.topology.tiles) if (stop - master) % nodes <= reach]
         self.tails.update(seen)
-        self.last = RingTransfer(master, to, frozenset(seen))
+        self.last = LastTransfer(master, to, frozenset(seen))
 
     def infeed(self, op: Infeed) -> None:
         """Append an infeed, after all other transfers so far."""
@@ -207,7 +207,7 @@ class ProgramBuilder:
         if self.last is not None and master not in self.last.seen:
             self._fence(self.last)
 
-    def _fence(self, last: RingTransfer) -> None:
+    def _fence(self, last: LastTransfer) -> None:
         """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
         from_tile = last.master != SOURCE
         tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
