@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from tilesim.tiled.isa.model.fields import MemoryName, Nest, Reference, Traversal
-from tilesim.tiled.isa.model.instructions import (
-    Instruction,
-    MeshIn,
-    MeshOut,
-    Operation,
-    TensorOp,
-    counted_nest,
-)
+from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut, Operation, TensorOp, counted_nest
 from tilesim.tiled.isa.model.loops import domains, iterations, span, straddles
 from tilesim.tiled.isa.model.sheet import Operand
 from tilesim.tiled.topology import LANE_BYTES, Topology
