@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -162,7 +162,8 @@ class Search:
         """Try mixtures, guided by how long each layer, with those that follow it, took either way."""
         assert channel.program is not None
         possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)
-        gains = {k: spatial.share(trial) - channel.share(trial) for k, trial in self._followed(possible)}
+        runs = [range(k, end) for k, end in pairwise([*possible, len(self.network.nodes)])]
+        gains = {run[0]: spatial.share(run) - channel.share(run) for run in runs}
         self._try("what was faster so", frozenset(k for k, gain in gains.items() if gain > 0))
         tails = {k: sum(gain for at, gain in gains.items() if at >= k) for k in possible}
         for k in sorted(tails, key=lambda k: (-tails[k], k))[:1]:
@@ -172,8 +173,3 @@ class Search:
         for k in sorted(promising, key=lambda k: (-abs(gains[k]), k)):
             changed = self._try(f"{best.name}, layer {k} otherwise", best.by_channel ^ {k})
             best = changed if 0 <= changed.cycles < best.cycles else best
-
-    def _followed(self, layers: Sequence[int]) -> Iterator[tuple[int, range]]:
-        """Each layer with those behind it, up to the next."""
-        for k, end in pairwise([*layers, len(self.network.nodes)]):
-            yield k, range(k, end)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
-from tilesim.network.graph import Node, Tensor
+from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
@@ -81,7 +81,7 @@ class Spreader:
         """How many tiles make the outputs of a layer that reads everything."""
         plan = self.plan
         [source] = plan.activations(node)
-        readers = self._readers(node.output)
+        readers = self.plan.readers(node.output)
         if not all(gathers(plan.network, reader) for reader in readers):
             return 1
         spread = self.maps[source.index].tiles.bit_count() > 1
@@ -93,7 +93,7 @@ class Spreader:
     def _channel_wise(self, node: Node) -> Spread:
         """Where its inputs' channels are, if they are together."""
         inputs = self.plan.activations(node)
-        leading = [self._leads(tensor) for tensor in inputs]
+        leading = [tensor.index in self.spreads and self.spreads[tensor.index].leads for tensor in inputs]
         places = {(self.maps[tensor.index].block, self.maps[tensor.index].tiles) for tensor in inputs}
         if not any(leading):
             return Spread(0, "it follows the grid, as its input does")
@@ -106,9 +106,6 @@ class Spreader:
         if shape.pixels > 1 and block * tiles.bit_count() != padded(shape.channels, self._word):
             return Spread(0, f"the {shape.channels} channels of its input are cut in unequal blocks")
         return Spread(block, f"its input's channels are there, {block} in each tile", keeps=True, leads=True)
-
-    def _leads(self, tensor: Tensor) -> bool:
-        return tensor.index in self.spreads and self.spreads[tensor.index].leads
 
     def _convolution(self, node: Node, op: Convolution) -> Spread:
         [source] = self.plan.activations(node)
@@ -132,7 +129,7 @@ class Spreader:
         behind make of it on the same tiles.
         """
         if index not in self._largest:
-            readers = self._readers(index)
+            readers = self.plan.readers(index)
             gather = any(
                 not traits_of(reader).channel_wise or len(self.plan.activations(reader)) > 1 for reader in readers
             )
@@ -140,14 +137,11 @@ class Spreader:
             self._largest[index] = max(self._bytes(index) if gather else 0, *behind, 0)
         return self._largest[index]
 
-    def _readers(self, index: int) -> list[Node]:
-        return [self.plan.steps[step - 1][1] for step in self.plan.reading.get(index, ())]
-
     def _taps(self, node: Node) -> int:
         """The most steps that a layer behind, on the same tiles, takes for a word."""
         kernels = [
             self.plan.network.tensors[reader.inputs[1]].shape[:2]
-            for reader in self._readers(node.output)
+            for reader in self.plan.readers(node.output)
             if isinstance(reader.operator, DepthwiseConvolution)
         ]
         return max(map(prod, kernels), default=1)

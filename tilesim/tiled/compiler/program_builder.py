@@ -7,13 +7,13 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilesim.network.graph import Tensor
-from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of, bits
+from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.program import TensorPiece
 from tilesim.tiled.topology import Topology
 

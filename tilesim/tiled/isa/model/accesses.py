@@ -141,13 +141,10 @@ def _misaligned(access: Access, multiple: int) -> Iterator[str]:
     what = f"a multiple of {multiple} bytes (one {access.operand.unit})"
     if access.reference.base % multiple:
         yield f"{access.field} must begin at {what}, not at {access.reference.base:#x}"
+    turning = access.moving & {loop.name for loop in access.nest.loops if loop.bound > 1}
     for name, stride in access.reference.strides:
-        if stride % multiple and name in access.moving and _bound(access.nest, name) > 1:
+        if stride % multiple and name in turning:
             yield f"{access.field} must move by {what} in the loop {name}, not by {stride}"
-
-
-def _bound(nest: Nest, name: str) -> int:
-    return next(loop.bound for loop in nest.loops if loop.name == name)
 
 
 def _outside(access: Access, topology: Topology) -> Iterator[str]:

@@ -195,3 +195,8 @@ def neighbour(grid: Grid, tile: int, side: Side) -> int | None:
 def node_name(node: int, tiles: int) -> str:
     """A node of the ring in words."""
     return f"tile {node - 1}" if 0 < node <= tiles else {0: "source", tiles + 1: "classifier"}.get(node, "sink")
+
+
+def bits(bitmap: int) -> list[int]:
+    """The places of the bits that are set."""
+    return [k for k in range(bitmap.bit_length()) if bitmap >> k & 1]
