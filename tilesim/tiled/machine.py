@@ -68,7 +68,7 @@ class Tiled(
         from tilesim.tiled.partition_search import compile_networks
 
         _check_operators(networks)
-        return compile_networks(networks, topology, options.cache, options.partition, options.say)
+        return compile_networks(networks, topology, options)
 
     def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         return simulate(program, inputs, options)
@@ -105,7 +105,7 @@ class Tiled(
         from tilesim.tiled.cache_plan import plan_cache
 
         _check_operators([*networks.values()])
-        return plan_cache(networks, topology, options.cache, options.partition, options.say)
+        return plan_cache(networks, topology, options)
 
     def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         for k, choice in sorted(wishes.items()):
