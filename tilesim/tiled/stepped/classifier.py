@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -31,10 +32,10 @@ class ClassifierTile(Thread):
         stop.receiver = self
         super().__init__(clock, account)
 
-    def buffer_of(self, _op: Classify) -> Fifo[Classify]:
+    def buffer_of(self, _op: object) -> Fifo[Classify]:
         return self.buffer
 
-    def deliver(self, op: Classify, later_cycles: int) -> None:
+    def deliver(self, op: Any, later_cycles: int) -> None:
         self.buffer.put(op, later_cycles)
 
     def fence_is_through(self, _fence: TileFence) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from tilesim.tiled.isa.model.fields import Flag
 
@@ -140,25 +140,6 @@ class Fifo(Generic[Item]):
         self._freed += 1
         self._clock.stir()
         return self._items.popleft()[1]
-
-
-class Buffer(Protocol):
-    """Where instructions wait: a queue, or what one of two engines sees of it."""
-
-    def head(self) -> Any | None:
-        """The instruction that can be taken in this cycle."""
-
-    def take(self) -> Any:
-        """Take it."""
-
-    def room(self) -> bool:
-        """Whether there is a place in this cycle."""
-
-    def reserve(self) -> None:
-        """Keep a place."""
-
-    def put(self, item: Any, later_cycles: int = 0) -> None:
-        """Fill it."""
 
 
 class FlagFile:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import simpy
+from typing import NamedTuple
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
-from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Recorder, Waker
 from tilesim.tiled.isa.model.fields import Side
-from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
+from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.rules.ring.readings import Reading
@@ -37,6 +34,7 @@ from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
+from tilesim.tiled.units.ttu import TraversalForm
 
 
 class ProgramSection(NamedTuple):
@@ -52,23 +50,6 @@ class RunPart:
 
     start: int
     shares: list[dict[int, LayerShare]]
-
-
-class ClassifierStation:
-    """The classifier's place on the instruction bus."""
-
-    def __init__(self, classifier: ClassifierTile) -> None:
-        self._buffer = classifier.buffer
-
-    def buffer(self, _op: Instruction) -> Fifo[Any]:
-        return self._buffer
-
-    def deliver(self, op: Instruction) -> None:
-        assert isinstance(op, Classify)
-        self._buffer.put(op)
-
-    def fence(self, op: TileFence) -> simpy.Event:
-        raise AssertionError(f"{op.label} is for tiles, not for the classifier")
 
 
 class Chip:
@@ -120,7 +101,7 @@ class Chip:
             self._raise_outfeed,
         )
         arbiter = Arbiter(self.clock, flat)
-        decoder = Decoder(topology.tile)
+        decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(
                 k, self.clock, arbiter, topology, self.stops[k + 1], self._unit, samples, self._raise_fence, retired,
@@ -130,7 +111,7 @@ class Chip:
         ]  # fmt: skip
         self.mesh = [self._mesh_link(tile, side) for tile in self.tiles for side in tile.mesh_out]
         self.classifier = ClassifierTile(self.clock, self._unit("chip.classifier"), topology, self.stops[tiles + 1])
-        stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
+        stations: list[Station] = [*self.tiles, self.classifier]
         controller = self._unit("chip.controller")
         self.bus = [
             BusStop(self._unit(f"chip.instruction_bus.stop{k}"), k, station) for k, station in enumerate(stations)
