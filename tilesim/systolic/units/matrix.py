@@ -13,7 +13,6 @@ from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.sim.trace.recorder import Waker
-from tilesim.systolic.array_timing import retirement_cycle
 from tilesim.systolic.isa.model.instructions import MatrixMultiply
 from tilesim.systolic.topology import Array, Topology
 from tilesim.systolic.units.data import Data
@@ -52,7 +51,7 @@ class MatrixUnit:
             if op.switch and not self._path.full:
                 yield from self._await_tile()
             yield from self._issue_queue.begin(op)
-            retires = retirement_cycle(self._array, self._clock.cycle, op.vectors, op.passes)
+            retires = self._array.retirement_cycle(self._clock.cycle, op.vectors, op.passes)
             if op.switch:
                 self._weights = self._path.take().weights
             write = self._data.multiply(op, self._weights)
