@@ -241,15 +241,15 @@ MUTANTS = (
     ),
     Mutant("a row buffer less", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 1", (10, 16, 19)),
     Mutant("a row buffer more", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
-    Mutant("mesh credits", "stepped/mesh_link.py", "< self._mesh.credits", "<= self._mesh.credits", (2, 7, 26)),
+    Mutant("mesh credits", "stepped/mesh.py", "< self._mesh.credits", "<= self._mesh.credits", (2, 7, 26)),
     Mutant(
         "mesh hop",
-        "stepped/mesh_link.py",
+        "stepped/mesh.py",
         "+ self._mesh.hop_cycles, word",
         "+ self._mesh.hop_cycles + 1, word",
         (2, 6, 7),
     ),
-    Mutant("fill words", "stepped/mesh_in.py", "FILL_WORDS = 2", "FILL_WORDS = 1", (0, 3, 5)),
+    Mutant("fill words", "stepped/mesh.py", "FILL_WORDS = 2", "FILL_WORDS = 1", (0, 3, 5)),
     Mutant(
         "priority of DMAs",
         "stepped/tile.py",

@@ -9,11 +9,10 @@ import numpy as np
 
 from tilesim.arithmetic.classify import classified
 from tilesim.tiled.isa.model.instructions import Classify, TileFence
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Account, Clock, Fifo
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.mac_array import DTYPES
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 

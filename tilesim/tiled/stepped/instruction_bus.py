@@ -9,8 +9,7 @@ from typing import TypeAlias
 
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
 from tilesim.tiled.stepped.classifier import ClassifierTile
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Account, Clock, Fifo
-from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import InstructionBus
 

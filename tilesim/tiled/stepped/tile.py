@@ -13,8 +13,7 @@ from tilesim.tiled.stepped.copy_engine import CopyEngine
 from tilesim.tiled.stepped.core import Account, Clock, Fifo, FlagFile
 from tilesim.tiled.stepped.engine import Engine
 from tilesim.tiled.stepped.memory import Memories, Touch
-from tilesim.tiled.stepped.mesh_in import MeshInEngine
-from tilesim.tiled.stepped.mesh_out import MeshOutEngine
+from tilesim.tiled.stepped.mesh import MeshInEngine, MeshOutEngine
 from tilesim.tiled.stepped.ring import RingStop
 from tilesim.tiled.stepped.ring_consumer import RingConsumer
 from tilesim.tiled.stepped.ring_producer import ORDINAL, RingProducer

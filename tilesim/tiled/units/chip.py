@@ -98,7 +98,7 @@ class Chip:
             self.host_outfeed,
             self.stops[-1],
             self.infeed.forwarded,
-            self._raise_outfeed,
+            self._count_outfeed,
         )
         arbiter = Arbiter(self.clock, flat)
         decoder = Decoder(TraversalForm(topology.tile))
@@ -119,9 +119,9 @@ class Chip:
         bus = InstructionBus(self.clock, topology.instruction_bus.hop_cycles, controller, self.bus)
         self.sequencer = Sequencer(self.clock, controller, topology, bus, self.infeed.buffer, self.outfeed.buffer)
 
-        self._circulation = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
+        self._livelock = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
         for stop in self.packet_stops:
-            stop.on_miss = self._circulation.start
+            stop.on_miss = self._livelock.start
 
     def fill(self, segments: tuple[DataSegment, ...]) -> None:
         """Put a program's parameters into data memory."""
@@ -161,9 +161,7 @@ class Chip:
     @property
     def afloat(self) -> list[Afloat]:
         """The rows that go round for ever."""
-        rows = (
-            (stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._circulation.endless
-        )
+        rows = ((stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._livelock.endless)
         afloat = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
         return sorted(afloat, key=lambda row: (row.transfer.sender, row.transfer.ordinal, row.row, row.node))
 
@@ -200,7 +198,7 @@ class Chip:
     def _raise_fence(self, increment: int, waker: Waker | None) -> None:
         self.sequencer.counters.raise_by(FENCES, increment, waker)
 
-    def _raise_outfeed(self) -> None:
+    def _count_outfeed(self) -> None:
         self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.waker)
 
     def _unit(self, track: str) -> Unit:
