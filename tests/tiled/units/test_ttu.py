@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tiled.units.bench import at, nest
+from tests.tiled.units.bench import at, chip_of, line, nest
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.loops import addresses, multiplied
 from tilesim.tiled.topology import Tile
-from tilesim.tiled.units.tensor.ttu import FORMS, stepped
+from tilesim.tiled.units import ttu as ttu_module
+from tilesim.tiled.units.ttu import FORMS, TraversalForm, stepped
 
 
 def increments(nest: Nest, reference: Reference) -> tuple[list[int], int]:
@@ -95,3 +96,19 @@ def test_oracle_4_the_alternate_limit(form: str) -> None:
     """200 outputs, 64 at a time: 64, 64, 64, 8."""
     over = nest(Alternate("block", 8), block=4, lane=64)
     assert addresses(over, at(0, block=64, lane=1), FORMS[form]).tolist() == list(range(200))
+
+
+def test_places_of_rows_may_be_taken_word_by_word() -> None:
+    places = TraversalForm(chip_of().tile).places(line(0x100, 2, 0x200), 16, 4)
+    assert (len(places), places.width_bytes, places.lowest, places.end) == (8, 4, 0x100, 0x310)
+    assert (places.units * places.unit_bytes).tolist() == [*range(0x100, 0x110, 4), *range(0x300, 0x310, 4)]
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ttu_module, "INSTRUCTIONS", 3)
+    ttu = TraversalForm(chip_of().tile)
+    for base in range(10):
+        traversal = line(4 * base, 3, 4)
+        assert ttu.places(traversal, 4).lowest == 4 * base
+        assert ttu.places(traversal, 4) is ttu.places(traversal, 4)
+        assert len(ttu._places) <= 3

@@ -11,13 +11,17 @@ for the alternate limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilesim.tiled.isa.model.fields import Nest, Reference
+from tilesim.sim.core.memory import Places
+from tilesim.tiled.isa.model.fields import Nest, Reference, Traversal
 from tilesim.tiled.isa.model.loops import Indices, addresses, multiplied
 from tilesim.tiled.topology import Tile
+
+INSTRUCTIONS = 1024
+"""How many are kept, and then all forgotten: many more than are on their way at any time."""
 
 
 def stepped(bound: int, stride: int) -> Indices:
@@ -33,7 +37,7 @@ FORMS: Mapping[str, Callable[[int, int], Indices]] = {"adder": stepped, "multipl
 
 @dataclass(frozen=True)
 class TraversalForm:
-    """How the TTUs of a tile are built.
+    """How the TTUs of all tiles are built, and what they have last made of a DMA's traversals.
 
     Timing: one address a cycle; a multiplier's products pass through ``tile.multiplier_cycles`` registers, so that the
     first address of each instruction comes as many cycles after the instruction, while flags may already be waited for;
@@ -41,6 +45,7 @@ class TraversalForm:
     """
 
     tile: Tile
+    _places: dict[tuple[int, int, int], tuple[Traversal, Places]] = field(default_factory=dict)
 
     @property
     def fill_cycles(self) -> int:
@@ -50,3 +55,18 @@ class TraversalForm:
     def addresses(self, nest: Nest, reference: Reference) -> Indices:
         """The address stream of ``reference``."""
         return addresses(nest, reference, FORMS[self.tile.traversal])
+
+    def places(self, traversal: Traversal, access_bytes: int, parts: int = 1) -> Places:
+        """Where a DMA's accesses go, each taken as so many equal ``parts``."""
+        key = id(traversal), access_bytes, parts
+        known = self._places.get(key)
+        if known is not None:  # with its traversal, so that no other one has its id
+            return known[1]
+        if len(self._places) >= INSTRUCTIONS:
+            self._places.clear()
+        addresses = self.addresses(traversal.nest, traversal.reference)
+        if parts > 1:
+            addresses = (addresses[:, None] + np.arange(parts) * (access_bytes // parts)).reshape(-1)
+        places = Places(addresses, access_bytes // parts)
+        self._places[key] = traversal, places
+        return places

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.tiled.isa.model.fields import ByteFilter
-from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit
+from tilesim.tiled.units.ring.ring_consumer import ByteFilterUnit
 
 ROW = 8
 FILTERS = st.builds(ByteFilter, st.integers(1, 12), st.integers(0, 40), st.integers(1, 30), st.integers(0, 30))
