@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -10,21 +11,21 @@ from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Room, ScheduleStep, graph_of
 from tilesim.errors import CapacityError
+from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, host_fields
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
-from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators
+from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators, tasks_of
 from tilesim.systolic.compiler.emitter import synchronised
 from tilesim.systolic.compiler.fetching import fetched
-from tilesim.systolic.compiler.host_tensors import host_input, host_output
-from tilesim.systolic.compiler.operator_fusion import tasks_of
 from tilesim.systolic.compiler.placement import BufferPlacement, place
 from tilesim.systolic.compiler.product import Product, WeightLayout, grouped, layout_of, product_of, tile_bytes_of
 from tilesim.systolic.compiler.steps import Turn, turns
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.stream import InstructionStream
-from tilesim.systolic.compiler.task import OperatorTask
+from tilesim.systolic.compiler.task import OperatorTask, element_of
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, ReadHostMemory
-from tilesim.systolic.isa.model.program import Batching, DataSegment, Layer, Prediction, Program, Step
+from tilesim.systolic.isa.model.program import Batching, DataSegment, HostTensor, Layer, Prediction, Program, Step
+from tilesim.systolic.run.simulate import timed
 from tilesim.systolic.topology import Topology
 
 
@@ -68,8 +69,8 @@ def compile_network(
         load=_load(segments),
         run=(*synchronised(fetched(stream.items, topology), topology), Halt(label="end")),
         data=segments,
-        inputs=tuple(host_input(source, k) for k in range(inferences) for source in operators.sources),
-        outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in operators.sinks),
+        inputs=_host_tensors(operators.sources, inferences),
+        outputs=_host_tensors(operators.sinks, inferences),
         layers=tuple(_layers(operators, tasks, products)),
         tensors=tuple(stream.tensors()),
         inferences=inferences,
@@ -86,6 +87,31 @@ def room_for(network: Network, topology: Topology) -> Room:
     storage = Storage()
     products, _ = _products(network, tasks_of(plan_operators(network), topology), topology, storage)
     return Room(max(0, topology.unified_buffer.size_bytes - storage.size_bytes), _at_once(products))
+
+
+def fastest(network: Network, topology: Topology, plans: Sequence[Plan], say: Callable[[str], None]) -> Plan:
+    """The plan whose program takes the fewest cycles, of equals the first; it knows what the others take.
+
+    Cycles do not depend on data: each program runs without.
+
+    Raises:
+        CapacityError: there is no room for any of them; it is the first that says so.
+    """
+    cycles: dict[tuple[ScheduleStep, ...], int] = {}
+    timed_plans: list[tuple[Plan, int]] = []
+    lack: list[CapacityError] = []
+    for plan in plans:
+        say(f"{network.name} on {topology.name}: predicting schedule {plan.schedule}")
+        try:
+            if plan.steps not in cycles:
+                cycles[plan.steps] = timed(compile_network(network, topology, plan=plan))
+            timed_plans.append((plan, cycles[plan.steps]))
+        except CapacityError as error:
+            lack.append(error)
+    if not timed_plans:
+        raise lack[0]
+    best, _ = min(timed_plans, key=lambda plan_cycles: plan_cycles[1])
+    return replace(best, predicted=tuple((plan.schedule, count) for plan, count in timed_plans))
 
 
 def _at_once(products: Mapping[int, Product]) -> frozenset[int]:
@@ -143,6 +169,15 @@ def _load(segments: Sequence[DataSegment]) -> tuple[Instruction, ...]:
     return (*ops, Halt(label="loaded"))
 
 
+def _host_tensors(ends: Sequence[NetworkInput | NetworkOutput], inferences: int) -> tuple[HostTensor, ...]:
+    """Those of the first inference first."""
+    return tuple(
+        HostTensor(**host_fields(end), element=element_of(end.stored.dtype), inference=inference)
+        for inference in range(inferences)
+        for end in ends
+    )
+
+
 def _layers(plan: ArrayPlan, tasks: Sequence[OperatorTask], products: Mapping[int, Product]) -> Iterator[Layer]:
     by_layer = {task.layer: task for task in tasks}
     for number, node in enumerate(plan.network.nodes):
@@ -151,7 +186,7 @@ def _layers(plan: ArrayPlan, tasks: Sequence[OperatorTask], products: Mapping[in
             yield Layer(node.name, node.kind, count, where)
             continue
         weights, groups = grouped(plan.network, by_layer[number])
-        vectors = products[number].shape.positions
+        vectors = products[number].window.positions
         yield Layer(
             node.name, node.kind, count, where, vectors, prod(weights.shape[1:]), weights.shape[0] // groups, groups
         )
