@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tilesim.batching import Plan, Room, ScheduleStep, graph_of
 from tilesim.errors import CapacityError
 from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, host_fields
+from tilesim.machines.program import DataSegment
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators, tasks_of
@@ -24,7 +25,7 @@ from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.stream import InstructionStream
 from tilesim.systolic.compiler.task import OperatorTask, element_of
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, ReadHostMemory
-from tilesim.systolic.isa.model.program import Batching, DataSegment, HostTensor, Layer, Prediction, Program, Step
+from tilesim.systolic.isa.model.program import Batching, HostTensor, Layer, Prediction, Program, Step
 from tilesim.systolic.run.simulate import timed
 from tilesim.systolic.topology import Topology
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from math import prod
 
+from tilesim.machines.program import where
 from tilesim.systolic.isa.checks.deadlock import Deadlock
 from tilesim.systolic.isa.checks.fields import field_faults
 from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, MemoryAccess, accesses
@@ -14,7 +15,7 @@ from tilesim.systolic.isa.checks.host import batching_faults, tensor_faults
 from tilesim.systolic.isa.checks.untimed import UntimedExecution
 from tilesim.systolic.isa.encoding import range_faults
 from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, Queue, ReadWeights, Sync
-from tilesim.systolic.isa.model.program import Program, where
+from tilesim.systolic.isa.model.program import Program
 
 
 def faults(program: Program) -> list[str]:
