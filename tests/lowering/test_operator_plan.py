@@ -6,7 +6,7 @@ import numpy as np
 
 import tilesim
 from tests.networks import Weave
-from tilesim.lowering.operator_plan import absorb_pads, network_inputs, nodes_and_root, stored
+from tilesim.lowering.operator_plan import OperatorPlan, absorb_pads, network_inputs, nodes_and_root
 from tilesim.network.operators import Convolution, DepthwiseConvolution, MaxPool, Pad, Padding, Quantise, Reshape
 
 BORDER = Pad((0, 1, 2, 0), (0, 3, 0, 0), -7)
@@ -38,7 +38,7 @@ def test_a_plan_has_neither_reshapes_nor_absorbed_pads_nor_what_runs_elsewhere()
     nodes, root = nodes_and_root(network, set())
     assert [node.kind for node in nodes.values()] == ["convolution", "convolution"]
     assert root == {flat: made, again: flat}
-    assert stored(network, root, again).index == made
+    assert OperatorPlan(network, nodes, root, (), ()).stored(again).index == made
     assert list(nodes_and_root(network, {max(nodes)})[0]) == [min(nodes)]
 
 

@@ -1,4 +1,4 @@
-"""A network sorted by place: what the chip runs, and what the host does at its ends."""
+"""A network sorted by place: what the chip runs, and what the host does at its ends; what needs no place at all."""
 
 from __future__ import annotations
 
@@ -73,14 +73,9 @@ class OperatorPlan(Generic[Output]):
 
     def stored(self, tensor: int) -> Tensor:
         """The tensor that holds the bytes of ``tensor``."""
-        return stored(self.network, self.root, tensor)
-
-
-def stored(network: Network, root: Mapping[int, int], tensor: int) -> Tensor:
-    """The tensor that holds the bytes of ``tensor``."""
-    while tensor in root:
-        tensor = root[tensor]
-    return network.tensors[tensor]
+        while tensor in self.root:
+            tensor = self.root[tensor]
+        return self.network.tensors[tensor]
 
 
 def network_inputs(network: Network) -> tuple[list[NetworkInput], set[int]]:

@@ -50,10 +50,6 @@ class Product:
     tile_bytes: int
 
     @property
-    def weight_bytes(self) -> int:
-        return np.dtype(self.weights).itemsize
-
-    @property
     def tiles(self) -> int:
         return sum(len(block.portions) for block in self.blocks)
 

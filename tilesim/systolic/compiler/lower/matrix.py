@@ -33,11 +33,7 @@ def lower_product(call: TaskCall, _op: Weighted) -> Iterator[Item]:
 def _activate(call: TaskCall, product: Product) -> Activate:
     """What the vector unit does with sums: scales them, and whatever follows; places and sizes are each block's."""
     op, made = product.op, call.task.made
-    activate = Activate(
-        scale=Scale(op.rule, 0, op.output_zero_point, op.clamp),
-        element=element_of(made.dtype),
-        layer=call.task.layer,
-    )
+    activate = Activate(scale=Scale(op.rule, 0, op.output_zero_point, op.clamp), element=element_of(made.dtype))
     for node in call.task.followers:
         follower = node.operator
         if isinstance(follower, Table):
@@ -131,7 +127,6 @@ class _Block:
             weights=self.product.weights,
             activation_zero_point=op.input_zero_point,
             weight_zero_point=op.weight_zero_point,
-            layer=self.call.task.layer,
         )
 
     def _activates(self, first: int, count: int, entry: int) -> Iterator[Activate]:
