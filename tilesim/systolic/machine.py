@@ -12,8 +12,7 @@ from tilesim.machines.machine import Array, PlansBatches, RunsInTurn
 from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.network.graph import Network
 from tilesim.run import Run
-from tilesim.systolic.compiler.choice import fastest
-from tilesim.systolic.compiler.compile import compile_network, room_for
+from tilesim.systolic.compiler.compile import compile_network, fastest, room_for
 from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.systolic.compiled import chip
-from tilesim.systolic.compiler.accumulators import AccumulatorRing, chunk
+from tilesim.systolic.compiler.storage import AccumulatorRing, chunk
 
 
 def test_entries_are_taken_round_and_round() -> None:

@@ -14,8 +14,7 @@ from tests.systolic.compiled import as_model, chip, inputs_of
 from tilesim import simulate
 from tilesim.batching import SCHEDULES, graph_of, plan
 from tilesim.errors import CapacityError
-from tilesim.systolic.compiler.choice import fastest
-from tilesim.systolic.compiler.compile import compile_network
+from tilesim.systolic.compiler.compile import compile_network, fastest
 from tilesim.systolic.isa.model.instructions import Halt, Queue, Sync
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.run.simulate import timed

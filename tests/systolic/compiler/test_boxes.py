@@ -1,4 +1,4 @@
-"""Boxes of tensors as loops."""
+"""Boxes of tensors as loops, and images that one instruction can work on together."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.systolic.compiler.nests import Strided, broadcast, nests, whole
+from tilesim.systolic.compiler.boxes import Strided, Together, broadcast, nests, strides_of, together
 from tilesim.systolic.isa.model.instructions import Nest
 
 
 def places(nest: Nest) -> list[int]:
     """Every address of a nest, in order."""
     counters = product(*(range(count) for count in nest.counts))
-    starts = [nest.address + sum(k * s for k, s in zip(each, nest.strides, strict=True)) for each in counters]
+    starts = [nest.address + sum(k * s for k, s in zip(counts, nest.strides, strict=True)) for counts in counters]
     return [start + k for start in starts for k in range(nest.bytes)]
+
+
+def whole(address: int, shape: tuple[int, ...], element_bytes: int = 1) -> Strided:
+    """A tensor that lies there contiguous."""
+    return Strided(address, strides_of(shape, element_bytes), element_bytes)
 
 
 def test_a_whole_tensor_is_one_run_of_bytes() -> None:
@@ -53,3 +58,27 @@ def test_every_element_is_there_in_order(size: list[int], data: Any, rows: bool,
 def expected(operand: Strided, size: list[int], element: int) -> list[int]:
     starts = (operand.address + int(np.dot(index, operand.strides)) for index in np.ndindex(*size))
     return [start + k for start in starts for k in range(element)]
+
+
+def test_images_equally_far_apart_go_together() -> None:
+    assert list(together((0, 10, 20, 25, 30), (7, 7, 7, 7, 7))) == [Together(0, 3, (10, 0)), Together(3, 2, (5, 0))]
+
+
+def test_some_must_lie_side_by_side() -> None:
+    assert [images.count for images in together((0, 10, 20), (0, 8, 16), pitches={1: 8})] == [3]
+    assert [images.count for images in together((0, 10, 20), (0, 9, 18), pitches={1: 8})] == [1, 1, 1]
+
+
+def test_backwards_is_no_order() -> None:
+    assert [images.count for images in together((20, 10, 0))] == [1, 1, 1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=9))
+def test_every_image_is_where_its_group_says(addresses: list[tuple[int, int]]) -> None:
+    operands = tuple(zip(*addresses, strict=True))
+    places = [
+        tuple(own[images.first] + k * pitch for own, pitch in zip(operands, images.pitches, strict=True))
+        for images in together(*operands)
+        for k in range(images.count)
+    ]
+    assert places == addresses
