@@ -92,8 +92,8 @@ def _load() -> None:
     import tflite  # noqa: F401
 
     import tilesim.report.chrome_file
+    import tilesim.report.page.sections
     import tilesim.report.perfetto_file
-    import tilesim.report.sections
     import tilesim.systolic.machine
     import tilesim.tiled.cache_plan
     import tilesim.tiled.machine

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilesim.report.tracks import kind_of
 
 from tests.browser.conftest import Open
 from tests.report.saved import made_up, random_trace
 from tilesim.report.document import SavedRun, load_run
-from tilesim.report.kinds import kind_of
 from tilesim.report.page.build import page as built
 from tilesim.report.page.timeline import stacked, timeline
 from tilesim.sim.trace.trace import Trace

@@ -19,7 +19,7 @@ from tilesim import simulate
 from tilesim.budgets import MOST_RUN_VALUES
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
-from tilesim.report.sections import report
+from tilesim.report.page.sections import report
 
 TRACKS = ("chip.infeed", "chip.tile0.tensor")
 ACCOUNT = {"track": "chip.infeed", "busy_cycles": 1, "stall_cycles": {"flag": 2}, "idle_cycles": 3}

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.batching import Plan, Room
 from tilesim.errors import InputError, ProgramError
-from tilesim.machines.machine import Array, PlansBatches, RunsInTurn, WeightSupply
+from tilesim.machines.machine import Array, Describes, PlansBatches, RunsInTurn, WeightSupply
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.systolic.compiler.choice import fastest
 from tilesim.systolic.compiler.compile import compile_network, room_for
+from tilesim.systolic.description import DESCRIPTION
 from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
 
 
-class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
+class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
     """The weight-stationary array with its vector unit."""
 
     name = "systolic"
@@ -36,6 +37,7 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
         "masters": "those are of a ring, and a systolic machine has none",
     }
     schema = Topology
+    description = DESCRIPTION
 
     @property
     def assembly(self) -> Assembly[Program]:

@@ -10,6 +10,7 @@ from tilesim.machines.machine import (
     Account,
     Array,
     Check,
+    Describes,
     HasCacheDocument,
     PlansCache,
     Proves,
@@ -22,6 +23,7 @@ from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.tiled.description import DESCRIPTION
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
@@ -43,6 +45,7 @@ ELSEWHERE = {
 
 
 class Tiled(
+    Describes[Topology, Program],
     Proves[Topology, Program],
     PlansCache[Topology, Program],
     Spreads[Topology, Program],
@@ -55,6 +58,7 @@ class Tiled(
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
     schema = Topology
+    description = DESCRIPTION
 
     @property
     def assembly(self) -> Assembly[Program]:

@@ -9,7 +9,7 @@ import typer
 
 from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.output import tell, tell_json
-from tilesim.cli.paths import files_of_run, given_path, must_be_free
+from tilesim.cli.paths import files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -51,12 +51,14 @@ def command(
 
     path = out or Path(NAME)
     must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
+    if png_dir is not None:
+        must_be_folder(png_dir)
     with progress("reading the runs", quiet) as say:
         comparison = compare(folders)
-        drawn = _drawn(comparison, png_dir)
         if out is not None or not json_:
             say(f"writing {path}")
             save_comparison(comparison, path)
+        drawn = _drawn(comparison, png_dir)
     if json_:
         tell_json(comparison)
         return

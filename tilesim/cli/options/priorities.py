@@ -12,7 +12,7 @@ from tilesim.errors import InputError
 from tilesim.machines.policies import CachePolicy
 from tilesim.network.graph import Network
 from tilesim.printable import printable
-from tilesim.report.names import short_name
+from tilesim.report.words import short_name
 
 Meant = TypeVar("Meant")
 

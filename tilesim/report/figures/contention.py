@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
-from tilesim.report.analysis.roles import track_words
 from tilesim.report.figures.style import (
     TALLEST_INCHES,
     WIDTH_INCHES,
@@ -16,8 +15,9 @@ from tilesim.report.figures.style import (
     colour,
     cycles_axis,
     rgb,
-    stacked,
+    stacked_shares,
 )  # fmt: skip
+from tilesim.report.tracks import track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
@@ -31,12 +31,16 @@ STEPS = (0.01, 0.1, 0.25, 0.5, 1.0)
 """Occupancies in the legend."""
 
 
-def draw(statistics: RunStatistics, trace: Trace) -> Figure:
-    """Left what links carry, in the colour of the master that sent it, right how long it waits at them."""
+def draw(statistics: RunStatistics, trace: Trace) -> Figure | None:
+    """Left what links carry, in the colour of the master that sent it, right how long it waits at them; None where
+    nobody says which tracks are links.
+    """
     from matplotlib.figure import Figure
 
     occupied = occupancy(statistics, trace)
     rows = len(occupied.links)
+    if not rows:
+        return None
     figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 1.1 + ROW_INCHES * rows)))
     carried, waiting = figure.subplots(1, 2, sharey=True)
     for axes, picture, title in (
@@ -69,7 +73,7 @@ def _carried(occupied: Occupancy) -> Picture:
     parts = np.concatenate([occupied.by_master, alone[None]]).transpose(1, 0, 2)
     split = parts / np.maximum(1, occupied.carried)[:, None, :]
     hues = [*(colour(hue) for hue in occupied.hues), colour("busy")]
-    return _faded(stacked(split, hues, colour("idle"), PIXELS), occupied.carried / cycles)
+    return _faded(stacked_shares(split, hues, colour("idle"), PIXELS), occupied.carried / cycles)
 
 
 def _waiting(occupied: Occupancy) -> Picture:

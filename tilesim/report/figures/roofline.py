@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tilesim.report.analysis.layers import layers
 from tilesim.report.analysis.roofline import Dot, Roofline, rooflines
-from tilesim.report.costs import cause_words
 from tilesim.report.figures.style import WIDTH_INCHES, colour
+from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
 
 if TYPE_CHECKING:
