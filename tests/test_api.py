@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tilesim
+from tilesim.errors import InputError
 from tilesim.machines.host import random_inputs
 from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
@@ -15,7 +17,7 @@ from tilesim.shipped import shipped
 TOO_SMALL = {
     ("systolic-4", "batching"): "weights must fit the weight memory of systolic-4",
     ("pocket-2x1", "batching"): "must fit the (narrow|wide) memory of pocket-2x1",
-    ("pocket-2x1", "digits"): "must fit in the instruction memory",
+    ("pocket-2x1", "digits"): "its program must fit the instruction memory of pocket-2x1",
     ("pocket-2x1", "example-conv"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "example-residual"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("ring-8", "batching"): "must fit the narrow memory of ring-8",
@@ -41,7 +43,7 @@ def test_a_model_runs_bit_for_bit_with_every_tensor(models: Path) -> None:
 def test_every_shipped_workload_on_every_shipped_chip(name: str, chip: str) -> None:
     network, topology = tilesim.load_network(name), tilesim.load_topology(chip)
     if (chip, name) in TOO_SMALL:
-        with pytest.raises(tilesim.InputError, match=TOO_SMALL[chip, name]):
+        with pytest.raises(tilesim.CapacityError, match=TOO_SMALL[chip, name]):
             tilesim.compile(network, topology)
         return
     program = tilesim.compile(network, topology)
@@ -155,3 +157,18 @@ def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:
         with pytest.raises(tilesim.InputError) as caught:
             verb()
         assert caught.value.faults == (sentence.format("a"), sentence.format("b"))
+
+
+@pytest.mark.parametrize("inferences", ["x", None, 2.5, float("inf"), 0])
+def test_batches_are_for_a_whole_number_of_inferences(inferences: Any) -> None:
+    network, chip = tilesim.load_network("digits"), tilesim.load_topology("systolic-32")
+    with pytest.raises(InputError, match=f"^inferences must be a whole number of at least 1, not {inferences!r}$"):
+        tilesim.plan_batches(network, chip, inferences)
+
+
+@pytest.mark.parametrize("uses", ["x", [], float("inf"), float("nan"), 0])
+def test_a_weight_is_reused_a_number_of_times(uses: Any) -> None:
+    network, chip = tilesim.load_network("digits"), tilesim.load_topology("systolic-32")
+    with pytest.raises(InputError) as caught:
+        tilesim.plan_batches(network, chip, 4, weight_reuse=uses)
+    assert caught.value.faults == (f"the weight reuse value must be a number above 0, not {uses!r}",)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from tilesim.budgets import LARGEST_YAML_BYTES, MOST_YAML_LEVELS, MOST_YAML_VALUES
-from tilesim.config import Bytes, Hertz, Section, load, peek
+from tilesim.config import Bytes, ConfigSection, Hertz, load, peek
 from tilesim.errors import ConfigError
 
 
-class Tile(Section):
+class Tile(ConfigSection):
     lanes: int = 64
     memory_bytes: Bytes = 65536
 
@@ -25,16 +25,16 @@ class Tile(Section):
         return value
 
 
-class Layer(Section):
+class Layer(ConfigSection):
     kind: Literal["conv"]
     kernel: tuple[int, int]
 
 
-class Pool(Section):
+class Pool(ConfigSection):
     kind: Literal["pool"]
 
 
-class Chip(Section):
+class Chip(ConfigSection):
     name: str
     clock_hz: Hertz = 1
     rows: Annotated[int, Field(ge=1, le=16)] = 4

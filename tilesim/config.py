@@ -36,7 +36,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 """Half of a character, as an escape in YAML or a word that is not UTF-8 makes it: JSON has no word for that."""
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A group of keys: an unknown key is a fault, and values never change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

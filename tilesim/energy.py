@@ -14,7 +14,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from tilesim.config import Section, load
+from tilesim.config import ConfigSection, load
 from tilesim.sim.core.action import Action
 from tilesim.statistics import (
     ActionEnergy,
@@ -30,7 +30,7 @@ DIGITS = 6
 """Of picojoules, behind the point: what is below is noise of floating point."""
 
 
-class Entry(Section):
+class ActionCost(ConfigSection):
     """What an action costs."""
 
     pj: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False, description="energy in picojoules")]
@@ -39,43 +39,43 @@ class Entry(Section):
     source: Annotated[str, Field(description="who says so")] = NOT_GIVEN
 
 
-class Entries(Section):
+class Entries(ConfigSection):
     """Actions with what they cost; those that are not given cost what they did."""
 
-    mac_8x8: Entry | None = None
-    mac_8x16: Entry | None = None
-    mac_16x16: Entry | None = None
-    multiply_32: Entry | None = None
-    add_32: Entry | None = None
-    add_8: Entry | None = None
-    lookup: Entry | None = None
-    narrow_read: Entry | None = None
-    narrow_write: Entry | None = None
-    wide_read: Entry | None = None
-    wide_write: Entry | None = None
-    data_memory_read: Entry | None = None
-    instruction_memory_read: Entry | None = None
-    ring_hop: Entry | None = None
-    mesh_hop: Entry | None = None
-    instruction_hop: Entry | None = None
-    host_transfer: Entry | None = None
-    buffer_read: Entry | None = None
-    buffer_write: Entry | None = None
-    accumulator_read: Entry | None = None
-    accumulator_write: Entry | None = None
-    weight_memory_read: Entry | None = None
-    cell_hop: Entry | None = None
+    mac_8x8: ActionCost | None = None
+    mac_8x16: ActionCost | None = None
+    mac_16x16: ActionCost | None = None
+    multiply_32: ActionCost | None = None
+    add_32: ActionCost | None = None
+    add_8: ActionCost | None = None
+    lookup: ActionCost | None = None
+    narrow_read: ActionCost | None = None
+    narrow_write: ActionCost | None = None
+    wide_read: ActionCost | None = None
+    wide_write: ActionCost | None = None
+    data_memory_read: ActionCost | None = None
+    instruction_memory_read: ActionCost | None = None
+    ring_hop: ActionCost | None = None
+    mesh_hop: ActionCost | None = None
+    instruction_hop: ActionCost | None = None
+    host_transfer: ActionCost | None = None
+    buffer_read: ActionCost | None = None
+    buffer_write: ActionCost | None = None
+    accumulator_read: ActionCost | None = None
+    accumulator_write: ActionCost | None = None
+    weight_memory_read: ActionCost | None = None
+    cell_hop: ActionCost | None = None
 
     @field_validator("*")
     @classmethod
-    def _unit_is_the_actions_own(cls, entry: Entry | None, info: ValidationInfo) -> Entry | None:
+    def _unit_is_the_actions_own(cls, entry: ActionCost | None, info: ValidationInfo) -> ActionCost | None:
         unit = unit_of(Action(str(info.field_name)))
         if entry is not None and entry.per not in ("", unit):
             raise ValueError(f"must be per {unit}, not per {entry.per!r}")
         return entry
 
     @property
-    def given(self) -> dict[Action, Entry]:
+    def given(self) -> dict[Action, ActionCost]:
         return {action: entry for action in Action if (entry := getattr(self, action)) is not None}
 
 
@@ -90,7 +90,7 @@ UNITS: Mapping[Action, str] = {
 }
 """What the energy of an action is per, unless it is a byte."""
 
-Table = Mapping[Action, Entry]
+Table = Mapping[Action, ActionCost]
 """What every action costs."""
 
 
@@ -170,7 +170,7 @@ def priced(energy: EnergyStatistics, table: Table) -> EnergyStatistics:
     }
 
 
-def _row(entry: Entry) -> EnergyTableRow:
+def _row(entry: ActionCost) -> EnergyTableRow:
     return {"pj": entry.pj, "per": entry.per, "technology": entry.technology, "source": entry.source}
 
 
@@ -189,7 +189,7 @@ def _priced(actions: EnergyByAction, table: Table) -> EnergyByAction:
     return {str(action): _cost(actions[action], table[action]) for action in Action if action in actions}
 
 
-def _cost(action: ActionEnergy, entry: Entry) -> ActionEnergy:
+def _cost(action: ActionEnergy, entry: ActionCost) -> ActionEnergy:
     amount = action["bytes" if entry.per == "byte" else "count"]
     return {"count": action["count"], "bytes": action["bytes"], "pj": round(entry.pj * amount, DIGITS)}
 

@@ -1,12 +1,15 @@
-"""Text from files and command lines, for a terminal, for people, and in the sentences of faults."""
+"""Text from files and command lines, for a terminal, for people, for notebooks, and in the sentences of faults."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from html import escape
 
 MOST_LISTED = 16
 """Words that a sentence lists, where none is close to the one that was given."""
+MOST_ROWS = 100
+"""Rows of a table; a notebook has to scroll past them."""
 
 
 def printable(text: str) -> str:
@@ -38,3 +41,29 @@ def unknown(word: str, known: Iterable[str], what: str) -> str:
 
 def _escaped(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode()
+
+
+def html_table(title: str, header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table under its title; whole numbers stand on the right."""
+    return "".join(_parts(title, header, list(rows)))
+
+
+def _parts(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    yield f"<table><caption>{_text(title)}</caption>"
+    if any(header):
+        yield f"<thead><tr>{''.join(f'<th>{_text(name)}</th>' for name in header)}</tr></thead>"
+    yield "<tbody>"
+    yield from (f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:MOST_ROWS])
+    if more := len(rows) - MOST_ROWS:
+        yield f'<tr><td colspan="{len(rows[0])}">{more:,} more</td></tr>' if more > 0 else ""
+    yield "</tbody></table>"
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f'<td style="text-align: right">{value:,}</td>'
+    return f'<td style="text-align: left">{_text(str(value))}</td>'
+
+
+def _text(words: str) -> str:
+    return escape(printable(words))

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 from numpy.typing import NDArray
 
 from tilesim.files import write_npz
-from tilesim.notebook import html_table
-from tilesim.printable import printable
+from tilesim.printable import html_table, printable
 from tilesim.saving import all_or_nothing, writing
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
@@ -28,7 +27,7 @@ PICTURES = ("timeline", "contention", "stalls", "batching", "layers", "roofline"
 """What may be drawn of a run, each as a ``.png`` and an ``.svg``."""
 
 
-class Progress(NamedTuple):
+class RunProgress(NamedTuple):
     """How far a run is."""
 
     section: str
@@ -41,7 +40,7 @@ class Progress(NamedTuple):
     """The names of all layers."""
 
 
-Look: TypeAlias = Callable[[], Progress]
+Look: TypeAlias = Callable[[], RunProgress]
 """Tells how far a run is. Anybody may call it at any time, in any thread: the run does not notice."""
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tilesim.report.page.sections import report
 
 from tests.browser.conftest import Open
 from tests.report.batched import batched
@@ -14,6 +13,7 @@ from tests.report.saved import made_up
 from tilesim.report.comparison import compared
 from tilesim.report.document import SavedRun
 from tilesim.report.page.compare import comparison_page
+from tilesim.report.page.sections import report
 
 SCRIPT = "<script>alert(1)</script>"
 

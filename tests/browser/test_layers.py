@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tilesim.report.page.sections import report
 
 from tests.browser.conftest import Open
 from tests.report.saved import made_up
+from tilesim.report.page.sections import report
 
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from tilesim.api import list_topologies
+from tilesim.cli.faults import in_options
 
 CHIP = ("--topology", "edge-1x1")
 DIGITS = ("run", "digits", *CHIP)
@@ -235,3 +236,17 @@ def test_a_deadlock_says_who_waits_for_what(tilesim: Any) -> None:
     assert lines[0].startswith("the run program hangs after ")
     assert any("tile0.ring_consumer in forever " in line for line in lines)
     assert any("tile0.wide_to_narrow in copy " in line and "flag ring_read_a to reach 1" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("override grid.rows=0: must be at least 1", "--set grid.rows=0: must be at least 1"),
+        ("chip: partition must be left out: it has one unit", "chip: --partition must be left out: it has one unit"),
+        ("chip: batches must be left out: no", "chip: batches must be left out: no"),
+        ("x: no such topology; the override grid=RxC gives a", "x: no such topology; --set grid=RxC gives a"),
+        ("model.tflite: override must be a name", "model.tflite: override must be a name"),
+    ],
+)
+def test_arguments_become_options(fault: str, said: str) -> None:
+    assert in_options(fault) == said

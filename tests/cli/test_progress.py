@@ -12,7 +12,7 @@ import pytest
 
 import tilesim
 from tilesim.cli import progress
-from tilesim.run import Look, Progress
+from tilesim.run import Look, RunProgress
 
 
 class Terminal(io.StringIO):
@@ -48,10 +48,10 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Terminal]:
 
 
 def test_the_cycle_and_the_layer_are_told(terminal: Callable[[str], Terminal]) -> None:
-    far = iter([Progress("load", 1_234, None, ("a", "b"))])
+    far = iter([RunProgress("load", 1_234, None, ("a", "b"))])
     shown = terminal("layer 2 of 2, b\\x1b[31m")
     with progress.simulating("x on y") as follow:
-        follow(lambda: next(far, Progress("run", 56_789, 1, ("a", "b\x1b[31m"))))
+        follow(lambda: next(far, RunProgress("run", 56_789, 1, ("a", "b\x1b[31m"))))
         assert shown.shown.wait(60)
     assert "simulating x on y: loading, cycle 1,234 " in shown.getvalue()
     assert "simulating x on y: cycle 56,789, layer 2 of 2, b\\x1b[31m" in shown.getvalue()
@@ -71,7 +71,7 @@ def test_without_a_terminal_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.0)
     asked: list[None] = []
     with progress.simulating("x") as follow:
-        follow(lambda: asked.append(None) or Progress("run", 0, None, ()))  # type: ignore[func-returns-value]
+        follow(lambda: asked.append(None) or RunProgress("run", 0, None, ()))  # type: ignore[func-returns-value]
     assert (silent.getvalue(), asked) == ("", [])
 
 
@@ -79,7 +79,7 @@ def test_a_run_tells_how_far_it_is_and_is_the_same(monkeypatch: pytest.MonkeyPat
     program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x2"))
     images = np.zeros((1, 1, 8, 8), np.float32)
     looks: list[Look] = []
-    seen: list[Progress] = []
+    seen: list[RunProgress] = []
     monkeypatch.setattr("tilesim.tiled.run.simulate._forget", lambda _tile, _label: seen.append(looks[-1]()))
     watched = tilesim.simulate(program, images, trace=True, on_start=looks.append)
     [look] = looks

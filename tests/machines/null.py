@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 from pydantic import Field
 
 from tilesim.assembly.files import Assembly
@@ -20,6 +19,7 @@ from tilesim.assembly.records import Grammar
 from tilesim.machines import frame, host, program, statistics, topology
 from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions
+from tilesim.machines.program import DataSegment, Layer
 from tilesim.machines.statistics import Measured
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, macs
@@ -44,27 +44,8 @@ class Evaluate:
 
 
 @dataclass(frozen=True)
-class DataSegment:
-    name: str
-    data: NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class Layer:
-    name: str
-    kind: str
-    macs: int
-
-
-@dataclass(frozen=True)
-class HostTensor:
-    name: str
-    index: int
-    dtype: str
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-    carried: ClassVar = np.dtype(np.int8)
-    scale: ClassVar = 0.01  # of what is made up for inputs of floats; the network quantises them itself
+class HostTensor(program.HostTensor):
+    scale = 0.01  # of what is made up for inputs of floats; the network quantises them itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +53,8 @@ class Program(program.Program):
     topology: Topology = field(repr=False)
     load: tuple[Evaluate, ...] = field(repr=False)
     run: tuple[Evaluate, ...] = field(repr=False)
-    data: tuple[DataSegment, ...] = field(default=(), repr=False)
     inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
     outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    layers: tuple[Layer, ...] = field(default=(), repr=False)
 
 
 class Null(Machine[Topology, Program]):
@@ -147,4 +126,4 @@ def _layer(program: Program, number: int, cycles: int) -> LayerStatistics:
 def _tensor(network: Network, index: int) -> HostTensor:
     tensor = network.tensors[index]
     shape = tuple(tensor.model_shape)
-    return HostTensor(tensor.name, index, tensor.dtype.name, shape, tuple(range(len(shape))))
+    return HostTensor(tensor.name, index, tensor.dtype.name, shape, tuple(range(len(shape))), "int8")

@@ -127,7 +127,7 @@ def tells(number: int) -> bool:
     """Whether the models, as they are now, differ on a random program."""
     program = random_program(number)
     inputs = inputs_of(program)
-    event = verify.event_account(machine.Tiled(), program, inputs)
+    event = verify.event_result(machine.Tiled(), program, inputs)
     return bool(verify.differences(event, machine.Tiled().step(program, inputs, trace=False)))
 
 

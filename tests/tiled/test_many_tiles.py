@@ -95,8 +95,10 @@ def test_every_tensor_of_the_digits_is_that_of_the_golden_operators(topology: st
 @pytest.mark.parametrize("name", [*MODELS, "digits"])
 def test_what_does_not_fit_the_pocket_chip_is_refused_in_a_sentence(models: Path, name: str) -> None:
     network = tilesim.load_network("digits" if name == "digits" else models / name / "model.tflite")
-    sentence = r"must fit (the (narrow|wide) memory of pocket-2x1: .* are free|in the instruction memory)"
-    with pytest.raises(tilesim.InputError, match=sentence):
+    sentence = (
+        r"must fit the ((narrow|wide) memory of pocket-2x1: .* are free|instruction memory of pocket-2x1: .*needed)"
+    )
+    with pytest.raises(tilesim.CapacityError, match=sentence):
         tilesim.compile(network, tilesim.load_topology("pocket-2x1"))
 
 

@@ -15,7 +15,7 @@ from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL, PartitionPolicy
 from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import plan_cache
-from tilesim.tiled.caching.plan import Home
+from tilesim.tiled.caching import Home
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.partition_search import MOST_RUNS
 

@@ -30,11 +30,13 @@ class Field(Generic[C]):
 def fields_of(
     kind: type, codec_of: Callable[[str, Any], C], among: Container[Any] | None = None
 ) -> dict[str, Field[C]]:
-    """The fields of the dataclass ``kind``, all or those of some types; ``codec_of`` gets each one's name and type."""
+    """The fields of the dataclass ``kind``, all or those of some types, bytes behind the others; ``codec_of`` gets each
+    one's name and type.
+    """
     hints = get_type_hints(kind)
     return {
         field.name: Field(field.name, codec_of(field.name, hints[field.name]), field.default)
-        for field in fields(kind)
+        for field in sorted(fields(kind), key=lambda field: hints[field.name] == BYTES)
         if among is None or hints[field.name] in among
     }
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypedDict
 
 from tilesim.batching.flow import peak_queues
 from tilesim.batching.graph import LayerGraph
-from tilesim.batching.plan import Plan
-from tilesim.batching.schedules import ScheduleStep
-from tilesim.batching.sizes import batch_size
+from tilesim.batching.plan import Plan, batch_size
 
 
 class BatchedLayer(TypedDict):
@@ -154,12 +151,8 @@ def plan_document(graph: LayerGraph, plan: Plan, capacity_bytes: int) -> PlanDoc
             {"from": before, "to": after, "peak": peak}
             for (before, after), peak in peak_queues(graph, plan.steps).items()
         ],
-        "steps": _steps(plan.steps, plan.buffer_bytes),
+        "steps": [
+            {"layer": step.layer, "first": step.first, "count": step.count, "buffer_bytes": size}
+            for step, size in zip(plan.steps, plan.buffer_bytes, strict=True)
+        ],
     }
-
-
-def _steps(steps: Sequence[ScheduleStep], buffer_bytes: Sequence[int]) -> list[PlannedStep]:
-    return [
-        {"layer": step.layer, "first": step.first, "count": step.count, "buffer_bytes": size}
-        for step, size in zip(steps, buffer_bytes, strict=True)
-    ]

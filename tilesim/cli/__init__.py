@@ -13,9 +13,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+from tilesim.cli.faults import in_options
 from tilesim.cli.options.groups import flattened
 from tilesim.cli.output import guard, tell
-from tilesim.cli.spelling import in_options
 from tilesim.errors import InputError, TilesimError
 
 if TYPE_CHECKING:

@@ -1,11 +1,29 @@
-"""Faults of several things, kept to be told together."""
+"""Faults of several things, kept to be told together, in the words of the command line."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tilesim.errors import InputError
+
+OPTIONS = {
+    "override": "--set",
+    "partition": "--partition",
+    "cache": "--no-cache, --priority and --layer-priority",
+    "masters": "--masters",
+    "rules": "--rules",
+    "holds": "--hold",
+    "hold": "--hold",
+}
+PLACES = (
+    re.compile(r"^(?:[^:]*: )?(?P<word>\w+) must be left out: "),
+    re.compile(r"^(?P<word>override) \S+="),
+    re.compile(r"^(?P<word>hold) (?:must be the label |')"),
+    re.compile(r"; (?P<word>the override) grid=RxC "),
+)
+"""Where a fault names an argument."""
 
 
 @contextmanager
@@ -21,3 +39,12 @@ def refuse(faults: Iterable[str]) -> None:
     """Raise InputError with the faults, each once, if there are any."""
     if distinct := dict.fromkeys(faults):
         raise InputError(distinct)
+
+
+def in_options(fault: str) -> str:
+    """A fault in the words of the command line."""
+    for place in PLACES:
+        match = place.search(fault)
+        if match and (option := OPTIONS.get(match["word"].removeprefix("the "))):
+            return f"{fault[: match.start('word')]}{option}{fault[match.end('word') :]}"
+    return fault

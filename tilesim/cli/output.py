@@ -1,4 +1,4 @@
-"""What commands print; tables are printed by :func:`tilesim.report.terminal.show`."""
+"""What commands print, and the options that say how; tables are printed by :func:`tilesim.report.terminal.show`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import typer
 
 from tilesim.printable import printable, printable_lines
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print results and errors only: no progress, and no notes.")
+]
 
 
 def tell(*lines: str, error: bool = False) -> None:

@@ -17,11 +17,7 @@ FIGURES = "figures"
 
 
 def given_path(word: str) -> Path:
-    """A path from the command line.
-
-    Raises:
-        InputError: it names nothing; Python would take that for the folder one is in.
-    """
+    """A path from the command line."""
     if not word:
         raise InputError("a file or folder must be given by its name, not by empty text")
     return Path(word)
@@ -44,11 +40,7 @@ def files_of_model(word: str) -> list[Path]:
 
 
 def must_be_free(path: Path, read: Iterable[Path], whose: str = "that is read") -> None:
-    """A file to write is no folder, and none of the files that the command reads; ``whose`` they are.
-
-    Raises:
-        InputError: it is.
-    """
+    """A file to write is no folder, and none of the files that the command reads; ``whose`` they are."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path}: must be a file to write, not a {'folder' if path.is_dir() else 'device'}")
     if any(_same(path, other) for other in read):
@@ -56,11 +48,7 @@ def must_be_free(path: Path, read: Iterable[Path], whose: str = "that is read") 
 
 
 def must_be_folder(folder: Path) -> None:
-    """A folder to write into is one, or can become one.
-
-    Raises:
-        InputError: there is something else in its place.
-    """
+    """A folder to write into is one, or can become one."""
     if folder.is_symlink() and not folder.exists():
         raise InputError(f"{folder}: must be a folder, not a link to {folder.readlink()}, which leads nowhere")
     if folder.exists() and not folder.is_dir():

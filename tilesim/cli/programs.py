@@ -9,10 +9,9 @@ from tilesim import api
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.cli.options.compilation import CompilationOptions
+from tilesim.cli.options.compilation import CompilationOptions, unmet
 from tilesim.cli.options.groups import given
 from tilesim.cli.options.models import Named, is_program, load_all, ready_program, titles
-from tilesim.cli.options.partition import unmet
 from tilesim.cli.options.scope import inapplicable, misapplied
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.machines.program import Program
@@ -45,9 +44,6 @@ def programs_of(
 ) -> Compiled:
     """What models are compiled to, together; or the one program that is given. ``say`` is told what is being tried.
     ``pick``: where no chip is named, the smallest is taken that holds them.
-
-    Raises:
-        InputError: faults in the files, or words that make no sense together, all at once.
     """
     ready = [word for word in words if is_program(word)]
     alone = [f"{word}: a program runs alone; give the models that are to share the chip" for word in ready]
@@ -67,11 +63,7 @@ def compiled(
     inferences: int = 1,
     pick: bool = False,
 ) -> Compiled:
-    """What models are compiled to, together.
-
-    Raises:
-        InputError: as :func:`programs_of`.
-    """
+    """What models are compiled to, together."""
     faults: list[str] = []
     named: list[Named] = []
     with kept(faults):
@@ -86,11 +78,7 @@ def compiled(
 
 
 def _on_smallest(compiled_for: Callable[[Topology], Compiled]) -> Compiled:
-    """What comes of the smallest chip that is large enough.
-
-    Raises:
-        CapacityError: none is.
-    """
+    """What comes of the smallest chip that is large enough."""
     for name in SMALLEST_FIRST:
         try:
             made = compiled_for(api.load_topology(name))

@@ -10,9 +10,8 @@ import numpy as np
 from tilesim import api
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.cli.options.compilation import PlacementOptions
+from tilesim.cli.options.compilation import PlacementOptions, unmet
 from tilesim.cli.options.models import Named, is_program
-from tilesim.cli.options.partition import unmet
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import tell, tell_json
 from tilesim.cli.progress import progress
@@ -48,13 +47,7 @@ def incomparable(models: Sequence[str], topologies: Sequence[str]) -> Iterator[s
 def compare(
     model: str, chips: ChipOptions, how: PlacementOptions, options: RunningOptions, as_json: bool, quiet: bool
 ) -> None:
-    """Run ``model`` on each chip and print a table, or the list of all statistics.
-
-    Raises:
-        InputError: something of what the user gave is wrong; for a network that some chips are too small for, when
-            the others are done and shown.
-        TilesimError: the chips do not agree on the outputs.
-    """
+    """Run ``model`` on each chip and print a table, or the list of all statistics."""
     faults: list[str] = []
     topologies: list[Topology] = []
     for name in chips.names:

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilesim import api
+from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.cli.faults import refuse
-from tilesim.cli.options.inputs import load_inputs
 from tilesim.cli.options.running import Conditions, RunningOptions
 from tilesim.cli.progress import simulating
 from tilesim.energy import priced
 from tilesim.errors import ArrayError, ProgramError
-from tilesim.files import Array
+from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines.host import samples_of
 from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
@@ -33,9 +33,6 @@ def simulated(
 ) -> tuple[Program, Run]:
     """The program of all inferences of ``programs``, made from ``models``, and its run, priced as is asked for.
     ``keep``: the program is to be written down.
-
-    Raises:
-        InputError, RunError: as :func:`simulated_once` and :func:`simulated_in_turn`.
     """
     if len(programs) == options.inferences == 1:
         program, run = programs[0], simulated_once(models[0], programs[0], options, conditions, quiet)
@@ -50,12 +47,7 @@ def simulated(
 def simulated_once(
     model: str, program: Program, options: RunningOptions, conditions: Conditions = ANYHOW, quiet: bool = False
 ) -> Run:
-    """One inference of ``program``, made from ``model``.
-
-    Raises:
-        InputError: inputs that do not fit, or an instruction that the chip could not run; each names its file.
-        RunError: the run can't go on.
-    """
+    """One inference of ``program``, made from ``model``."""
     arrays = arrays_for(program, options.inputs)
     with simulating(f"{program.name} on {program.topology.name}", quiet) as on_start, naming(model, options.inputs):
         return api.simulate(
@@ -79,10 +71,6 @@ def simulated_in_turn(
 ) -> tuple[Program, Run]:
     """The program of all inferences, and its run. Inference i gets sample i of the arrays that are given, or of those
     samples over again. ``keep``: the program is to be written down, so it must be one that can be read again.
-
-    Raises:
-        InputError: as :func:`simulated_once`; a program too large to keep.
-        RunError: the run can't go on.
     """
     order = [*range(len(programs))] * options.inferences
     tensors = programs[0].inputs_of_inference
@@ -110,6 +98,25 @@ def simulated_in_turn(
 def arrays_for(program: Program, inputs: Path | None) -> list[Array] | None:
     """What is in the file ``inputs``; without one, arrays are made up. Raises ArrayError for what does not fit."""
     return None if inputs is None else load_inputs(inputs, len(program.inputs))
+
+
+def load_inputs(path: Path, count: int) -> list[Array]:
+    """The ``count`` inputs of a run: ``in0``, ``in1``, ... of an .npz file, or the one array of an .npy file."""
+    if not path.is_file():
+        raise ArrayError(f"{path}: there is no such file")
+    if path.suffix == ".npy":
+        if count != 1:
+            raise ArrayError(f"{path}: a model of {count} inputs must get an .npz file, not an .npy file")
+        return [read_npy(path, LARGEST_INPUTS_BYTES)]
+    if path.suffix != ".npz":
+        raise ArrayError(f"{path}: must end in .npz or .npy, not in {path.suffix or 'nothing'}")
+    names = [f"in{k}" for k in range(count)]
+    arrays = read_npz(path, names, LARGEST_INPUTS_BYTES)
+    missing = [name for name in names if name not in arrays]
+    if missing:
+        held = ", ".join(npz_names(path)) or "none"
+        raise ArrayError(f"{path}: must hold an array {name}; it holds {held}" for name in missing)
+    return [arrays[name] for name in names]
 
 
 @contextmanager

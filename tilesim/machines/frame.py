@@ -11,7 +11,7 @@ from tilesim.errors import InputError
 from tilesim.machines.options import RULES, RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
-from tilesim.run import Look, Progress
+from tilesim.run import Look, RunProgress
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.trace.recorder import Recorder
@@ -55,6 +55,10 @@ def recorder_of(options: RunOptions) -> Recorder | None:
     return None if options.recording is None else Recorder(options.recording)
 
 
+def forget(*_retired: object) -> None:
+    """What a chip tells of what retires where nobody keeps tensors."""
+
+
 def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit]) -> None:
     """See to it that each pattern of tracks to record has one of the chip's ``units``.
 
@@ -74,10 +78,10 @@ def look_at(program: Program, chip: Clocked, controls: Sequence[Unit]) -> Look:
     layer_of = {op.label: op.layer for op in program.run}
     layers = tuple(layer.name for layer in program.layers)
 
-    def look() -> Progress:
+    def look() -> RunProgress:
         section, start = chip.section
         foremost = max(layer_of.get(unit.instruction, -1) for unit in controls)
-        return Progress(section, chip.clock.cycle - start, None if foremost < 0 else foremost, layers)
+        return RunProgress(section, chip.clock.cycle - start, None if foremost < 0 else foremost, layers)
 
     return look
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tilesim.batching import Plan, Room, graph_of, is_of
 from tilesim.cache_document import CacheDocument
 from tilesim.machines.description import Description
-from tilesim.machines.first_divergence import Spans
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
@@ -28,6 +27,9 @@ P = TypeVar("P", bound=Program)
 Array: TypeAlias = NDArray[Any]
 Document: TypeAlias = dict[str, Any]
 """Plain values, as JSON holds them."""
+Span: TypeAlias = tuple[str, int, int, str, str]
+"""A track, its first cycle, how many, what kind of time it is, and the instruction."""
+Spans: TypeAlias = Sequence[Span]
 
 
 class Machine(ABC, Generic[T, P]):
@@ -207,12 +209,12 @@ class SecondModel(Machine[T, P]):
     can: ClassVar[str] = "be run on a second model"
 
     @abstractmethod
-    def step(self, program: P, inputs: Sequence[Array], trace: bool) -> Account:
+    def step(self, program: P, inputs: Sequence[Array], trace: bool) -> ModelResult:
         """What that one says of a run of one sample; with ``trace``, also when each unit did what."""
 
 
 @dataclass(frozen=True)
-class Account:
+class ModelResult:
     """What a model says of a run: how it ended and, if it came to its end, everything that is compared. ``units`` are
     the cycles of each unit by kind (``busy``, ``idle``, ``stall:`` and the reason).
     """

@@ -14,8 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.notebook import html_table
-from tilesim.printable import printable
+from tilesim.printable import html_table, printable
 from tilesim.units import format_bytes
 
 Array: TypeAlias = NDArray[Any]

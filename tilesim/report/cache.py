@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from tilesim.cache_document import CachedLayer, CachedNetwork, CacheDocument, LackDocument, ParameterSet, TileAccount
+from tilesim.cache_document import CachedLayer, CachedNetwork, CacheDocument, CachedSet, LackDocument, TileAccount
 from tilesim.printable import printable
 from tilesim.report.tables import folded, grid, left, right, table
 from tilesim.report.words import ending, short_name
@@ -40,7 +40,7 @@ def _layer_table(network: CachedNetwork) -> Table:
     return lines
 
 
-def _label(layer: CachedLayer, sets: Sequence[ParameterSet]) -> str:
+def _label(layer: CachedLayer, sets: Sequence[CachedSet]) -> str:
     name, count = short_name(layer["name"]), len(layer["sets"])
     if len(sets) == count:
         return ending(name, NAME_WIDTH)
@@ -49,12 +49,12 @@ def _label(layer: CachedLayer, sets: Sequence[ParameterSet]) -> str:
     return ending(name, NAME_WIDTH - len(part)) + part
 
 
-def _bytes(sets: Sequence[ParameterSet]) -> int:
+def _bytes(sets: Sequence[CachedSet]) -> int:
     """Of all different parameters."""
     return sum(part["bytes_per_tile"] * (len(part["tiles"]) if part["per_tile"] else 1) for part in sets)
 
 
-def _where(sets: Sequence[ParameterSet]) -> str:
+def _where(sets: Sequence[CachedSet]) -> str:
     home, tiles = sets[0]["home"], sets[0]["tiles"]
     if home == "home tile":
         homes = {part["home_tile"] for part in sets}

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.errors import CapacityError
 from tilesim.machines.machine import (
-    Account,
     Array,
     Check,
     Describes,
     HasCacheDocument,
+    ModelResult,
     PlansCache,
     Proves,
     RunsInTurn,
@@ -91,10 +91,10 @@ class Tiled(
         return key in MODELLED
 
     def check(self, programs: Sequence[Program], masters: str, say: Say) -> Check:
+        from tilesim.tiled.recipes import seen
         from tilesim.tiled.rules.proof import proof_of
         from tilesim.tiled.rules.ring.readings import reading_of
         from tilesim.tiled.rules.tile.cached import overlaps_between
-        from tilesim.tiled.verify.recipes import seen
 
         reading = reading_of(masters)
         proofs = [proof_of(program, reading) for program in programs]
@@ -126,16 +126,16 @@ class Tiled(
     ) -> Run:
         return simulate_requests(programs, order, inputs, options)
 
-    def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> Account:
+    def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> ModelResult:
         from tilesim.tiled import stepped
 
         outcome = stepped.simulate(program, inputs, trace=trace)
         if outcome.collided:
-            return Account(COLLIDED)
+            return ModelResult(COLLIDED)
         if outcome.hung:
-            return Account(hung(outcome.hung))
+            return ModelResult(hung(outcome.hung))
         spans = tuple(outcome.spans)
-        return Account(ENDED, outcome.outputs, outcome.cycles, outcome.load_cycles, outcome.units, spans)
+        return ModelResult(ENDED, outcome.outputs, outcome.cycles, outcome.load_cycles, outcome.units, spans)
 
 
 def _check_operators(networks: Sequence[Network]) -> None:

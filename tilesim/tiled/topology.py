@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from tilesim.config import Bytes, Section
+from tilesim.config import Bytes, ConfigSection
 from tilesim.machines.topology import Clock
 from tilesim.machines.topology import Topology as AnyTopology
 
@@ -28,28 +28,28 @@ def _spelt(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-class Grid(Section):
+class Grid(ConfigSection):
     """Tiles in rows and columns, numbered row by row."""
 
     rows: Annotated[int, Field(ge=1, le=64, description="rows of tiles")] = 4
     columns: Annotated[int, Field(ge=1, le=64, description="columns of tiles")] = 4
 
 
-class Host(Section):
+class Host(ConfigSection):
     """The host's link to the chip, each way."""
 
     bytes_per_cycle: Annotated[Count, Field(description="bytes of activations or results a cycle")] = 8
     latency_cycles: Annotated[Cycles, Field(description="cycles from one end to the other")] = 0
 
 
-class DataMemory(Section):
+class DataMemory(ConfigSection):
     """The controller's memory for parameters."""
 
     size_bytes: Annotated[Size, Field(description="its size")] = 32 * 1024 * 1024
     bytes_per_cycle: Annotated[Count, Field(description="bytes that it delivers a cycle")] = 2
 
 
-class InstructionMemory(Section):
+class InstructionMemory(ConfigSection):
     """The controller's memory for programs."""
 
     size_bytes: Annotated[Size, Field(description="its size; an instruction is 1 to 17 words of 16 bytes")] = (
@@ -57,7 +57,7 @@ class InstructionMemory(Section):
     )
 
 
-class InstructionBus(Section):
+class InstructionBus(ConfigSection):
     """The ring that carries instructions from the controller past all tiles."""
 
     width_bytes: Annotated[Count, Field(description="bytes of an instruction that pass a cycle")] = 16
@@ -65,7 +65,7 @@ class InstructionBus(Section):
     buffer_depth: Annotated[Count, Field(description="instructions that each engine's buffer holds")] = 8
 
 
-class Ring(Section):
+class Ring(ConfigSection):
     """The data ring: one wide row and a header a packet."""
 
     hop_cycles: Annotated[Count, Field(description="cycles from a stop to the next")] = 1
@@ -79,7 +79,7 @@ class Ring(Section):
     consumer_queues: Annotated[int, Field(ge=1, le=2, description="queues of ring consumers a tile")] = 1
 
 
-class Mesh(Section):
+class Mesh(ConfigSection):
     """Links between neighbouring tiles: one narrow word a cycle."""
 
     hop_cycles: Annotated[int, Field(ge=1, le=1 << 10, description="cycles from a tile to its neighbour")] = 1
@@ -89,7 +89,7 @@ class Mesh(Section):
     )
 
 
-class NarrowMemory(Section):
+class NarrowMemory(ConfigSection):
     """A tile's memory for activations: one read port and one write port."""
 
     size_bytes: Annotated[Size, Field(description="its size")] = 192 * 1024
@@ -98,7 +98,7 @@ class NarrowMemory(Section):
     _word = field_validator("word_bytes")(_power_of_two)
 
 
-class WideMemory(Section):
+class WideMemory(ConfigSection):
     """A tile's memory for parameters and partial sums. Source: US 2025/0265455 [0034] for its one port."""
 
     size_bytes: Annotated[Size, Field(description="its size")] = 512 * 1024
@@ -111,7 +111,7 @@ class WideMemory(Section):
     _row = field_validator("row_bytes")(_power_of_two)
 
 
-class Tile(Section):
+class Tile(ConfigSection):
     """A tile's MAC array and tensor control."""
 
     lanes: Annotated[Count, Field(description="outputs that are computed at once")] = 64
@@ -134,7 +134,7 @@ class Tile(Section):
     _powers = field_validator("lanes", "inputs_per_cycle", "vector_bytes")(_power_of_two)
 
 
-class Classifier(Section):
+class Classifier(ConfigSection):
     """The classifier tile."""
 
     cycles_per_element: Annotated[Count, Field(description="cycles that its function takes for an output")] = 1

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Tilesim
 from tilesim.cli import COMMANDS, loaded
-from tilesim.cli.options.scope import APPLIES, Scope
+from tilesim.cli.options.scope import APPLIES, Subject
 
 EVERYWHERE = {"--topology", "--set", "--json", "--quiet", "--output", "--schedule"}
 """Of commands that compile or run."""
@@ -28,21 +28,21 @@ def test_every_option_of_commands_that_compile_or_run_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "words"),
+    ("subject", "words"),
     [
-        (Scope.MODELS, ("p.tasm",)),
-        (Scope.ONE_MODEL, ("pocket", "digits", "-t", "edge-1x1")),
-        (Scope.ONE_CHIP, ("pocket", "-t", "pocket-2x1", "-t", "edge-1x1")),
+        (Subject.MODELS, ("p.tasm",)),
+        (Subject.ONE_MODEL, ("pocket", "digits", "-t", "edge-1x1")),
+        (Subject.ONE_CHIP, ("pocket", "-t", "pocket-2x1", "-t", "edge-1x1")),
     ],
 )
 def test_all_that_apply_to_something_else_are_told_at_once(
-    tilesim: Tilesim, scope: Scope, words: tuple[str, ...]
+    tilesim: Tilesim, subject: Subject, words: tuple[str, ...]
 ) -> None:
     options = [word for option, value in VALUES.items() for word in (option, *value)]
     result = tilesim("run", *words, *options)
     assert (result.exit_code, result.stdout) == (2, "")
-    told = [line.split()[1] for line in result.stderr.splitlines() if f" applies to {scope}, not to " in line]
-    assert sorted(told) == sorted(option for option, scopes in APPLIES.items() if scope in scopes)
+    told = [line.split()[1] for line in result.stderr.splitlines() if f" applies to {subject}, not to " in line]
+    assert sorted(told) == sorted(option for option, subjects in APPLIES.items() if subject in subjects)
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from tilesim.systolic.isa.model.instructions import (
     Normalise,
     Pool,
     Pooling,
-    Rescale,
+    Requantise,
+    RowSoftmax,
     Scale,
-    Softmax,
     VectorInstruction,
     Window,
 )
@@ -36,7 +36,7 @@ MAX, AVERAGE = Pooling("max", CLAMP), Pooling("average", CLAMP, "divide", ((4, 4
 NORMALISE = Normalise(5, (), CLAMP)
 MOVED: Any = {"source": RUNS, "destination": RUNS}
 SUMS = Activate(vectors=16, columns=5, scale=Scale("single", 0, 0, CLAMP), stride_bytes=5)
-RESCALE = Rescale(
+RESCALE = Requantise(
     **MOVED, rule="single", multiplier=1, shift=0, input_zero_point=0, zero_point=0, clamp=CLAMP, element="int16"
 )
 SUM = Combine(a=RUNS, b=RUNS, destination=RUNS, rule="double", scaling=(), clamp=CLAMP)
@@ -51,7 +51,7 @@ SUM = Combine(a=RUNS, b=RUNS, destination=RUNS, rule="double", scaling=(), clamp
     (SUM, 36),
     (replace(SUM, function="multiply", element="int16"), 24),
     (Normalisation(**MOVED, normalise=NORMALISE), 18),
-    (Softmax(**MOVED, rule="plain", scaling=(), clamp=CLAMP), 54),
+    (RowSoftmax(**MOVED, rule="plain", scaling=(), clamp=CLAMP), 54),
     (Pool(window=MAP, pool=MAX, stride_bytes=5), 4 * 4 * 2),
     (SUMS, 3 * 2 + 16 * 2),
     (replace(SUMS, window=MAP, pool=MAX), 3 * 2 + 16 * 2),
@@ -66,7 +66,7 @@ def test_cycles(op: VectorInstruction, expected: int) -> None:
     (Lookup(**MOVED, table=0), {"buffer_read": BYTES + 256, "lookup": BYTES}),
     (replace(RESCALE, element="int8"), {"add_32": 2 * BYTES, "multiply_32": BYTES}),
     (SUM, {"buffer_read": 2 * BYTES, "multiply_32": 3 * BYTES, "add_32": 2 * BYTES}),
-    (Softmax(**MOVED, rule="plain", scaling=(), clamp=CLAMP), {"lookup": 60, "add_32": 60, "multiply_32": 60}),
+    (RowSoftmax(**MOVED, rule="plain", scaling=(), clamp=CLAMP), {"lookup": 60, "add_32": 60, "multiply_32": 60}),
     (Normalisation(**MOVED, normalise=NORMALISE), {"multiply_32": 120, "add_32": 300, "lookup": 60}),
     (Pool(window=MAP, pool=MAX, stride_bytes=5), {"buffer_read": 80, "buffer_write": 20, "add_8": 80}),
     (

@@ -81,14 +81,14 @@ def test_a_program_saved_and_loaded_gives_the_same_bits_and_cycles(tmp_path: Pat
             "digits: tensor depthwise.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: it needs",
         ),
         ({"data_memory.size_bytes": 1024}, "digits: its parameters must fit the data memory of edge-1x1: "),
-        ({"instruction_memory.size_bytes": 256}, "instruction memory"),
+        ({"instruction_memory.size_bytes": 256}, "digits: its program must fit the instruction memory of edge-1x1: "),
         ({"tile.vector_bytes": 2}, "edge-1x1: tile.vector_bytes must be narrow_memory.word_bytes 4"),
         ({"ring.no_consumer": "circulate"}, "edge-1x1: ring.no_consumer must be stall for compiled programs"),
     ],
     ids=str,
 )
 def test_a_chip_that_is_too_small_is_refused(change: dict[str, object], sentence: str) -> None:
-    with pytest.raises(tilesim.InputError) as caught:
+    with pytest.raises(tilesim.CapacityError) as caught:
         tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1", change))
     assert sentence in str(caught.value)
 

@@ -58,7 +58,7 @@ def chip(mesh: str = "narrow", strict: bool = False, ports: int = 1) -> Topology
 
 
 CHIPS = (chip(), chip(), chip(ports=2), chip(strict=True), chip(mesh="wide"))
-DATA = DataSegment("rows", 0, np.random.default_rng(3).integers(0, 256, ROWS * ROW, np.uint8))
+DATA = DataSegment("rows", np.random.default_rng(3).integers(0, 256, ROWS * ROW, np.uint8), 0)
 BOTH = 3
 """Both tiles, as a bitmap."""
 TILES = (0, 1)

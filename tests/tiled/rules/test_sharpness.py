@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tests.tiled.rules.arena import Arena, chained, disjoint, mixed
 from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.recipes import seen
 from tilesim.tiled.rules.proof import Proof, proof_of
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.verify.recipes import seen
 
 DELAYS = 20
 LATEST = 60

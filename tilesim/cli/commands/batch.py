@@ -13,11 +13,10 @@ from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, grap
 from tilesim.batching.document import BatchingDocument, WeightReuse, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.faults import kept, refuse
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.batching import BatchSizeOptions, advised, reuse_value
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.models import ModelArgument
-from tilesim.cli.output import tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError
 from tilesim.machines.machine import PlansBatches, WeightSupply
@@ -95,12 +94,7 @@ def command(
 def _plans(
     graph: LayerGraph, room: Room, value: Fraction, count: int, schedule: str, sizes: BatchSizeOptions
 ) -> list[Plan]:
-    """Those that are asked for; one alone must fit, several are compared.
-
-    Raises:
-        InputError: a network without weights.
-        CapacityError: the unified buffer is too small.
-    """
+    """Those that are asked for; one alone must fit, several are compared."""
     wanted: Sequence[Schedule] = [each for each in SCHEDULES if schedule in {each, ALL}]
     most = room.capacity_bytes if sizes.fit or schedule != ALL else None
     try:
@@ -117,11 +111,7 @@ def _plans(
 def _read(
     model: str, chips: ChipOptions, sizes: BatchSizeOptions, schedule: str
 ) -> tuple[Network, Topology, Fraction | None]:
-    """What the words of the command line stand for.
-
-    Raises:
-        InputError: faults in any of them, all at once.
-    """
+    """What the words of the command line stand for."""
     faults = [] if schedule in CHOICES else [f"--schedule {unknown(schedule, CHOICES, 'a schedule')}"]
     with kept(faults):
         network = api.load_network(model)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from tilesim import api
 from tilesim.cli.faults import kept, refuse
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import PlacementOptions
 from tilesim.cli.options.models import ModelsArgument, load_all, titles
-from tilesim.cli.output import tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.progress import progress
 
 

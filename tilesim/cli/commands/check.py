@@ -9,14 +9,13 @@ import typer
 
 from tilesim import api
 from tilesim.cli.faults import refuse
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.groups import given, spelt
 from tilesim.cli.options.models import SourcesArgument, is_program, ready_program
 from tilesim.cli.options.running import MastersOption
 from tilesim.cli.options.scope import misapplied
-from tilesim.cli.output import tell, tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.programs import compiled
 from tilesim.cli.progress import progress
 from tilesim.machines.machine import Document

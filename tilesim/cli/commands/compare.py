@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesim.cli.options.answers import QuietOption
-from tilesim.cli.output import tell, tell_json
+from tilesim.cli.output import QuietOption, tell, tell_json
 from tilesim.cli.paths import files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.progress import progress
 

@@ -9,11 +9,10 @@ import typer
 
 from tilesim import api
 from tilesim.assembly import BINARY, SUFFIXES
-from tilesim.cli.options.answers import QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourceArgument, is_program
-from tilesim.cli.output import tell
+from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import files_of_model, given_path, must_be_free
 from tilesim.cli.programs import programs_of
 from tilesim.cli.progress import progress

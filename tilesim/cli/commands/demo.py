@@ -6,8 +6,7 @@ import numpy as np
 import typer
 
 from tilesim import api
-from tilesim.cli.options.answers import QuietOption
-from tilesim.cli.output import tell
+from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.progress import simulating
 from tilesim.files import Array, read_npz
 from tilesim.shipped import shipped

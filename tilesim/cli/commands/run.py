@@ -10,7 +10,6 @@ import typer
 
 from tilesim import api
 from tilesim.cli.faults import kept, refuse
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
@@ -18,7 +17,7 @@ from tilesim.cli.options.groups import given
 from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.options.scope import misapplied
-from tilesim.cli.output import tell, tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.paths import (
     PAGE,
     files_of_model,

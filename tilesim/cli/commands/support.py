@@ -6,10 +6,9 @@ import typer
 
 from tilesim import api
 from tilesim.cli.faults import refuse
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.models import ModelsArgument
-from tilesim.cli.output import tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
 from tilesim.machines.topology import Topology

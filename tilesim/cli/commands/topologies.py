@@ -9,8 +9,7 @@ import typer
 
 from tilesim.api import list_topologies, load_topology
 from tilesim.cli.output import tell_json
-from tilesim.machines.keys import Key, keys, spelt
-from tilesim.machines.topology import Topology
+from tilesim.machines.topology import Key, Topology, keys, spelt
 from tilesim.printable import printable
 from tilesim.registry import MACHINES, machine_of
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.options.answers import QuietOption
-from tilesim.cli.output import tell
+from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import files_of_run, given_path, must_be_free
 from tilesim.cli.progress import progress
 from tilesim.report.api import save_trace

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 import typer
 
 from tilesim import api
-from tilesim.cli.options.answers import JsonOption, QuietOption
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourceArgument
 from tilesim.cli.options.running import InputsOption
-from tilesim.cli.output import tell, tell_json
+from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.programs import programs_of
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import arrays_for, naming
@@ -21,8 +20,7 @@ from tilesim.printable import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tilesim.machines.first_divergence import Divergence
-    from tilesim.machines.verify import Difference, Verdict
+    from tilesim.machines.verify import Difference, Divergence, Verdict
 
 LISTED = 20
 """Differences that are shown."""
@@ -42,7 +40,7 @@ def command(
 
     One, which `tilesim run` uses, computes with stretches of time; the other steps through every cycle, and is slow.
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same. The exit status is 1 if
-    anything differs.
+    anything differs. Models agree, too, on a program that hangs in both: `tilesim run` says why.
     """
     with progress(f"compiling {model}", quiet) as say:
         [program] = programs_of([model], chips, compilation, say).programs
@@ -61,8 +59,11 @@ def _show(verdict: Verdict) -> None:
     from tilesim.report.terminal import show
 
     where = f"{verdict.program} on {verdict.topology}"
-    if verdict.agree:
+    if verdict.agree and verdict.ended:
         tell(f"{where}: both models agree", _agreed(verdict))
+        return
+    if verdict.agree:
+        tell(f"{where}: both models agree that {verdict.end}", "nothing else was compared; tilesim run says why")
         return
     tell(f"{where}: the models differ")
     if verdict.divergence is not None:
@@ -78,8 +79,6 @@ def _said(first: Divergence) -> str:
 
 
 def _agreed(verdict: Verdict) -> str:
-    if not verdict.ended:
-        return f"{verdict.end}, in both"
     cycles = f"{verdict.load_cycles:,} cycles of loading and {verdict.cycles:,} of the run"
     return f"{cycles}, all outputs, and what each of {verdict.compared_units:,} units and links did in them"
 

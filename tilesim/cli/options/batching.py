@@ -55,11 +55,7 @@ class BatchOptions(BatchSizeOptions):
     ] = ""
 
     def plan(self, network: Network, chip: Topology, inferences: int, say: Callable[[str], None]) -> Plan | None:
-        """The plan; None if there is nothing to plan. ``say`` is told what is being tried.
-
-        Raises:
-            InputError: words that make no sense; a plan that does not fit.
-        """
+        """The plan; None if there is nothing to plan. ``say`` is told what is being tried."""
         faults: list[str] = []
         if self.batch_schedule not in {"", *SCHEDULES}:
             faults.append(f"--batch-schedule {unknown(self.batch_schedule, SCHEDULES, 'a schedule')}")
@@ -88,11 +84,7 @@ def advised(error: CapacityError, nothing_helps: bool) -> CapacityError:
 
 
 def reuse_value(words: str) -> Fraction | None:
-    """A number of uses, or nothing.
-
-    Raises:
-        InputError: words that are no such number.
-    """
+    """A number of uses, or nothing."""
     if not words:
         return None
     if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,12})?", words):  # an exponent could ask for a number without end

@@ -40,22 +40,14 @@ class ChipOptions:
         return self.topology or []
 
     def name(self) -> str:
-        """The word after ``--topology``, or nothing.
-
-        Raises:
-            ConfigError: several words.
-        """
+        """The word after ``--topology``, or nothing."""
         if len(self.names) > 1:
             fault = f"--topology must be given once, not {len(self.names)} times; `tilesim run` compares chips"
             raise ConfigError([fault])
         return "".join(self.names)
 
     def changes(self) -> dict[str, object]:
-        """The words after ``--set`` as keys and values.
-
-        Raises:
-            ConfigError: words that are not KEY=VALUE, all at once.
-        """
+        """The words after ``--set`` as keys and values."""
         words = self.set_ or []
         if faults := [
             f"--set {word}: must be KEY=VALUE, such as grid.rows=2" for word in words if not all(word.partition("="))
@@ -64,11 +56,7 @@ class ChipOptions:
         return {key: value for key, _, value in (word.partition("=") for word in words)}
 
     def load(self) -> Topology:
-        """The one chip, changed.
-
-        Raises:
-            ConfigError: none or several are named, or faults in any of it.
-        """
+        """The one chip, changed."""
         if not self.name():
             raise ConfigError("--topology must name a chip; `tilesim topologies` lists them")
         return api.load_topology(self.name(), self.changes())

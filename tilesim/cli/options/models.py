@@ -15,9 +15,8 @@ from tilesim.assembly import SUFFIXES
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.errors import InputError
-from tilesim.machines.keys import differences
 from tilesim.machines.program import Program
-from tilesim.machines.topology import Topology
+from tilesim.machines.topology import Topology, differences
 from tilesim.network.graph import Network
 
 MODEL_FILES = "A .tflite, .onnx or .yaml file, or a workload's name"
@@ -55,11 +54,7 @@ class Named:
 
 
 def load_all(models: Sequence[str]) -> list[Named]:
-    """The networks of several models.
-
-    Raises:
-        InputError: a model given twice, or faults in any of them, all at once.
-    """
+    """The networks of several models."""
     named: list[Named] = []
     faults = [f"{word}: must be given once, not {count} times" for word, count in Counter(models).items() if count > 1]
     for word in dict.fromkeys(models):
@@ -81,11 +76,7 @@ def is_program(model: str) -> bool:
 
 
 def ready_program(path: str, chips: ChipOptions) -> Program:
-    """The program in a file. It brings its chip: one that is named must be the same.
-
-    Raises:
-        InputError: faults in the files, or a program for another chip.
-    """
+    """The program in a file. It brings its chip: one that is named must be the same."""
     program = api.load_program(path)
     if chips.changes() and not chips.name():
         raise InputError(

@@ -110,11 +110,7 @@ class RunningOptions:
     ] = None
 
     def read(self) -> Conditions:
-        """What the words stand for.
-
-        Raises:
-            InputError: faults in any of them, or in the file of the energies, all at once.
-        """
+        """What the words stand for."""
         faults: list[str] = []
         recording, energies, holds = None, None, dict[str, int]()
         with kept(faults):
@@ -135,11 +131,7 @@ class RunningOptions:
 
 
 def delayed(words: Sequence[str]) -> dict[str, int]:
-    """The words after ``--hold`` as instructions and cycles.
-
-    Raises:
-        InputError: words that are not LABEL=CYCLE, all at once.
-    """
+    """The words after ``--hold`` as instructions and cycles."""
     pairs = [word.rpartition("=") for word in words]
     refuse(
         f"--hold {word}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"

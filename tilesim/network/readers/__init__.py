@@ -26,7 +26,11 @@ def read(path: Path | str) -> Network:
     module = _MODULES.get(path.suffix.lower())
     if module is None:
         raise InputError(f"{path}: must end in one of {', '.join(_MODULES)}, not {path.suffix or 'nothing'!r}")
-    if not path.is_file():
+    try:
+        exists = path.exists()
+    except OSError as error:  # its name is too long for any file
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    if not exists:
         raise InputError(f"{path}: there is no such file")
     reader = import_module(f"{__name__}.{module}")  # only the packages that this format needs are loaded
     return cast("Network", reader.read(path))

@@ -12,9 +12,9 @@ from collections.abc import Callable
 import numpy as np
 import onnx
 
-from tilesim.arithmetic.reals import real_scaling
+from tilesim.arithmetic.reals import Reals, real_scaling
 from tilesim.arithmetic.requantise import float_bits
-from tilesim.arithmetic.table import Mapped, Reals, identity, inputs, leaky, sigmoid, tabulate
+from tilesim.arithmetic.table import Mapped, identity, inputs, leaky, sigmoid, tabulate
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Concatenation, Dequantise, Multiply, Quantise, Rescale, Table

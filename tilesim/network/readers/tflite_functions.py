@@ -13,8 +13,9 @@ import numpy as np
 
 from tilesim.arithmetic.hard_swish import hard_swish_table
 from tilesim.arithmetic.matmul import magnitude
+from tilesim.arithmetic.reals import Reals
 from tilesim.arithmetic.requantise import quantise_multiplier
-from tilesim.arithmetic.table import Mapped, Reals, leaky_table, sigmoid, tabulate
+from tilesim.arithmetic.table import Mapped, leaky_table, sigmoid, tabulate
 from tilesim.arithmetic.table import tanh as hyperbolic_tangent
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array

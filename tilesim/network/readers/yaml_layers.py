@@ -7,14 +7,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, field_validator
 
-from tilesim.config import Section
+from tilesim.config import ConfigSection
 
 Count: TypeAlias = Annotated[int, Field(ge=1, le=1 << 16)]
 Pair: TypeAlias = tuple[Count, Count]
 Activation: TypeAlias = Literal["none", "relu", "relu6", "relu_n1_to_1"]
 
 
-class InputSection(Section):
+class InputSection(ConfigSection):
     """The network's one int8 input."""
 
     shape: Annotated[
@@ -27,7 +27,7 @@ class InputSection(Section):
     zero_point: Annotated[int, Field(ge=-128, le=127, description="the integer that stands for 0")] = 0
 
 
-class LayerSection(Section):
+class LayerSection(ConfigSection):
     """What every layer has; without ``input`` it reads the layer before."""
 
     name: Annotated[str, Field(description="what results call the layer, unlike any other and `input`")]
@@ -137,7 +137,7 @@ AnyLayer: TypeAlias = Annotated[
 ]
 
 
-class Workload(Section):
+class Workload(ConfigSection):
     """The whole file."""
 
     seed: Annotated[int, Field(ge=0, description="what the pseudo-random weights are made from")] = 0

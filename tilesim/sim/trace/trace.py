@@ -127,22 +127,22 @@ def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:
     wanted = [*NAMES, *SPANS, "layer_of", "start"]
     if missing := [name for name in wanted if name not in columns]:
         return [f"column {name} is missing" for name in missing]
-    found = [f"column {name} must be of names" for name in NAMES if columns[name].dtype.kind != "U"]
-    found += [
+    faults = [f"column {name} must be of names" for name in NAMES if columns[name].dtype.kind != "U"]
+    faults += [
         f"column {name} must have at most {MOST_TRACE_NAMES} names, not {columns[name].size}"
         for name in NAMES
         if columns[name].size > MOST_TRACE_NAMES
     ]
     numbers = [name for name in wanted if name not in NAMES]
-    found += [f"column {name} must be of integers" for name in numbers if columns[name].dtype.kind != "i"]
-    found += [f"column {name} must have one dimension" for name in (*NAMES, "track") if columns[name].ndim != 1]
+    faults += [f"column {name} must be of integers" for name in numbers if columns[name].dtype.kind != "i"]
+    faults += [f"column {name} must have one dimension" for name in (*NAMES, "track") if columns[name].ndim != 1]
     lengths = dict.fromkeys(SPANS, columns["track"].shape) | {"layer_of": columns["whats"].shape, "start": ()}
-    found += [
+    faults += [
         f"column {name} must have the shape {shape}, not {columns[name].shape}"
         for name, shape in lengths.items()
         if columns[name].shape != shape
     ]
-    return found or [
+    return faults or [
         f"column {name} must hold numbers from {least} to {end - 1}"
         for name, (least, table) in _RANGES.items()
         for end in [len(columns[table]) if table else MOST]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Room, ScheduleStep, graph_of
 from tilesim.errors import CapacityError
+from tilesim.machines.program import DataSegment
 from tilesim.network.graph import Network, macs
 from tilesim.network.operators.table import Table
 from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators
@@ -24,7 +25,7 @@ from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.stream import InstructionStream
 from tilesim.systolic.compiler.task import OperatorTask
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, ReadHostMemory
-from tilesim.systolic.isa.model.program import Batching, DataSegment, Layer, Prediction, Program, Step
+from tilesim.systolic.isa.model.program import Batching, Layer, Prediction, Program, Step
 from tilesim.systolic.topology import Topology
 
 
@@ -66,7 +67,7 @@ def compile_network(
         name=network.name,
         topology=topology,
         load=_load(segments),
-        run=(*synchronised(fetched(stream.items, topology)), Halt(label="end")),
+        run=(*synchronised(fetched(stream.items, topology), topology), Halt(label="end")),
         data=segments,
         inputs=tuple(host_input(source, k) for k in range(inferences) for source in operators.sources),
         outputs=tuple(host_output(sink, k) for k in range(inferences) for sink in operators.sinks),

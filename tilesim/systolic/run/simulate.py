@@ -14,20 +14,29 @@ from tilesim.machines.holds import NO_HOLDS, Holds, holds
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
 from tilesim.sim.core.memory import Memory
+from tilesim.sim.core.unit import Reason
+from tilesim.sim.trace.wakeups import WakeupSource, WakeupSources
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.run import hang, host_driver, statistics
 from tilesim.systolic.run.tensor_probe import TensorProbe
-from tilesim.systolic.run.wakeup_sources import PARTNERS
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.data import Absent, Carried
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Carried, Data, HostMemory
 
 Array = NDArray[Any]
 
 PLAIN = RunOptions()
+WAKEUP_SOURCES: WakeupSources = {
+    ("chip.matrix", Reason.WEIGHTS.kind): WakeupSource(["chip.weight_fetcher"]),
+    ("chip.weight_path", Reason.FIFO.kind): WakeupSource(["chip.matrix"]),
+    ("chip.weight_fetcher", Reason.FIFO.kind): WakeupSource(["chip.weight_path"]),
+    ("chip.sequencer", Reason.WORK.kind): WakeupSource([f"chip.{queue}" for queue in Queue]),
+}
+"""Who lets each unit go on that stalls for something that others have or bring. A wait for a sync is not here, nor one
+for a shift or for a place in a queue: whoever ends it says so.
+"""
 
 
 def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
@@ -54,7 +63,7 @@ def timed(program: Program) -> int:
         HangError: the run can't go on.
     """
     program = frame.named(program)
-    chip, nothing = Chip(program.topology, Absent()), HostMemory([], [], [], 1)
+    chip, nothing = Chip(program.topology, Data()), HostMemory([], [], [], 1)
     return len(_sections(program, chip, nothing, NO_HOLDS)[1])
 
 
@@ -70,7 +79,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         program.topology,
         Carried(program.topology, memories, host_memory),
         frame.recorder_of(options),
-        probe.retired if options.keep_tensors else _forget,
+        probe.retired if options.keep_tensors else frame.forget,
     )
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
     controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
@@ -80,7 +89,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         host_driver.output_array(tensor, data)
         for tensor, data in zip(program.outputs, host_memory.outputs, strict=True)
     ]
-    trace = frame.trace_of(program, chip.recorder, PARTNERS)
+    trace = frame.trace_of(program, chip.recorder, WAKEUP_SOURCES)
     return Run(
         outputs=outputs,
         cycles=len(cycles),
@@ -124,7 +133,3 @@ def _sections(program: Program, chip: Chip, host_memory: HostMemory, held: Holds
 def _tiles_of(op: Instruction) -> int | None:
     """No tile; None for what no unit takes up."""
     return None if op.queue is None else 0
-
-
-def _forget(_label: str) -> None:
-    """Nobody keeps tensors."""

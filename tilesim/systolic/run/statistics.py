@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilesim.energy import UNITS
 from tilesim.machines import statistics, traffic
 from tilesim.machines.statistics import Measured
+from tilesim.machines.traffic import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
+from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
     BytesByBus,
@@ -18,10 +21,11 @@ from tilesim.statistics import (
 from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import Layer, Program
 from tilesim.systolic.run import batching_document
-from tilesim.systolic.run.actions import tallies
 from tilesim.systolic.run.bottleneck import UNUSED, USEFUL, bottlenecks_of
-from tilesim.systolic.run.traffic import buses as buses_of
 from tilesim.systolic.units.chip import Chip
+
+WIDTHS = {action: 1 for action in Action if action not in UNITS}
+"""Arithmetic is counted by the operation, all else by the byte."""
 
 
 def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> RunStatistics:
@@ -39,7 +43,8 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     """
     topology, cycles = program.topology, len(run)
     requests = list(_requests(program, chip, run))
-    bottlenecks = bottlenecks_of(program, chip)
+    bottlenecks, buses = bottlenecks_of(program, chip), _buses(chip)
+    carriers = {Action.HOST_TRANSFER: (chip.infeed, chip.outfeed, chip.instructions)}
     measured = Measured(
         run=run,
         load_cycles=load_cycles,
@@ -47,10 +52,13 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         peak_macs_per_cycle=topology.macs_per_cycle,
         units=chip.units,
         links=chip.links,
-        buses=buses_of(chip),
-        tallies=tallies(program, chip),
+        buses=buses,
+        tallies=traffic.tallies(program, chip.units, carriers, WIDTHS),
         bottleneck=whole(bottlenecks.values()),
-        layers=_layers(program, chip, run.start, bottlenecks),
+        layers=[
+            _layer(program, layer, bottlenecks[k], run.start, moved)
+            for k, (layer, moved) in enumerate(zip(program.layers, traffic.by_layer(program, buses), strict=True))
+        ],
         requests=requests,
         throughput_per_second=topology.clock_hz * program.inferences / max(1, cycles),
         streamed_bytes=chip.weight_memory.bytes,
@@ -59,6 +67,18 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     )
     batching = batching_document.document(program, chip, run.start, requests)
     return {**statistics.document(program, measured), "batching": batching}
+
+
+def _buses(chip: Chip) -> dict[str, Bus]:
+    """The host's link for data, that of weight memory, the host's for instructions: as many bytes are carried as enter,
+    for each has one link each way.
+    """
+    links = {
+        "host": [chip.infeed, chip.outfeed],
+        "weight_memory": [chip.weight_memory],
+        "instructions": [chip.instructions],
+    }
+    return {name: Bus(units, units) for name, units in links.items()}
 
 
 def _requests(program: Program, chip: Chip, run: range) -> Iterator[RequestStatistics]:
@@ -81,11 +101,6 @@ def _requests(program: Program, chip: Chip, run: range) -> Iterator[RequestStati
             "latency_cycles": end - start,
             "outputs": [place for place, output in enumerate(program.outputs) if output.inference == k],
         }
-
-
-def _layers(program: Program, chip: Chip, start: int, bottlenecks: dict[int, Bottleneck]) -> list[LayerStatistics]:
-    moved = traffic.by_layer(program, buses_of(chip))
-    return [_layer(program, layer, bottlenecks[k], start, moved[k]) for k, layer in enumerate(program.layers)]
 
 
 def _layer(program: Program, layer: Layer, bottleneck: Bottleneck, start: int, moved: BytesByBus) -> LayerStatistics:

@@ -21,8 +21,8 @@ from tilesim.systolic.isa.model.instructions import (
     Normalise,
     Pool,
     Pooling,
-    Rescale,
-    Softmax,
+    Requantise,
+    RowSoftmax,
     VectorInstruction,
     Window,
 )
@@ -62,24 +62,24 @@ def cycles(op: VectorInstruction, topology: Topology) -> int:
         return parameters + op.vectors * -(-op.columns // lanes)
     if isinstance(op, Pool):
         return op.window.positions * prod(op.window.kernel) * -(-op.window.channels // lanes)
-    times = 2 if isinstance(op, Combine) else SOFTMAX_PASSES if isinstance(op, Softmax) else 1
+    times = 2 if isinstance(op, Combine) else SOFTMAX_PASSES if isinstance(op, RowSoftmax) else 1
     run = -(-op.destination.bytes // size_of(op))
     return times * prod(op.destination.counts) * -(-run // lanes)
 
 
 def size_of(op: VectorInstruction) -> int:
     """Bytes of a value that ``op`` makes."""
-    element: Element = op.result if isinstance(op, Rescale) else getattr(op, "element", "uint8")
+    element: Element = op.result if isinstance(op, Requantise) else getattr(op, "element", "uint8")
     return np.dtype(element).itemsize
 
 
 def actions(op: VectorInstruction) -> Actions:
     """What ``op`` costs: bytes of its operands and results, and arithmetic by value."""
-    found: Actions = {}
+    total: Actions = {}
     for part in _ACTIONS[type(op)](op):
         for action, count in part.items():
-            found[action] = found.get(action, 0) + count
-    return found
+            total[action] = total.get(action, 0) + count
+    return total
 
 
 def _activate(op: Activate) -> list[Actions]:
@@ -138,7 +138,7 @@ def _times(actions: Actions, values: int) -> Actions:
     return {action: count * values for action, count in actions.items()}
 
 
-def _each(costs: Actions) -> Callable[[Any], list[Actions]]:
+def _per_value(costs: Actions) -> Callable[[Any], list[Actions]]:
     return lambda op: [_moved(op, op.source), _times(costs, _bytes(op.destination) // size_of(op))]
 
 
@@ -147,9 +147,9 @@ _ACTIONS: Mapping[type, Callable[[Any], list[Actions]]] = {
     Pool: _pool,
     Normalisation: _normalisation,
     Combine: _combine,
-    Rescale: _each(SCALED),
-    Lookup: lambda op: [*_each(LOOKED_UP)(op), {Action.BUFFER_READ: TABLE_BYTES}],
-    Copy: _each({}),
+    Requantise: _per_value(SCALED),
+    Lookup: lambda op: [*_per_value(LOOKED_UP)(op), {Action.BUFFER_READ: TABLE_BYTES}],
+    Copy: _per_value({}),
     Fill: lambda op: [_moved(op)],
-    Softmax: _each(SHARED_OUT),
+    RowSoftmax: _per_value(SHARED_OUT),
 }

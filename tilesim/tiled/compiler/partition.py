@@ -10,14 +10,20 @@ from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, bits, padded
-from tilesim.tiled.compiler.fusion.bands import FusionGroup, nodes_of
-from tilesim.tiled.compiler.fusion.group import FusedGroup, fuse, tiles_of
-from tilesim.tiled.compiler.fusion.schedule import LayerCall, banded_calls
-from tilesim.tiled.compiler.names import band_name, copy_name, map_name, tensor_of
+from tilesim.tiled.compiler.feature_map import (
+    FeatureMap,
+    MapShape,
+    band_name,
+    bits,
+    copy_name,
+    map_name,
+    padded,
+    tensor_of,
+)
+from tilesim.tiled.compiler.fusion import FusedGroup, FusionGroup, LayerCall, banded_calls, fuse, nodes_of, tiles_of
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
-from tilesim.tiled.compiler.receptive_field import ReceptiveField
 from tilesim.tiled.compiler.tile_plan import TilePlan
+from tilesim.tiled.compiler.traits import ReceptiveField
 from tilesim.tiled.topology import Topology
 
 DEFAULT = Wishes()

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import bits
-from tilesim.tiled.compiler.parameter_sets import SetKey
+from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
-from tilesim.tiled.compiler.wide_layout import DataRange, StreamSlot, WideLayout
+from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
 from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
 
@@ -31,10 +31,10 @@ class ParameterStream:
     arrived: dict[tuple[SetKey, int], int] = field(default_factory=dict)
     used: dict[SetKey, NDArray[np.int64]] = field(default_factory=dict)
     round: int = 0
-    _left: list[tuple[SetKey, StreamSlot]] = field(init=False)
+    _left: list[tuple[SetKey, StreamBuffer]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._left = list(self.layout.slots.items())
+        self._left = list(self.layout.buffers.items())
 
     def advance(self) -> None:
         """Append the transfers of what may come before the next round."""
@@ -54,14 +54,14 @@ class ParameterStream:
                 self.used[key] = self._nothing
             self.used[key][tile] = self.builder.raised[tile, Flag.AVDATA]
 
-    def _send(self, key: SetKey, slot: StreamSlot) -> None:
+    def _send(self, key: SetKey, buffer: StreamBuffer) -> None:
         builder, tiles = self.builder, self.layout.streams_to(key)
         home = self.layout.decisions[key].tile
         turn = builder.infeed_turn() if home is None else 0
         wait = () if home is None else builder.turn(home)
-        rows = self._rows(slot.address, self.layout.sets.size_bytes(key))
+        rows = self._rows(buffer.address, self.layout.sets.size_bytes(key))
         label = f"stream{key.layer}.{key.chunk}"
-        self._receive(label, key, slot, rows, tiles)
+        self._receive(label, key, buffer, rows, tiles)
         if home is None:
             for infeed in self._infeeds(label, key, turn):
                 builder.infeed(infeed)
@@ -71,8 +71,8 @@ class ParameterStream:
             builder.write(f"{label}.send", {home: op})
             builder.send(home, tiles)
 
-    def _receive(self, label: str, key: SetKey, slot: StreamSlot, rows: Traversal, tiles: int) -> None:
-        counts = self._counts(slot)
+    def _receive(self, label: str, key: SetKey, buffer: StreamBuffer, rows: Traversal, tiles: int) -> None:
+        counts = self._counts(buffer)
         by_count = {
             count: RingConsume(tiles=0, write=rows, wait=self._free(count), produce="r", layer=key.layer)
             for count in set(counts)
@@ -82,9 +82,9 @@ class ParameterStream:
         for tile in consumes:
             self.arrived[key, tile] = self.builder.raised[tile, Flag.RING_READ_A]
 
-    def _counts(self, slot: StreamSlot) -> list[int]:
-        """How many tensorops of each tile have been done when the last is that used what lies in the slot's bytes."""
-        used = [self.used[other] for other in slot.replaces if other in self.used]
+    def _counts(self, buffer: StreamBuffer) -> list[int]:
+        """How many tensorops of each tile have been done when the last is that used what lies in the buffer's bytes."""
+        used = [self.used[other] for other in buffer.replaces if other in self.used]
         return [int(count) for count in np.maximum.reduce([self._nothing, *used])]
 
     @property

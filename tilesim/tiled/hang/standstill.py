@@ -20,7 +20,7 @@ from tilesim.tiled.units.classifier import ClassifierTile
 from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
 from tilesim.tiled.units.ring.ring import RingStop
-from tilesim.tiled.units.ring.ring_monitor import Transfer as Sent
+from tilesim.tiled.units.ring.ring_monitor import RingTransfer
 
 
 def standstill(chip: Chip, work: WorkQueues) -> UntimedExecution:
@@ -185,7 +185,7 @@ def _key(transfer: Transfer) -> tuple[str, int, int]:
     return transfer.name, transfer.ordinal, transfer.master
 
 
-def _sent_key(sent: Sent) -> tuple[str, int, int]:
+def _sent_key(sent: RingTransfer) -> tuple[str, int, int]:
     return sent.sender, sent.ordinal, sent.master
 
 

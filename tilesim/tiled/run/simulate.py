@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tilesim import compiled
-from tilesim.errors import ArrayError, HangError, InputError, ProgramError
+from tilesim.errors import ArrayError, InputError, ProgramError
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
@@ -78,24 +77,6 @@ def simulate_requests(
     return _run(program, [array for arrays in inputs for array in arrays], options, reading)
 
 
-def observed(program: Program, given: Mapping[str, int], masters: Reading) -> list[Finding]:
-    """What is noticed on the ring in a run with zeros for inputs and with holds ``given``, if that comes to its end or
-    not.
-
-    Raises:
-        InputError: labels that the program does not have.
-    """
-    program = frame.named(program)
-    arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
-    rows_of_host, samples = host_driver.rows_of_inputs(program, arrays)
-    chip = Chip(program.topology, samples, None, _forget, reading=masters)
-    try:
-        _sections(chip, program, rows_of_host, holds(program, given, tiles_of))
-    except HangError as error:
-        return error.findings
-    return chip.monitor.findings()
-
-
 def tiles_of(op: Instruction) -> int | None:
     """The tiles at which an instruction begins; None for what no unit takes up."""
     return None if isinstance(op, TileFence | ScalarFence | Broadcast) else getattr(op, "tiles", 0)
@@ -126,7 +107,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             program.topology,
             samples,
             frame.recorder_of(options),
-            probe.retired if options.keep_tensors else _forget,
+            probe.retired if options.keep_tensors else frame.forget,
             strict=options.rules == "strict",
             bursts=bursts,
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
@@ -135,7 +116,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, chip, [tile.tensor.unit for tile in chip.tiles]))
-        return chip, *_sections(chip, program, rows_of_host, held)
+        return chip, *run_sections(chip, program, rows_of_host, held)
 
     try:
         chip, load_cycles, cycles = finish(program.topology.ring.no_consumer == "stall" and reading is Reading.MEET)
@@ -149,7 +130,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
     findings: list[Finding] = []
     if racing:
         _must_be_short(program, samples * cycles.stop)
-        from tilesim.tiled.verify.touched import raced  # with all of the stepped model, which other runs don't need
+        from tilesim.tiled.run.touched import raced  # with all of the stepped model, which other runs don't need
 
         outputs, findings = raced(program, inputs, samples, held)
     return Run(
@@ -169,7 +150,7 @@ def _must_be_short(program: Program, cycles: int) -> None:
         )
 
 
-def _sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> tuple[int, range]:
+def run_sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> tuple[int, range]:
     """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     chip.fill(program.data)
     start, load_cycles = chip.run(program.load, [], "load", held)
@@ -180,7 +161,3 @@ def _sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> t
     report.refuse(chip, program, "run", start)
     chip.close(end)
     return load_cycles, range(start, end)
-
-
-def _forget(_tile: int, _label: str) -> None:
-    """Nobody keeps tensors."""

@@ -19,9 +19,9 @@ from tilesim.statistics import (
 )
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program, Request
-from tilesim.tiled.run.actions import tallies
 from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
 from tilesim.tiled.run.traffic import buses as buses_of
+from tilesim.tiled.run.traffic import tallies
 from tilesim.tiled.units.chip import Chip
 
 
@@ -33,7 +33,7 @@ def document(
     ``links`` are those of the ring and of the mesh and the stops of the instruction bus, with the bytes of all rows,
     words or instructions that they carried, headers not counted. ``breakdown`` and ``bound_by`` are those of
     :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and what
-    was ``raced`` for, as :mod:`~tilesim.tiled.verify.touched` tells. ``partition`` says how the user wanted layers to
+    was ``raced`` for, as :mod:`~tilesim.tiled.run.touched` tells. ``partition`` says how the user wanted layers to
     be spread over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1
     cycles: there can't be such a program, for a ``reason``).
 
@@ -95,7 +95,7 @@ def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistic
     requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
     ends = list(accumulate(request.outputs for request in requests))
     outputs = [range(end - request.outputs, end) for end, request in zip(ends, requests, strict=True)]
-    over = [chip.host_outfeed.arrival(each) for each in outputs] if len(requests) > 1 else [run.stop]
+    over = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [run.stop]
     return [
         {
             "network": request.network,

@@ -8,9 +8,7 @@ from math import ceil
 from typing import Any, Protocol
 
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, IDLE, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Account, Buffer, Clock, Fifo
 from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import InstructionBus
 
@@ -27,20 +25,10 @@ class Delivery:
     then: int = 0
 
 
-class Place(Protocol):
-    """Where instructions wait."""
-
-    def room(self) -> bool:
-        """Whether there is a place in this cycle."""
-
-    def reserve(self) -> None:
-        """Keep a place."""
-
-
 class Station(Protocol):
     """What hangs on a stop."""
 
-    def buffer_of(self, op: Any) -> Place:
+    def buffer_of(self, op: Any) -> Buffer:
         """The buffer that ``op`` belongs into."""
 
     def deliver(self, op: Any, later_cycles: int) -> None:

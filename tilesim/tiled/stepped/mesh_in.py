@@ -7,10 +7,10 @@ from collections import deque
 import numpy as np
 
 from tilesim.tiled.isa.model.instructions import MeshIn
-from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, PORT
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, PORT
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes
-from tilesim.tiled.stepped.mesh_link import MeshLink, Transfer
+from tilesim.tiled.stepped.mesh_link import MeshLink, WordTransfer
 
 FILL_WORDS = 2
 
@@ -32,7 +32,7 @@ class MeshInEngine(Engine):
         access_bytes = self.memories.row_bytes if wide else self.memories.word_bytes
         self._words_per_access = access_bytes // self.memories.word_bytes
         self._register: list[Bytes] = []
-        self._transfer: Transfer | None = None
+        self._transfer: WordTransfer | None = None
         self._fills: deque[Bytes] = deque()
         self._rounds = Rounds(op.write.nest, op)
         self._fill_rounds = Rounds(op.write.nest, op)

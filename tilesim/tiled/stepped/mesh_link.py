@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 
-from tilesim.tiled.stepped.account import Account
-from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.core import Account, Clock
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.topology import Mesh
 
 
-class Transfer:
+class WordTransfer:
     """The words of one instruction of the sender on their way to one of the receiver: the k-th of one meets the k-th of
     the other.
     """
@@ -30,24 +29,24 @@ class MeshLink:
 
     def __init__(self, clock: Clock, account: Account, mesh: Mesh) -> None:
         self.account = account
-        self.transfers: deque[Transfer] = deque()
+        self.transfers: deque[WordTransfer] = deque()
         self._clock = clock
         self._mesh = mesh
 
-    def has_credit(self, transfer: Transfer) -> bool:
+    def has_credit(self, transfer: WordTransfer) -> bool:
         return transfer.sent - transfer.written < self._mesh.credits
 
-    def send(self, transfer: Transfer, word: Bytes) -> None:
+    def send(self, transfer: WordTransfer, word: Bytes) -> None:
         """A word enters the link in this cycle."""
         transfer.on_the_way.append((self._clock.cycle + self._mesh.hop_cycles, word))
         transfer.sent += 1
         self._clock.stir(self._mesh.hop_cycles)
 
-    def arrived(self, transfer: Transfer) -> bool:
+    def arrived(self, transfer: WordTransfer) -> bool:
         """Whether the next word can be written in this cycle."""
         return bool(transfer.on_the_way) and transfer.on_the_way[0][0] <= self._clock.cycle
 
-    def receive(self, transfer: Transfer) -> Bytes:
+    def receive(self, transfer: WordTransfer) -> Bytes:
         """The next word is written in this cycle."""
         transfer.written += 1
         self._clock.stir()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from tilesim.tiled.isa.model.fields import MemoryName
 from tilesim.tiled.isa.model.instructions import MeshOut
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FLAG, IDLE, PORT
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FLAG, IDLE, PORT
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes
-from tilesim.tiled.stepped.mesh_link import MeshLink, Transfer
-from tilesim.tiled.stepped.ttu import Step
+from tilesim.tiled.stepped.mesh_link import MeshLink, WordTransfer
+from tilesim.tiled.stepped.ttu import Iteration
 
 
 class MeshOutEngine(Engine):
@@ -26,9 +26,9 @@ class MeshOutEngine(Engine):
         self._port = self.memories.wide_port if wide else self.memories.narrow_read
         self._words_per_access = self._access_bytes // self.memories.word_bytes
         self._register: list[Bytes] = []
-        self._accesses: list[Step] = []
+        self._accesses: list[Iteration] = []
         self._seen = 0
-        self._transfer = Transfer()
+        self._transfer = WordTransfer()
         self.link.transfers.append(self._transfer)
         self._rounds = Rounds(op.read.nest, op)
         self.gate(self._rounds.next())

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
-from tilesim.tiled.stepped.account import BUSY, HOLD, IDLE, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.core import BUSY, HOLD, IDLE, Account, Clock, Fifo
 
 
 class Thread:

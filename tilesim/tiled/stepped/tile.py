@@ -9,21 +9,16 @@ from tilesim.tiled.isa.model.fields import Engine as EngineName
 from tilesim.tiled.isa.model.fields import Flag, Side
 from tilesim.tiled.isa.model.instructions import TileFence, Work
 from tilesim.tiled.isa.model.neighbours import neighbour
-from tilesim.tiled.stepped.account import Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.engine import Buffer, Engine
-from tilesim.tiled.stepped.fifo import Fifo
-from tilesim.tiled.stepped.flags import FlagFile
-from tilesim.tiled.stepped.memory import Access, Memories
+from tilesim.tiled.stepped.copy_engine import CopyEngine
+from tilesim.tiled.stepped.core import Account, Buffer, Clock, Fifo, FlagFile
+from tilesim.tiled.stepped.engine import Engine
+from tilesim.tiled.stepped.memory import Memories, Touch
 from tilesim.tiled.stepped.mesh_in import MeshInEngine
 from tilesim.tiled.stepped.mesh_out import MeshOutEngine
-from tilesim.tiled.stepped.narrow_to_wide import NarrowToWideEngine
 from tilesim.tiled.stepped.ring import RingStop
 from tilesim.tiled.stepped.ring_consumer import RingConsumer
 from tilesim.tiled.stepped.ring_producer import ORDINAL, RingProducer
-from tilesim.tiled.stepped.ring_queue import Share
 from tilesim.tiled.stepped.tensor_control import TensorControl
-from tilesim.tiled.stepped.wide_to_narrow import WideToNarrowEngine
 from tilesim.tiled.topology import Topology
 
 
@@ -43,7 +38,7 @@ class Tile:
         stop: RingStop,
         account: Callable[[str], Account],
         raise_fence: Callable[[int], None],
-        touch: Callable[[str, Access], None] | None,
+        touch: Callable[[str, Touch], None] | None,
     ) -> None:
         self.index = index
         self.clock = clock
@@ -61,12 +56,12 @@ class Tile:
         consumes, produces = self._ring_buffers()
         self.consumer = RingConsumer(self, track("ring_consumer"), Flag.RING_READ_A, consumes)
         self.producer = RingProducer(self, track("ring_producer"), produces, stop)
-        if isinstance(consumes, Share) and isinstance(produces, Share):
+        if isinstance(consumes, RoleQueue) and isinstance(produces, RoleQueue):
             consumes.other, produces.other = self.producer, self.consumer
         stop.receiver = self.consumer
         stop.on_tail = lambda: self.flags.rise(ORDINAL)
-        to_wide = NarrowToWideEngine(self, track("narrow_to_wide"), Flag.NARROW_TO_WIDE, self._buffer())
-        to_narrow = WideToNarrowEngine(self, track("wide_to_narrow"), Flag.WIDE_TO_NARROW, self._buffer())
+        to_wide = CopyEngine(self, track("narrow_to_wide"), Flag.NARROW_TO_WIDE, self._buffer())
+        to_narrow = CopyEngine(self, track("wide_to_narrow"), Flag.WIDE_TO_NARROW, self._buffer())
         self.mesh_in = {
             side: MeshInEngine(self, track(f"mesh_in_{side}"), Flag(f"mesh_{side}_in"), self._buffer()) for side in Side
         }
@@ -100,7 +95,7 @@ class Tile:
         if self.topology.ring.queue == "split":
             return self._buffer(), self._buffer()
         queue = self._buffer()
-        return Share(queue, EngineName.RING_CONSUMER), Share(queue, EngineName.RING_PRODUCER)
+        return RoleQueue(queue, EngineName.RING_CONSUMER), RoleQueue(queue, EngineName.RING_PRODUCER)
 
     def buffer_of(self, op: Work) -> Buffer:
         return self.engines[op.engine].buffer
@@ -151,3 +146,33 @@ class Tile:
         for engine in self.mesh_out.values() if self._at_work else ():
             engine.hear_of_writes()
         self.flags.commit()
+
+
+class RoleQueue:
+    """What the role ``name`` sees of the tile's one buffer: places are shared; what stands first is its own if it is
+    for this role and the ``other`` one is not at work.
+
+    Timing: as that of a buffer of one engine.
+    """
+
+    other: Engine
+
+    def __init__(self, queue: Fifo[Any], name: EngineName) -> None:
+        self._queue = queue
+        self._name = name
+
+    def head(self) -> Any | None:
+        op = self._queue.head()
+        return op if op is not None and op.engine == self._name and self.other.op is None else None
+
+    def take(self) -> Any:
+        return self._queue.take()
+
+    def room(self) -> bool:
+        return self._queue.room()
+
+    def reserve(self) -> None:
+        self._queue.reserve()
+
+    def put(self, item: Any, later_cycles: int = 0) -> None:
+        self._queue.put(item, later_cycles)

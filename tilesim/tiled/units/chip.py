@@ -14,7 +14,7 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.trace.recorder import Recorder, Source
+from tilesim.sim.trace.recorder import Recorder, Waker
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
@@ -32,14 +32,14 @@ from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.ring import RingStop
 from tilesim.tiled.units.ring.ring_bursts import BurstRing
-from tilesim.tiled.units.ring.ring_monitor import Afloat, Monitor, Transfer
+from tilesim.tiled.units.ring.ring_monitor import Afloat, RingMonitor, RingTransfer
 from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
 
 
-class Section(NamedTuple):
+class ProgramSection(NamedTuple):
     """The section of a program that is run, ``load`` or ``run``, and its first cycle."""
 
     name: str
@@ -47,7 +47,7 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class RunPart:
     """A part of a run that begins in cycle ``start``: what each tile does in it for each layer."""
 
     start: int
@@ -92,8 +92,8 @@ class Chip:
         self.topology = topology
         self.clock = Clock()
         self.units: list[Unit] = []
-        self.parts: list[Part] = []
-        self.section = Section("load", 0)
+        self.parts: list[RunPart] = []
+        self.section = ProgramSection("load", 0)
         self.recorder = recorder
         tiles = topology.tiles
         self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
@@ -101,7 +101,7 @@ class Chip:
         for stop, following in zip(self.packet_stops, [*self.packet_stops[1:], *self.packet_stops[:1]], strict=True):
             stop.connect(following)
         self.stops: Sequence[RingStop | BurstStop] = self.packet_stops if self.bursts is None else self.bursts.stops
-        self.monitor = Monitor(self.clock, tiles, strict, self._transfers_on_ring, reading)
+        self.monitor = RingMonitor(self.clock, tiles, strict, self._transfers_on_ring, reading)
         for stop, passage in zip(self.packet_stops, self.monitor.passages, strict=False):
             stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
@@ -165,7 +165,7 @@ class Chip:
         each of the scalar fences ``begins`` another of the ``parts`` begins.
         """
         start = self.clock.cycle
-        self.section = Section(section, start)
+        self.section = ProgramSection(section, start)
         self.monitor.begin(section)
         for unit in self.units:
             unit.restart()
@@ -193,22 +193,22 @@ class Chip:
         for unit in self.units:
             unit.close(end)
 
-    def _part(self) -> Part:
+    def _part(self) -> RunPart:
         for tile in self.tiles:
             tile.tensor.restart()
-        return Part(self.clock.cycle, [tile.tensor.shares for tile in self.tiles])
+        return RunPart(self.clock.cycle, [tile.tensor.shares for tile in self.tiles])
 
     def _hold(self, holds: Holds, start: int) -> None:
         everywhere = {label: start + cycle for (label, tile), cycle in holds.items() if tile is None}
         for unit in (self.infeed.unit, self.outfeed.unit, self.classifier.unit):
             unit.holds = everywhere
-        for each in self.tiles:
-            ours = {label: start + cycle for (label, tile), cycle in holds.items() if tile == each.index}
+        for tile in self.tiles:
+            ours = {label: start + cycle for (label, index), cycle in holds.items() if index == tile.index}
             both = everywhere | ours
-            for engine in each.engines.values():
+            for engine in tile.engines.values():
                 engine.unit.holds = both
 
-    def _transfers_on_ring(self) -> Iterator[Transfer]:
+    def _transfers_on_ring(self) -> Iterator[RingTransfer]:
         return (packet.transfer for stop in self.packet_stops for packet in stop.packets if packet.transfer is not None)
 
     def _awaits_tails(self) -> bool:
@@ -216,11 +216,11 @@ class Chip:
         here = turn is not None and turn.reason is Reason.FLAG
         return here or any(tile.flags.awaited(ORDINAL) for tile in self.tiles)
 
-    def _raise_fence(self, increment: int, source: Source | None) -> None:
-        self.sequencer.counters.raise_by(FENCES, increment, source)
+    def _raise_fence(self, increment: int, waker: Waker | None) -> None:
+        self.sequencer.counters.raise_by(FENCES, increment, waker)
 
     def _raise_outfeed(self) -> None:
-        self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.source)
+        self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.waker)
 
     def _unit(self, track: str) -> Unit:
         recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None

@@ -10,7 +10,7 @@ import simpy
 
 from tilesim.arithmetic import classify
 from tilesim.sim.core.action import Action
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -18,13 +18,11 @@ from tilesim.tiled.isa.model.instructions import Classify
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Transfer
+from tilesim.tiled.units.ring.ring_monitor import RingTransfer
 from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES
 
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
 """What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""
-
-Work = Generator[simpy.Event, Any, None]
 
 
 class ClassifierTile:
@@ -84,7 +82,7 @@ class ClassifierTile:
             journey = self._stop.ring.send(self._stop.node, op.label, self._sink, rows)
             yield from journey.transmit(self.unit, data.reshape(len(data), rows, -1))
             return
-        transfer = Transfer(op.label, 0, self._stop.node, self._sink)
+        transfer = RingTransfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
             yield from self._stop.transmit(self.unit, Packet(self._sink, row, k == rows - 1, op.label, transfer, k))

@@ -12,7 +12,7 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 from tilesim.tiled.isa.model.fields import Engine, Flag, Side
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence
 from tilesim.tiled.isa.model.neighbours import neighbour
@@ -34,7 +34,7 @@ from tilesim.tiled.units.tensor.ttu import TraversalForm
 
 
 class Tile:
-    """One tile. ``raise_fence(increment, source)`` bumps the controller's fence counter; ``retired(tile, label)`` hears
+    """One tile. ``raise_fence(increment, waker)`` bumps the controller's fence counter; ``retired(tile, label)`` hears
     of instructions.
     """
 
@@ -47,7 +47,7 @@ class Tile:
         stop: RingStop | BurstStop,
         unit: Callable[[str], Unit],
         samples: int,
-        raise_fence: Callable[[int, Source | None], None],
+        raise_fence: Callable[[int, Waker | None], None],
         retired: Callable[[int, str], None],
         decoder: Decoder,
     ) -> None:
@@ -107,13 +107,13 @@ class Tile:
         through = self._clock.event()
         engines = [self.engines[name] for name in op.idle if name in self.engines]
 
-        source: Source | None = None
+        waker: Waker | None = None
 
         def look(_: simpy.Event | None = None) -> None:
-            nonlocal source
+            nonlocal waker
             busy = next((engine for engine in engines if engine.unfinished), None)
             if busy is not None:
-                source = Source(busy.unit.track, busy.unfinished[-1].label)
+                waker = Waker(busy.unit.track, busy.unfinished[-1].label)
             drained = self._clock.phase(Phase.ARBITRATE) if busy is None else busy.drained()
             drained.callbacks.append(end if busy is None else look)
 
@@ -121,8 +121,8 @@ class Tile:
             for flag in op.reset:
                 self.flags.reset(flag)
             if op.increment:
-                self._raise_fence(op.increment, source)
-            through.succeed(source)
+                self._raise_fence(op.increment, waker)
+            through.succeed(waker)
 
         look()
         return through

@@ -6,7 +6,7 @@ import pytest
 
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
 from tilesim import simulate
-from tilesim.tiled.verify.recipes import seen
+from tilesim.tiled.recipes import seen
 
 
 def test_disjoint_groups_run_at_once() -> None:

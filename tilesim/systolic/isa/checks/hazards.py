@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilesim.systolic.isa.checks.deadlock import named
-from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, WEIGHTS, Access, Footprint, accesses
+from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, WEIGHTS, Footprint, MemoryAccess, accesses
 from tilesim.systolic.isa.checks.program import sections, span
 from tilesim.systolic.isa.checks.untimed import UNITS, Begun, Clock, UntimedExecution
 from tilesim.systolic.isa.model.instructions import Instruction, Queue
@@ -81,7 +81,7 @@ class Ranges:
     starts: list[int] = field(default_factory=lambda: [0])
     touched: list[Accesses] = field(default_factory=lambda: [{}])
 
-    def touch(self, begun: Begun, access: Access) -> list[_Last]:
+    def touch(self, begun: Begun, access: MemoryAccess) -> list[_Last]:
         """Note an access, and return those before that meet it and that ``begun`` does not know of."""
         footprint, kind = access.footprint, (begun.unit, access.writes)
         first, end = _whole_periods(footprint)

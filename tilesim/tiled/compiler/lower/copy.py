@@ -18,10 +18,8 @@ from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.tiled.compiler.feature_map import MapPart, padded
-from tilesim.tiled.compiler.nest import Level, NestWriter
-from tilesim.tiled.compiler.receptive_field import CopiedField, Fields, ReceptiveField
-from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import TileTraits, no_constants
+from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
+from tilesim.tiled.compiler.traits import CopiedField, Fields, ReceptiveField, TileTraits, no_constants
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 

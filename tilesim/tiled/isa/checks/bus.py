@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from tilesim.machines.program import where
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, header_of
-from tilesim.tiled.isa.model.program import Program, where
+from tilesim.tiled.isa.model.program import Program
 
 
 def broadcast_faults(program: Program) -> Iterator[str]:

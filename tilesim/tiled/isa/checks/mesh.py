@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from tilesim.machines.program import where
 from tilesim.tiled.isa.checks.nests import nest_faults
 from tilesim.tiled.isa.model.accesses import mesh_words
 from tilesim.tiled.isa.model.fields import MemoryName, Side
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
-from tilesim.tiled.isa.model.program import Program, where
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Grid, Topology
 
 End = tuple[int, Side]

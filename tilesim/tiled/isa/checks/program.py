@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from tilesim.machines.program import where
 from tilesim.printable import shown, unknown
 from tilesim.tiled.isa.checks.bus import broadcast_faults
 from tilesim.tiled.isa.checks.host import input_faults, output_faults
@@ -26,7 +27,7 @@ from tilesim.tiled.isa.model.instructions import (
     ScalarFence,
     TensorOp,
 )
-from tilesim.tiled.isa.model.program import Program, where
+from tilesim.tiled.isa.model.program import Program
 
 MOST_MACS = 1 << 50
 """Multiply-accumulates of a layer."""

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tilesim.machines.program import where
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag
 from tilesim.tiled.isa.model.instructions import (
@@ -23,7 +24,7 @@ from tilesim.tiled.isa.model.instructions import (
     raised_flag,
 )
 from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
-from tilesim.tiled.isa.model.program import Program, where
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.ring.transfers import Transfer, sent_by
 from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, firing_conditions
 

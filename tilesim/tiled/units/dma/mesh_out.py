@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tilesim.sim.core.clock import Work
 from tilesim.sim.core.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import MeshOut
 from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.isa.model.sheet import MESH_OUT
 from tilesim.tiled.units.dma.mesh_link import MeshLink
-from tilesim.tiled.units.engine import TileContext, TileEngine, Work
+from tilesim.tiled.units.engine import TileContext, TileEngine
 
 
 class MeshOutEngine(TileEngine[MeshOut]):

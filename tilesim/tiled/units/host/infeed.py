@@ -10,7 +10,7 @@ from typing import Any
 import simpy
 
 from tilesim.sim.core.action import Action, Actions
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.memory import Bytes, Memory
@@ -20,9 +20,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostInfeed
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Transfer
-
-Work = Generator[simpy.Event, Any, None]
+from tilesim.tiled.units.ring.ring_monitor import RingTransfer
 
 FORWARDED_ROWS = 2
 """Rows from the ring's sink that may wait for the infeed: enough for one a cycle. Assumption."""
@@ -78,7 +76,7 @@ class InfeedEngine:
                 yield from self._send(op, self._stop)
                 self.unit.act(_actions(op))
                 continue
-            transfers = [Transfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
+            transfers = [RingTransfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
             for row in range(op.total_rows):
                 data = yield from self._row(op, row)
                 transfer, place = transfers[row // op.rows], row % op.rows

@@ -10,12 +10,13 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
+from tilesim.sim.core.clock import Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import ByteFilter, Engine, MemoryName
 from tilesim.tiled.isa.model.instructions import RingConsume
 from tilesim.tiled.isa.model.loops import Gate, completions
-from tilesim.tiled.units.engine import TileContext, TileEngine, Work, gates_by_round, stretches
+from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit

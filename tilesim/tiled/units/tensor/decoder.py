@@ -15,7 +15,7 @@ import numpy as np
 
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.memory import Places
-from tilesim.sim.pipe.pipe import Costs
+from tilesim.sim.pipe.course import Costs
 from tilesim.tiled.isa.model.fields import Traversal
 from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.model.loops import Indices
