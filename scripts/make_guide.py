@@ -17,7 +17,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import yaml
-from tilesim.report.kinds import kind_of
 
 import tilesim
 from tilesim import public
@@ -25,6 +24,7 @@ from tilesim.assembly.fields import Field
 from tilesim.assembly.values import Notation
 from tilesim.machines.topology import keys, spelt
 from tilesim.registry import MACHINES, machine_named
+from tilesim.report.tracks import kind_of
 from tilesim.report.workload_keys import workload_keys
 from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
 
