@@ -278,10 +278,10 @@ class ArrayShape(TypedDict):
 
 
 class ChipStatistics(TypedDict):
-    """What is read of ``chip``, which has every key of the topology."""
+    """What is read of ``chip``, which has every key of the topology, if layers are matrix products."""
 
-    array: NotRequired[ArrayShape | None]
-    """Systolic machine."""
+    array: ArrayShape
+    """What they went through."""
 
 
 class RunStatistics(TypedDict):

@@ -12,6 +12,7 @@ from tests.report.made import energy, layer, saved
 from tilesim.errors import InputError
 from tilesim.report.comparison import UNLIKE, causes, compared, outside
 from tilesim.report.document import SavedRun
+from tilesim.report.page.compare import comparison_page
 
 
 def found(*runs: SavedRun) -> dict[str, Any]:
@@ -139,3 +140,22 @@ def test_runs_that_cannot_be_compared_are_refused_all_at_once() -> None:
 def test_names_tell_runs_apart(folders: tuple[str, ...], names: tuple[str, ...]) -> None:
     document = compared([saved(folder) for folder in folders])
     assert tuple(run["name"] for run in document["runs"]) == names
+
+
+def test_of_runs_on_different_machines_what_is_comparable_is_compared() -> None:
+    """Whether arrays compute or wait; settings that both have; no efficiency."""
+    breakdown = {"useful MACs": 20, "unused MACs": 10, "RAW stall": 30, "other": 20}
+    own = [{**layer("l0", macs=10), "breakdown": {"useful MACs": 10, "unused MACs": 5, "RAW stall": 5}}]
+    chip = {"machine": "systolic", "grid": {"rows": 7}, "array": {"rows": 4}}
+    units = [{"track": "chip.matrix", "busy_cycles": 30, "stall_cycles": {}, "idle_cycles": 50}]
+    array = saved("b", machine="systolic", cycles=80, breakdown=breakdown, layers=own, chip=chip, units=units)
+    of = found(saved("a"), array)
+    assert {row["cause"]: row["cycles"] for row in of["causes"]} == {"macs": [70, 30], "waiting": [30, 50]}
+    assert [part["causes"] for part in of["layers"][0]["runs"]] == [
+        {"macs": 50, "waiting": 10},
+        {"macs": 15, "waiting": 5},
+    ]
+    assert [run["efficiency"] for run in of["runs"]] == [1.0, None]
+    assert {row["key"] for row in of["differing"]} == {"grid.rows", "parameters"}
+    assert of["notes"][1].startswith("b ran on a systolic machine, a on a tiled one: only computing and waiting are")
+    assert "<html" in comparison_page(of)

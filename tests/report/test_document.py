@@ -178,6 +178,11 @@ def test_a_strange_array_never_ends_in_a_traceback(tmp_path: Path) -> None:
     assert f'{file}: layers[0].matrix.inputs must be a valid integer, not "x"' in refused
 
 
+def test_an_array_of_another_machine_is_its_own_business(saved: Saved) -> None:
+    run = load_run(saved(chip={"array": {"units": 4096}}))
+    assert run.statistics["chip"] == {"array": {"units": 4096}}
+
+
 def test_what_is_missing_or_strange_never_ends_in_a_traceback(digits_run: SavedRun, tmp_path: Path) -> None:
     refused: list[str] = []
     for (*above, name), strange in product(places(digits_run.statistics), (None, -1, "x", [1], {"x": 1}, {})):

@@ -320,8 +320,8 @@ def _all_causes(runs: Sequence[RunStatistics]) -> list[str]:
     total: Counter[str] = Counter()
     for run in runs:
         total.update(causes(run))
-    last = {NO_WORK, OTHER}
-    return sorted(total, key=lambda cause: (cause in last, not computes(cause, runs[0]), -total[cause], cause))
+    first = {cause for cause in total if cause == COMPUTING or computes(cause, runs[0])}
+    return sorted(total, key=lambda cause: (cause in (NO_WORK, OTHER), cause not in first, -total[cause], cause))
 
 
 # ---- what was set otherwise: keys of the chip, and what programs were asked for

@@ -78,9 +78,12 @@ def _statistics(path: Path) -> RunStatistics:
 
 
 def _validated(path: Path, document: Any) -> RunStatistics:
-    if faults := [*invalid(RunStatistics, document), *invalid(ChipStatistics, document.get("chip", {}), "chip")]:
-        raise InputError(f"{path}: {fault}" for fault in dict.fromkeys(faults))
+    if faults := list(invalid(RunStatistics, document)):
+        raise InputError(f"{path}: {fault}" for fault in faults)
     statistics: RunStatistics = document
+    products = any(layer.get("matrix") for layer in statistics["layers"])  # which have gone through an array
+    if products and (faults := list(invalid(ChipStatistics, statistics["chip"], "chip"))):
+        raise InputError(f"{path}: {fault}" for fault in faults)
     energy, layers = statistics.get("energy"), statistics["layers"]
     if energy and len(energy["layers"]) != len(layers):
         raise InputError(f"{path}: energy.layers must be those of {len(layers)} layers, not of {len(energy['layers'])}")

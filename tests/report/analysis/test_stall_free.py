@@ -58,7 +58,8 @@ def test_weights_on_rows_swap_what_the_array_takes_and_gives() -> None:
 
 
 def test_other_machines_have_no_such_table() -> None:
-    assert rows({**STATISTICS, "chip": {"grid": {}}}) == []
+    layers = [{"name": "conv", "breakdown": {"macs": 7}}]
+    assert rows({**STATISTICS, "layers": layers, "chip": {"array": {"units": 4096}}}) == []
 
 
 def test_every_column_is_explained() -> None:

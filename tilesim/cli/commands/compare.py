@@ -51,7 +51,10 @@ def command(
     path = out or Path(NAME)
     must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
     if png_dir is not None:
+        from tilesim.report.figures.save import must_have_matplotlib
+
         must_be_folder(png_dir)
+        must_have_matplotlib()
     with progress("reading the runs", quiet) as say:
         comparison = compare(folders)
         if out is not None or not json_:

@@ -41,11 +41,13 @@ def command(
     """
     from tilesim.report.api import save_figures, save_report
     from tilesim.report.document import load_run
+    from tilesim.report.figures.save import must_have_matplotlib
 
     path, pictures = out or folder / PAGE, png_dir or (folder / FIGURES if png else None)
     must_be_free(path, files_of_run(folder), "of the run itself")
     if pictures is not None:
         must_be_folder(pictures)
+        must_have_matplotlib()
     with progress(f"reading {folder}", quiet) as say:
         run = load_run(folder)
         say(f"writing {path}")

@@ -63,16 +63,15 @@ class StallFreeRow:
 
 def rows(statistics: RunStatistics) -> list[StallFreeRow]:
     """A row for each dense layer that ran on a systolic array; none for other machines."""
-    array: ArrayShape | None = statistics["chip"].get("array")
-    return list(_rows(statistics, array)) if array else []
+    return list(_rows(statistics))
 
 
-def _rows(statistics: RunStatistics, array: ArrayShape) -> Iterator[StallFreeRow]:
-    inputs, outputs = _sizes(array)
+def _rows(statistics: RunStatistics) -> Iterator[StallFreeRow]:
     for index, layer in enumerate(statistics["layers"]):
         matrix = layer.get("matrix")
         if not matrix or matrix["groups"] != 1:
             continue
+        inputs, outputs = _sizes(statistics["chip"]["array"])
         vectors = matrix["vectors"] * statistics["inferences"]
         tiles = -(-matrix["inputs"] // inputs) * -(-matrix["outputs"] // outputs)
         cycles = dict(layer["breakdown"])

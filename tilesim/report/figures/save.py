@@ -47,13 +47,20 @@ def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[
     return _save_each(figures, folder)
 
 
-def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path) -> list[Path]:
+def must_have_matplotlib() -> None:
+    """Raises InputError where it is not installed."""
     try:
-        import matplotlib as mpl
+        import matplotlib  # noqa: F401, ICN001
     except ImportError:
         raise InputError(
             "pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]"
         ) from None
+
+
+def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path) -> list[Path]:
+    must_have_matplotlib()
+    import matplotlib as mpl
+
     with writing(folder, "pictures"), all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
