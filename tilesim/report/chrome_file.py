@@ -11,18 +11,7 @@ from itertools import count, islice
 from typing import IO
 
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import (
-    RELEASED,
-    STALL,
-    Lane,
-    Slices,
-    SpanRow,
-    caption,
-    lanes,
-    layer_name,
-    shown,
-    slice_name,
-)  # fmt: skip
+from tilesim.report.slices import RELEASED, STALL, Lane, Slices, SpanRow, caption, lanes, layer_name, shown, slice_name
 from tilesim.report.tracks import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics

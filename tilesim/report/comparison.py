@@ -11,7 +11,7 @@ from tilesim.errors import InputError
 from tilesim.report.analysis.batching import footprint
 from tilesim.report.costs import computes, mac_arrays
 from tilesim.report.document import SavedRun, invalid, shown
-from tilesim.statistics import LayerStatistics, RunStatistics
+from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
 
 if sys.version_info >= (3, 12):
     from typing import TypedDict
@@ -31,21 +31,9 @@ Cycles: TypeAlias = dict[str, float]
 """Cycles of the average MAC array, by cause."""
 
 
-class ComparedBatches(TypedDict):
+class ComparedBatches(BatchCosts):
     """What the batches of a run cost."""
 
-    schedule: str
-    """How batches were chosen."""
-    weight_set_loads: int
-    """How many steps began with weights that were not in the array."""
-    weight_bytes: int
-    """Bytes that weight memory sent."""
-    peak_buffer_bytes: int
-    """The most bytes that waited between layers."""
-    latency_first_cycles: int
-    """Latency of the first inference."""
-    latency_last_cycles: int
-    """Latency of the last inference."""
     footprint: list[list[int]]
     """Pairs: from a cycle on, so many bytes of the unified buffer are in use."""
 

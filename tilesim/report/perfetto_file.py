@@ -15,18 +15,7 @@ from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, Track
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder, TraceProtoBuilder
 
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import (
-    RELEASED,
-    STALL,
-    Lane,
-    Slices,
-    SpanRow,
-    caption,
-    lanes,
-    layer_name,
-    shown,
-    slice_name,
-)  # fmt: skip
+from tilesim.report.slices import RELEASED, STALL, Lane, Slices, SpanRow, caption, lanes, layer_name, shown, slice_name
 from tilesim.report.tracks import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilesim.registry import description_of
 from tilesim.report.costs import mac_arrays
@@ -38,23 +38,23 @@ class LayerRow:
     counted it, and ``action_bytes``, the bytes of each action that was counted, is empty.
     """
 
-    index: int | None
-    network: str
-    name: str
-    full_name: str
-    kind: str
-    tiles: int
-    macs: int
-    start_cycle: int
-    cycles: int
-    of_run: float
-    in_use: float
-    bound_by: str | None
-    breakdown: Mapping[str, int]
-    entered: Mapping[str, int]
-    carried: Mapping[str, int]
-    energy_pj: float | None
-    action_bytes: Mapping[str, int]
+    index: int | None = None
+    network: str = ""
+    name: str = ""
+    full_name: str = ""
+    kind: str = ""
+    tiles: int = 0
+    macs: int = 0
+    start_cycle: int = 0
+    cycles: int = 0
+    of_run: float = 0.0
+    in_use: float = 0.0
+    bound_by: str | None = None
+    breakdown: Mapping[str, int] = field(default_factory=dict)
+    entered: Mapping[str, int] = field(default_factory=dict)
+    carried: Mapping[str, int] = field(default_factory=dict)
+    energy_pj: float | None = None
+    action_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
 def layers(statistics: RunStatistics) -> list[LayerRow]:
@@ -89,26 +89,15 @@ def beside(statistics: RunStatistics, of_layers: Sequence[LayerRow]) -> LayerRow
     whole = total(statistics)
     energy = statistics.get("energy")
     outside = energy and energy["outside_layers"]
-    rest = {
-        name: _rest(getattr(whole, name), [getattr(layer, name) for layer in of_layers])
-        for name in ("breakdown", "entered", "carried")
-    }
     return LayerRow(
-        index=None,
-        network="",
         name="beside layers",
         full_name="beside layers",
-        kind="",
-        tiles=0,
         macs=whole.macs - sum(layer.macs for layer in of_layers),
-        start_cycle=0,
-        cycles=0,
-        of_run=0.0,
-        in_use=0.0,
-        bound_by=None,
+        breakdown=_rest(whole.breakdown, [layer.breakdown for layer in of_layers]),
+        entered=_rest(whole.entered, [layer.entered for layer in of_layers]),
+        carried=_rest(whole.carried, [layer.carried for layer in of_layers]),
         energy_pj=outside and outside["total_pj"],
         action_bytes=_action_bytes(outside),
-        **rest,
     )
 
 
@@ -116,14 +105,11 @@ def total(statistics: RunStatistics) -> LayerRow:
     """The run as a whole, as run.json has it."""
     energy = statistics.get("energy")
     return LayerRow(
-        index=None,
         network=statistics["network"],
         name="run",
         full_name="run",
-        kind="",
         tiles=len(mac_arrays(statistics)),
         macs=statistics["macs"],
-        start_cycle=0,
         cycles=statistics["cycles"],
         of_run=1.0,
         in_use=statistics["mac_utilisation"],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from tilesim.report.analysis.contention import KindAccount, accounts
 from tilesim.report.analysis.layers import LayerRow, beside, causes, layers, total
@@ -11,9 +13,6 @@ from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, k
 from tilesim.report.tracks import kind_of, stacked
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 RUN_INCHES = 0.3
 KIND_INCHES = 0.17
@@ -25,8 +24,6 @@ KIB, MICROJOULE_PJ = 1024, 1e6
 
 def draw_comparison(document: ComparisonDocument) -> Figure:
     """A bar for each run of a comparison, as the average MAC array of its chip spent the cycles, cause by cause."""
-    from matplotlib.figure import Figure
-
     runs = document["runs"]
     figure = Figure(figsize=(WIDTH_INCHES, 0.9 + RUN_INCHES * len(runs)))
     axes = figure.add_subplot()
@@ -48,8 +45,6 @@ def draw_comparison(document: ComparisonDocument) -> Figure:
 
 def draw_stalls(statistics: RunStatistics) -> Figure:
     """A bar of all cycles for each kind of unit that was ever busy: the share of each reason to wait."""
-    from matplotlib.figure import Figure
-
     rows = [account for account, _ in accounts(statistics) if account.busy][::-1]
     figure = Figure(figsize=(WIDTH_INCHES, 0.9 + KIND_INCHES * len(rows)))
     axes = figure.add_subplot()
@@ -80,8 +75,6 @@ def draw_layers(statistics: RunStatistics) -> Figure:
     """A row a layer: where the MAC arrays' cycles went, the share of MACs in use, bytes, energy; the cycles of all rows
     together are the run's.
     """
-    from matplotlib.figure import Figure
-
     of_layers = layers(statistics)
     rows = [*of_layers, beside(statistics, of_layers)]
     energy = rows[-1].energy_pj is not None

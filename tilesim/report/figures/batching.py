@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MultipleLocator
 
 from tilesim.report.analysis.batching import Point, batched_layers, footprint
 from tilesim.report.comparison import ComparedBatches, ComparedRun
 from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, label, name_rows
 from tilesim.statistics import BatchingStatistics, RunStatistics
 from tilesim.units import format_bytes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HEIGHT_INCHES = 2.6
 LANE_INCHES = 0.13
@@ -21,8 +21,6 @@ MOST_TICKS = 5
 
 def draw(statistics: RunStatistics, batching: BatchingStatistics) -> Figure:
     """Of one run: the footprint over time, and below it the batches of each layer."""
-    from matplotlib.figure import Figure
-
     rows = batched_layers(statistics["layers"], batching["steps"])
     height = min(TALLEST_INCHES, HEIGHT_INCHES + LANE_INCHES * len(rows))
     figure = Figure(figsize=(WIDTH_INCHES, height))
@@ -47,8 +45,6 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
     """Of several runs of a comparison: left the largest footprint against the weights that were fetched, right the
     footprint over time; ``runs`` without batches are left out.
     """
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
     trade, time = figure.subplots(1, 2, sharey=True, width_ratios=(2, 3))
     batched = [(k, run, run["batching"]) for k, run in enumerate(runs) if run["batching"]]
@@ -84,8 +80,6 @@ def _dot(axes: Any, batches: ComparedBatches, hue: str, most: int) -> None:
 
 def _bytes_axis(axis: Any, most: int, ticks: int = MOST_TICKS) -> None:
     """Powers of two apart, and in their units."""
-    from matplotlib.ticker import MultipleLocator
-
     axis.set_major_locator(MultipleLocator(1 << max(0, (max(1, most) // ticks).bit_length())))
     axis.set_major_formatter(lambda value, _: format_bytes(int(value)))
 

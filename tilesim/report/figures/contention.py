@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
-from tilesim.report.figures.style import (
-    TALLEST_INCHES,
-    WIDTH_INCHES,
-    Picture,
-    colour,
-    cycles_axis,
-    rgb,
-    stacked_shares,
-)  # fmt: skip
+from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, Picture, colour, cycles_axis, rgb, stacked_shares
 from tilesim.report.tracks import track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PIXELS = 12
 ROW_INCHES = 0.11
@@ -35,8 +26,6 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure | None:
     """Left what links carry, in the colour of the master that sent it, right how long it waits at them; None where
     nobody says which tracks are links.
     """
-    from matplotlib.figure import Figure
-
     occupied = occupancy(statistics, trace)
     rows = len(occupied.links)
     if not rows:
@@ -104,8 +93,6 @@ def _name_links(axes: Any, occupied: Occupancy, points: float) -> None:
 
 
 def _key(occupied: Occupancy) -> list[Any]:
-    from matplotlib.patches import Patch
-
     steps = [Patch(color=_tint(colour("busy"), step), label=f"{step:.0%} occupied") for step in STEPS]
     masters = [
         Patch(color=colour(hue), label=master_words(master))

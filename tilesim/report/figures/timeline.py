@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
 from tilesim.machines.description import Description
@@ -24,9 +25,6 @@ from tilesim.report.figures.style import (
 from tilesim.report.tracks import accounts_of, kind_of, role, stacked, track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BINS = 1200
 PIXELS = 24
@@ -52,9 +50,6 @@ class Shares:
 
 def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     """For each pixel column the exact share of each kind."""
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Patch
-
     shown = shares(statistics, trace, BINS)
     rows = len(shown.rows)
     figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
