@@ -9,6 +9,7 @@ from tilesim.errors import CapacityError
 from tilesim.machines.machine import (
     Array,
     Check,
+    Describes,
     HasCacheDocument,
     ModelResult,
     PlansCache,
@@ -22,6 +23,7 @@ from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.tiled.description import DESCRIPTION
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
@@ -43,6 +45,7 @@ ELSEWHERE = {
 
 
 class Tiled(
+    Describes[Topology, Program],
     Proves[Topology, Program],
     PlansCache[Topology, Program],
     Spreads[Topology, Program],
@@ -57,6 +60,7 @@ class Tiled(
     schema = Topology
     link = staticmethod(link_programs)
     simulate_requests = staticmethod(simulate_requests)
+    description = DESCRIPTION
 
     @property
     def assembly(self) -> Assembly[Program]:

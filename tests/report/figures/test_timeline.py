@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tilesim.report.analysis.shares import shares
 from tilesim.report.document import SavedRun
+from tilesim.report.figures.timeline import shares
 
 
 def test_each_kind_has_its_cycles(digits_run: SavedRun) -> None:

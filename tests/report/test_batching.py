@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.report.folding import Member, folded, spelt
+from tilesim.report.batching import Member, folded, spelt
 
 
 @pytest.mark.parametrize(
