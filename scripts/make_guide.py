@@ -15,13 +15,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
 import yaml
 
+import tilesim
 from tilesim import public
-from tilesim.assembly.fields import Field
+from tilesim.assembly.records import Field
 from tilesim.assembly.values import Notation
-from tilesim.machines.keys import keys, spelt
+from tilesim.machines.topology import keys, spelt
 from tilesim.registry import MACHINES, machine_named
+from tilesim.report.tracks import kind_of
 from tilesim.report.workload_keys import workload_keys
 from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
 
@@ -315,6 +318,32 @@ def _energies() -> Iterator[tuple[str, str]]:
         yield name, entry["source"]
 
 
+# ---- a run
+
+
+def cycles() -> Iterator[str]:
+    """The trace of the smallest run, a span a line, in the order of time."""
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    trace = tilesim.simulate(program, trace=True).trace
+    assert trace is not None
+    units = [name.removeprefix("chip.") for name in trace.tracks]
+    form = "{:>5} {:>6}  {:24} {:22} {:26} {:>5}  {}"
+    yield from ("", "```text", form.format("cycle", "cycles", "unit", "does", "instruction", "bytes", "goes on by"))
+    for k in np.lexsort((trace.track, trace.start_cycle)):
+        if trace.start_cycle[k] >= trace.start:
+            kind, by = trace.kinds[trace.kind[k]], trace.released_by[k]
+            yield form.format(
+                trace.start_cycle[k] - trace.start,
+                trace.cycles[k],
+                units[trace.track[k]],
+                kind_of(kind).words,
+                trace.whats[trace.what[k]],
+                trace.bytes[k] or "",
+                units[trace.track[by]] if by >= 0 else "",
+            ).rstrip()
+    yield from ("```", "")
+
+
 MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "chip-keys": chip_keys,
     "network-yaml": network_keys,
@@ -325,6 +354,7 @@ MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "energy-json": partial(run_keys, energy=True),
     "assumptions": assumptions,
     "publications": publications,
+    "cycles": cycles,
 }
 
 

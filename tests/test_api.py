@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import tilesim
+from tilesim.errors import InputError
 from tilesim.machines.host import random_inputs
-from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
 
 TOO_SMALL = {
     ("systolic-4", "batching"): "weights must fit the weight memory of systolic-4",
     ("pocket-2x1", "batching"): "must fit the (narrow|wide) memory of pocket-2x1",
-    ("pocket-2x1", "digits"): "must fit in the instruction memory",
+    ("pocket-2x1", "digits"): "its program must fit the instruction memory of pocket-2x1",
     ("pocket-2x1", "example-conv"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "example-residual"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("ring-8", "batching"): "must fit the narrow memory of ring-8",
@@ -44,12 +44,12 @@ def test_a_model_runs_bit_for_bit_with_every_tensor(models: Path) -> None:
 def test_every_shipped_workload_on_every_shipped_chip(name: str, chip: str) -> None:
     network, topology = tilesim.load_network(name), tilesim.load_topology(chip)
     if (chip, name) in TOO_SMALL:
-        with pytest.raises(tilesim.InputError, match=TOO_SMALL[chip, name]):
+        with pytest.raises(tilesim.CapacityError, match=TOO_SMALL[chip, name]):
             tilesim.compile(network, topology)
         return
     program = tilesim.compile(network, topology)
     arrays = random_inputs(program.inputs)
-    values = evaluate(network, [network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
+    values = network.evaluate([network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
     for index, output in zip(network.outputs, tilesim.simulate(program, arrays).outputs, strict=True):
         np.testing.assert_array_equal(output, network.tensors[index].to_model(values[index]))
 
@@ -132,7 +132,7 @@ def test_things_of_the_wrong_kind_are_said() -> None:
         "the program must be a Program, which compile or load_program makes, not a Network": lambda api: api.simulate(
             network, []
         ),
-        f"the inputs must be {arrays}, not a int": lambda api: api.simulate(program, 3),
+        f"the inputs must be {arrays}, not an int": lambda api: api.simulate(program, 3),
         f"the inputs must be {arrays}, not a list of list": lambda api: api.simulate(program, [[1]]),
         "the programs must be at least one, not none": lambda api: api.check([]),
         "the networks must be at least one, not none": lambda api: api.compile_networks([], chip),
@@ -145,9 +145,9 @@ def test_things_of_the_wrong_kind_are_said() -> None:
         "the networks must be a mapping of texts to Networks, which load_network makes, not a list of Network": (
             lambda api: api.cache_plan([network], chip)
         ),
-        "the say must be a function, not a int": lambda api: api.compile(network, chip, say=3),
-        "the schedule must be a text, not a int": lambda api: api.plan_batches(network, chip, 2, 3),
-        "the seed must be at least 0, not -1": lambda api: api.simulate(program, seed=-1),
+        "the say must be a function, not an int": lambda api: api.compile(network, chip, say=3),
+        "the schedule must be a text, not an int": lambda api: api.plan_batches(network, chip, 2, 3),
+        "seed must be a whole number from 0 on, not -1": lambda api: api.simulate(program, seed=-1),
         "p.txt: the file of a program must end in .tasm or .tbin, not in .txt": lambda api: api.save_program(
             program, "p.txt"
         ),
@@ -177,10 +177,32 @@ def test_nouns_are_short_in_an_interpreter() -> None:
 
 def test_wrong_inputs_are_refused() -> None:
     program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1"))
-    with pytest.raises(tilesim.ArrayError, match="inputs must be 1 arrays, not 0"):
+    with pytest.raises(tilesim.ArrayError, match="inputs must be 1 array, not 0"):
         tilesim.simulate(program, [])
-    with pytest.raises(tilesim.ArrayError, match="dtype float32, not int8"):
+    with pytest.raises(tilesim.ArrayError, match="input 'in0' must be of dtype float32, not int8"):
         tilesim.simulate(program, [np.zeros((1, 1, 8, 8), np.int8)])
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "seven", None])
+def test_a_seed_is_a_natural_number(seed: Any) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.simulate(program, seed=seed)
+    assert str(caught.value) == f"seed must be a whole number from 0 on, not {seed!r}"
+
+
+@pytest.mark.parametrize(("holds", "sentence"), [
+    (["send"], "holds must be a mapping from labels to cycles, not a list"),
+    ({7: 100}, "holds must name instructions by their labels, not by an int"),
+    ({"run[0]": "soon"}, "hold 'run[0]': must be up to a cycle, a whole number, not 'soon'"),
+    ({"run[0]": 1.5}, "hold 'run[0]': must be up to a cycle, a whole number, not a float"),
+])  # fmt: skip
+@pytest.mark.parametrize("chip", ["pocket-2x1", "systolic-4"])
+def test_holds_are_cycles_by_label(chip: str, holds: Any, sentence: str) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology(chip))
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.simulate(program, holds=holds)
+    assert str(caught.value) == sentence
 
 
 def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:
@@ -193,3 +215,18 @@ def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:
         with pytest.raises(tilesim.InputError) as caught:
             verb()
         assert caught.value.faults == (sentence.format("a"), sentence.format("b"))
+
+
+@pytest.mark.parametrize("inferences", ["x", None, 2.5, float("inf"), 0])
+def test_batches_are_for_a_whole_number_of_inferences(inferences: Any) -> None:
+    network, chip = tilesim.load_network("digits"), tilesim.load_topology("systolic-32")
+    with pytest.raises(InputError, match=f"^inferences must be a whole number of at least 1, not {inferences!r}$"):
+        tilesim.plan_batches(network, chip, inferences)
+
+
+@pytest.mark.parametrize("uses", ["x", [], float("inf"), float("nan"), 0])
+def test_a_weight_is_reused_a_number_of_times(uses: Any) -> None:
+    network, chip = tilesim.load_network("digits"), tilesim.load_topology("systolic-32")
+    with pytest.raises(InputError) as caught:
+        tilesim.plan_batches(network, chip, 4, weight_reuse=uses)
+    assert caught.value.faults == (f"the weight reuse value must be a number above 0, not {uses!r}",)

@@ -2,6 +2,8 @@ from pathlib import Path
 
 import pytest
 
+import tilesim
+from tilesim.errors import ConfigError, InputError
 from tilesim.shipped import shipped
 
 
@@ -14,3 +16,47 @@ def test_the_working_folder_does_not_matter(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     assert shipped("topologies") == here
     assert here.is_absolute()
+
+
+def load(path: object) -> None:
+    tilesim.load_network(path)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("odd", [None, 3, b"digits", ["digits"]])
+def test_a_network_is_named_by_text_or_a_path(odd: object) -> None:
+    with pytest.raises(ConfigError, match=rf"^the workload must be a name or a path, not a {type(odd).__name__}$"):
+        load(odd)
+
+
+@pytest.mark.parametrize("name", ["", ".", "a\0b", "x" * 5000])
+def test_nothing_is_shipped_under_an_odd_name(name: str) -> None:
+    with pytest.raises(ConfigError, match="there is no such workload"):
+        load(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("/", "must end in one of .tflite, .onnx, .yaml, .yml, not 'nothing'"),
+        ("a\0b.onnx", "there is no such file"),
+        ("\ud800.tflite", "there is no such file"),
+        (f"{'x' * 5000}.yaml", "cannot be read: File name too long"),
+    ],
+)
+def test_odd_paths_are_refused_in_a_sentence(name: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(name)
+    assert caught.value.faults[0].endswith(f": {sentence}")
+
+
+@pytest.mark.parametrize("suffix", [".tflite", ".onnx", ".yaml"])
+def test_folders_empty_files_and_beginnings_of_files_are_no_models(tmp_path: Path, suffix: str) -> None:
+    folder, empty, cut = (tmp_path / f"{name}{suffix}" for name in ("folder", "empty", "cut"))
+    folder.mkdir()
+    empty.touch()
+    cut.write_bytes(b"\x08\x07TFL3\x00")
+    with pytest.raises(InputError, match="must be a file, not a directory or a device"):
+        load(folder)
+    for path in (empty, cut):
+        with pytest.raises(InputError, match=f"^{path}"):
+            load(path)

@@ -14,7 +14,7 @@ class LackDocument(TypedDict):
     """It has room for less than so many bytes; 0: for none."""
 
 
-class ParameterSet(TypedDict):
+class CachedSet(TypedDict):
     """Parameters of a layer that live together."""
 
     chunk: int
@@ -46,7 +46,7 @@ class CachedLayer(TypedDict):
     """The name of its output in the model."""
     kind: str
     """Its operator."""
-    sets: list[ParameterSet]
+    sets: list[CachedSet]
     """Its parameters."""
 
 

@@ -31,7 +31,7 @@ _MEMBER = ".npy"
 _ENTRY = b"PK\1\2"
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _LONGEST_HEADER = 1 << 16
-_KINDS = {stat.S_IFREG: "file", stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
+_KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 _DAMAGE = (
     *(OSError, EOFError, ValueError, TypeError, IndexError, OverflowError, RuntimeError, MemoryError),
     *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -59,19 +59,23 @@ def must_be_file(path: Path, error: Callable[[str], InputError]) -> None:
     Raises:
         InputError: as ``error`` makes it: there is none, or a folder, a device or a pipe in its place.
     """
+    if kind := odd_kind(path):
+        raise error(f"{path}: must be a file, not a {kind}")
     try:
-        kind = kind_of(path)
+        path.stat()
     except FileNotFoundError:
         raise error(f"{path}: there is no such file") from None
     except (OSError, ValueError) as fault:
         raise error(f"{path}: cannot be read: {_reason(fault)}") from None
-    if kind != "file":
-        raise error(f"{path}: must be a file, not a {kind}")
 
 
-def kind_of(path: Path) -> str:
-    """What there is: a file, folder, pipe, socket or device. Raises OSError where nothing is."""
-    return _KINDS.get(stat.S_IFMT(path.stat().st_mode), "device")
+def odd_kind(path: Path) -> str:
+    """What there is that is no plain file: a folder, pipe, socket or device; nothing where there is one, or none."""
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except (OSError, ValueError):
+        return ""
+    return "" if kind == stat.S_IFREG else _KINDS.get(kind, "device")
 
 
 def read_bytes(path: Path, most_bytes: int, error: Callable[[str], InputError]) -> bytes:

@@ -29,6 +29,23 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...") if text else "nothing"
 
 
+def alternatives(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of a thing whose plural ends in s: ``1 array``, ``2 arrays``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def kind_of(value: object) -> str:
+    """What a ``value`` is, for a sentence that wanted another: ``an int``; text is quoted."""
+    name = type(value).__name__
+    return repr(value) if isinstance(value, str) else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
 def unknown(word: str, known: Iterable[str], what: str = "") -> str:
     """The sentence for a ``word`` that is none of ``known``; without a word for ``what`` they are, it lists them."""
     names = [*map(str, known)]
@@ -36,17 +53,6 @@ def unknown(word: str, known: Iterable[str], what: str = "") -> str:
     close = get_close_matches(word, sorted(names), 1)
     advice = f"; did you mean {close[0]!r}?" if close else listed
     return f"must be {what or alternatives(names)}, not {shown(word)}{advice}"
-
-
-def alternatives(words: Sequence[str]) -> str:
-    """``a, b or c``."""
-    *first, last = words
-    return f"{', '.join(first)} or {last}" if first else last
-
-
-def counted(count: int, what: str) -> str:
-    """``1 pair``, ``2 pairs``."""
-    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _escaped(character: str) -> str:

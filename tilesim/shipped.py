@@ -36,15 +36,17 @@ def located(name_or_path: Path | str, kind: Kind) -> Path:
     """A path (anything with ``/`` or an ending), or that of what is shipped under a name.
 
     Raises:
-        ConfigError: nothing is.
+        ConfigError: nothing is, or it is neither text nor a path.
     """
+    if not isinstance(name_or_path, (str, Path)):
+        raise ConfigError(f"the {SINGULAR[kind]} must be a name or a path, not a {type(name_or_path).__name__}")
     text = str(name_or_path)
     if text in {"", "."}:  # a path of nothing is the folder one is in
         raise ConfigError(f"a {SINGULAR[kind]} must be given by its name or file, not by empty text")
     if "/" in text or Path(text).suffix:
         return Path(text)
-    for suffix in SUFFIXES[kind]:
-        if (path := shipped(kind) / f"{text}{suffix}").is_file():
+    for path in shipped(kind).iterdir():
+        if path.stem == text and path.suffix in SUFFIXES[kind]:
             return path
     raise ConfigError(f"{text}: there is no such {SINGULAR[kind]}; {_advice(text, kind)}")
 

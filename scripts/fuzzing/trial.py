@@ -91,14 +91,6 @@ def _load() -> None:
     import rich.table  # noqa: F401
     import tflite  # noqa: F401
 
-    import tilesim.report.chrome_file
-    import tilesim.report.perfetto_file
-    import tilesim.report.sections
-    import tilesim.systolic.machine
-    import tilesim.tiled.cache_plan
-    import tilesim.tiled.machine
-    import tilesim.tiled.stepped
-    import tilesim.tiled.verify.recipes  # noqa: F401
     from tilesim.cli import COMMANDS, loaded
 
     for name in COMMANDS:

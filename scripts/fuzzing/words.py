@@ -9,7 +9,7 @@ from random import Random
 import tilesim
 from scripts.fuzzing import documents, nasty
 from scripts.fuzzing.case import Case, Corpus
-from tilesim.machines.keys import keys
+from tilesim.machines.topology import keys
 
 CHIPS = ("pocket-2x1", "edge-1x1", "edge-2x2", "systolic-4", "tpu-v1", "ring-8")
 MOST_CHARACTERS = 20_000

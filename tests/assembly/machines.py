@@ -57,7 +57,7 @@ SAMPLE = Program(
     topology=CHIP,
     load=(CONSUME, Infeed(source="data", rows=36, to=3)),
     run=(OP, TileFence(tiles=3), ScalarFence(count=2)),
-    data=(DataSegment("params", 0, np.arange(5, dtype=np.uint8)),),
+    data=(DataSegment("params", np.arange(5, dtype=np.uint8), 0),),
     inputs=(HostTensor("in0", 0, "int8", (1, 4, 4, 3), (0, 1, 2, 3), "i8", (4, 4, 3), (BLOCK,), -128, 0.1),),
     layers=(Layer("conv1", "convolution", 99),),
 )

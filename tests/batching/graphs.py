@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from tilesim.batching import GraphNode, LayerGraph
+from tilesim.batching.graph import GraphNode, LayerGraph
 
 REUSES = (170 * 170, 28 * 28, 14 * 14, 14 * 14, 14 * 14, 7 * 7)
 """Six layers that, at 1500 uses of a weight, take 1, 2, 8, 8, 8 and 31 inferences."""

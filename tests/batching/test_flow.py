@@ -2,14 +2,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.batching.graphs import chain, graphs
-from tilesim.batching import SCHEDULES, GraphNode, LayerGraph, NodeRun, ScheduleStep, moments, plan
+from tilesim.batching import SCHEDULES, LayerGraph, ScheduleStep, plan
+from tilesim.batching.flow import moments
+from tilesim.batching.graph import GraphNode
 from tilesim.batching.schedules import Schedule
 
 
 def flowed(graph: LayerGraph, *steps: tuple[int, int, int]) -> list[tuple[int, list[tuple[int, int, int]], int]]:
     """For each step what arrives, which nodes run what, and the bytes that lie in the buffer."""
-    found = moments(graph, [ScheduleStep(*step) for step in steps])
-    return [(each.arrived, [(r.node, r.first, r.count) for r in each.runs], each.buffer_bytes) for each in found]
+    return [
+        (moment.arrived, [(run.layer, run.first, run.count) for run in moment.runs], moment.buffer_bytes)
+        for moment in moments(graph, [ScheduleStep(*step) for step in steps])
+    ]
 
 
 def test_a_tensor_lies_from_the_step_that_makes_it_to_the_last_that_uses_it() -> None:
@@ -68,9 +72,9 @@ def test_every_node_runs_every_inference_once_in_order_after_its_operands(
         done[~0] = done[~1] = done[~0] + moment.arrived
         for run in moment.runs:
             end = run.first + run.count
-            assert run == NodeRun(run.node, done[run.node], run.count)
-            assert all(done[source] >= end for source in graph.nodes[run.node].reads)
-            done[run.node] = end
+            assert run == ScheduleStep(run.layer, done[run.layer], run.count)
+            assert all(done[source] >= end for source in graph.nodes[run.layer].reads)
+            done[run.layer] = end
     assert set(done.values()) == {inferences}
 
 
@@ -89,8 +93,8 @@ def test_buffer_bytes_are_those_of_a_count_tensor_by_tensor(
         arrived += moment.arrived
         for run in moment.runs:
             for i in range(run.first, run.first + run.count):
-                begins[run.node, i] = ends[run.node, i] = k
-                ends.update({(source, i): k for source in graph.nodes[run.node].reads})
+                begins[run.layer, i] = ends[run.layer, i] = k
+                ends.update({(source, i): k for source in graph.nodes[run.layer].reads})
     size = {**{k: node.makes_bytes for k, node in enumerate(graph.nodes)}, ~0: 5, ~1: 3}
     for k, moment in enumerate(found):
-        assert moment.buffer_bytes == sum(size[each[0]] for each in begins if begins[each] <= k <= ends[each])
+        assert moment.buffer_bytes == sum(size[lying[0]] for lying in begins if begins[lying] <= k <= ends[lying])

@@ -2,7 +2,7 @@ import numpy as np
 
 import tilesim
 from tests.networks import Weave
-from tilesim.batching import GraphNode, graph_of
+from tilesim.batching.graph import GraphNode, graph_of
 from tilesim.network.operators import MaxPool, Padding, Reshape
 
 

@@ -1,18 +1,57 @@
 from dataclasses import replace
+from fractions import Fraction
+from math import lcm
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tilesim
 from tests.batching.graphs import REUSES, chain, graphs
-from tilesim.batching import SCHEDULES, GraphNode, LayerGraph, is_of, plan
+from tilesim.batching import SCHEDULES, LayerGraph, batch_size, is_of, plan
+from tilesim.batching.graph import GraphNode
 from tilesim.batching.schedules import Schedule
 from tilesim.errors import CapacityError, InputError
+from tilesim.systolic.topology import Topology
+
+
+@pytest.mark.parametrize(("reuse", "batch"), [(28900, 1), (784, 2), (196, 8), (49, 31)])
+def test_batches_of_the_published_example(reuse: int, batch: int) -> None:
+    assert batch_size(1500, reuse) == batch
+
+
+def test_rounded_up_to_powers_of_two_they_have_a_small_common_multiple() -> None:
+    batches = plan(chain(REUSES), 1500, 32, power_of_two=True).batches
+    assert batches == (1, 2, 8, 8, 8, 32)
+    assert lcm(*batches) == 32
+
+
+@given(value=st.fractions(Fraction(1, 100), 10_000), reuse=st.integers(1, 100_000))
+def test_a_batch_is_the_smallest_that_uses_weights_often_enough(value: Fraction, reuse: int) -> None:
+    batch, rounded = batch_size(value, reuse), batch_size(value, reuse, power_of_two=True)
+    assert (batch - 1) * reuse < value <= batch * reuse
+    assert rounded & (rounded - 1) == 0
+    assert batch <= rounded < 2 * batch
+
+
+@pytest.mark.parametrize(
+    ("chip", "overrides", "value"),
+    [
+        ("tpu-v1", {}, Fraction(256 * 256 * 700, 16 * 2125)),
+        ("systolic-4", {"weight_memory.channels": 3, "weight_memory.clock_hz": "50 MHz"}, 4),  # 1 1/3 transfers take 2
+    ],
+)
+def test_a_chip_must_use_a_weight_for_as_long_as_the_next_tile_takes(
+    chip: str, overrides: dict[str, object], value: Fraction
+) -> None:
+    topology = tilesim.load_topology(chip, overrides)
+    assert isinstance(topology, Topology)
+    assert topology.weight_tile_cycles == value
 
 
 def test_groups_take_more_buffer_and_fewer_weights() -> None:
     """Each inference leaves 10 bytes in every layer; a batch of the last layer holds 32 of them and makes as many."""
-    demand, groups = (plan(chain(REUSES), 1500, 64, each, True) for each in ("demand", "lcm"))
+    demand, groups = (plan(chain(REUSES), 1500, 64, schedule, True) for schedule in ("demand", "lcm"))
     assert (demand.peak_bytes, groups.peak_bytes) == (32 * 10 + 32 * 10, 32 * 10 + 32 * 10)
     assert (demand.weight_bytes, groups.weight_bytes) == (90 * 100, 12 * 100)
 
@@ -24,7 +63,7 @@ def test_early_maps_are_what_groups_hold() -> None:
         GraphNode("last", (1,), 1, 49),
     )
     graph = LayerGraph("falling", (1,), nodes)
-    demand, groups = (plan(graph, 1500, 32, each, True) for each in ("demand", "lcm"))
+    demand, groups = (plan(graph, 1500, 32, schedule, True) for schedule in ("demand", "lcm"))
     assert demand.peak_bytes == 2 * 100 + 32
     assert groups.peak_bytes == 32 * 100 + 2
 
@@ -76,8 +115,8 @@ def test_faults_are_all_named() -> None:
     assert caught.value.faults == (
         "empty: must have a layer with weights to form batches for",
         "schedule must be one of none, demand, lcm, not lmc",
-        "the weight reuse value must be above 0, not 0",
-        "inferences must be at least 1, not 0",
+        "the weight reuse value must be a number above 0, not 0",
+        "inferences must be a whole number of at least 1, not 0",
     )
 
 

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.batching.graphs import REUSES, chain, graphs
-from tilesim.batching import SCHEDULES, GraphNode, LayerGraph, Plan, batch_size, peak_queues, plan
+from tilesim.batching import SCHEDULES, LayerGraph, Plan, batch_size, plan
+from tilesim.batching.flow import peak_queues
+from tilesim.batching.graph import GraphNode
 from tilesim.batching.schedules import Schedule, rounds
 
 VALUES = st.integers(1, 24)

@@ -12,7 +12,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import simpy
-from numpy.typing import NDArray
 from pydantic import Field
 
 from tilesim.assembly.files import Assembly
@@ -20,8 +19,8 @@ from tilesim.assembly.records import Grammar
 from tilesim.machines import frame, host, program, statistics, topology
 from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions
+from tilesim.machines.program import DataSegment, Layer
 from tilesim.machines.statistics import Measured
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, macs
 from tilesim.run import Run
 from tilesim.sim.bottleneck import Bottleneck
@@ -44,27 +43,8 @@ class Evaluate:
 
 
 @dataclass(frozen=True)
-class DataSegment:
-    name: str
-    data: NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class Layer:
-    name: str
-    kind: str
-    macs: int
-
-
-@dataclass(frozen=True)
-class HostTensor:
-    name: str
-    index: int
-    dtype: str
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-    carried: ClassVar = np.dtype(np.int8)
-    scale: ClassVar = 0.01  # of what is made up for inputs of floats; the network quantises them itself
+class HostTensor(program.HostTensor):
+    scale = 0.01  # of what is made up for inputs of floats; the network quantises them itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +52,8 @@ class Program(program.Program):
     topology: Topology = field(repr=False)
     load: tuple[Evaluate, ...] = field(repr=False)
     run: tuple[Evaluate, ...] = field(repr=False)
-    data: tuple[DataSegment, ...] = field(default=(), repr=False)
     inputs: tuple[HostTensor, ...] = field(default=(), repr=False)
     outputs: tuple[HostTensor, ...] = field(default=(), repr=False)
-    layers: tuple[Layer, ...] = field(default=(), repr=False)
 
 
 class Null(Machine[Topology, Program]):
@@ -105,7 +83,7 @@ class Null(Machine[Topology, Program]):
         host.samples_of(program.inputs, inputs)
         network: Network = pickle.loads(program.data[0].data.tobytes())  # noqa: S301  (the test wrote it)
         pairs = zip(network.inputs, inputs, strict=True)
-        values = evaluate(network, [network.tensors[index].from_model(array) for index, array in pairs])
+        values = network.evaluate([network.tensors[index].from_model(array) for index, array in pairs])
         clock, recorder = Clock(), frame.recorder_of(options)
         unit = Unit(clock, "chip.evaluator", recorder)
         frame.must_match_tracks(options, program, [unit])
@@ -147,4 +125,4 @@ def _layer(program: Program, number: int, cycles: int) -> LayerStatistics:
 def _tensor(network: Network, index: int) -> HostTensor:
     tensor = network.tensors[index]
     shape = tuple(tensor.model_shape)
-    return HostTensor(tensor.name, index, tensor.dtype.name, shape, tuple(range(len(shape))))
+    return HostTensor(tensor.name, index, tensor.dtype.name, shape, tuple(range(len(shape))), "int8")

@@ -13,9 +13,8 @@ from tests.tiled.mutants import MUTANTS, at_large
 from tests.tiled.programs import program
 from tilesim import verify
 from tilesim.errors import ArrayError
-from tilesim.machines.first_divergence import Divergence
-from tilesim.machines.machine import Account
-from tilesim.machines.verify import COLLIDED, ENDED, Difference, differences
+from tilesim.machines.machine import ModelResult, Span
+from tilesim.machines.verify import COLLIDED, ENDED, Difference, Divergence, differences, find_divergence
 from tilesim.tiled.isa.model.program import Program
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_ad_ae")
@@ -23,7 +22,10 @@ CHIPS = ("edge-1x1", "edge-2x2", "fig2-5x2")
 """Of 1, 4 and 10 tiles: larger ones take the stepped model longer, though no more happens in them."""
 TAKE = "take: ring_consume tiles=0x4 write=[r:8,b:1 @0x40+r*16]"
 SEND = "m{0}: ring_produce tiles=0x{0} read=[r:4 @0x0+r*16] to=0x4"
-SAME = Account(ENDED, [np.zeros((1, 2), np.int8)], 7, 5, {"chip.a": {"busy": 3, "idle": 4}})
+SAME = ModelResult(ENDED, [np.zeros((1, 2), np.int8)], 7, 5, {"chip.a": {"busy": 3, "idle": 4}})
+LOAD: list[Span] = [("chip.a", 0, 5, "busy", "load[0]")]
+RUN: list[Span] = [("chip.a", 9, 2, "busy", "x"), ("chip.a", 11, 3, "stall:port", "x"), ("chip.b", 10, 1, "busy", "y")]
+LABELS = {"x", "y"}
 
 
 def pocket() -> Program:
@@ -67,7 +69,7 @@ def test_every_figure_counts() -> None:
         "idle": replace(SAME, units={"chip.a": {"busy": 3, "idle": 5}}),
         "stall:port": replace(SAME, units={"chip.a": {"busy": 3, "idle": 4, "stall:port": 1}}),
         "unit": replace(SAME, units={**(SAME.units or {}), "chip.b": {}}),
-        "end": Account(COLLIDED),
+        "end": ModelResult(COLLIDED),
     }
     for what, account in other.items():
         assert [each.what for each in differences(SAME, account)] == [what]
@@ -79,6 +81,36 @@ def test_every_figure_counts() -> None:
 def test_one_sample_at_a_time() -> None:
     with pytest.raises(ArrayError, match="must hold one sample, not 2"):
         verify(pocket(), [np.zeros((2, 4, 4, 4), np.int8)])
+
+
+def test_equal_traces_do_not_part() -> None:
+    assert find_divergence(LOAD + RUN, LOAD + RUN[::-1], LABELS) is None
+
+
+def test_neither_idleness_nor_cuts_nor_names_part_them() -> None:
+    cut: list[Span] = [
+        ("chip.a", 0, 2, "busy", ""),
+        ("chip.a", 2, 3, "busy", "load[0]"),
+        ("chip.a", 5, 4, "idle", ""),
+        ("chip.a", 9, 0, "stall:flag", "x"),
+    ]
+    assert find_divergence(LOAD + RUN, cut + RUN, LABELS) is None
+
+
+def test_the_run_is_counted_from_its_own_start() -> None:
+    later = [(track, start + 7, *rest) for track, start, *rest in RUN]
+    assert find_divergence(LOAD + RUN, LOAD + later, LABELS) is None  # type: ignore[operator]
+    longer: list[Span] = [*RUN[:1], ("chip.a", 11, 4, "stall:port", "x"), *RUN[2:]]
+    found = find_divergence(LOAD + RUN, LOAD + longer, LABELS)
+    assert found == Divergence("run", "chip.a", 5, "idle", "waits for port in x")
+
+
+def test_the_first_one_counts_whatever_the_track() -> None:
+    other: list[Span] = [("chip.a", 9, 5, "busy", "x"), ("chip.b", 9, 2, "busy", "y")]
+    assert find_divergence(RUN, other, LABELS) == Divergence("run", "chip.b", 0, "idle", "busy in y")
+    assert find_divergence(LOAD + RUN, [*RUN, ("chip.a", 0, 5, "stall:flag", "z")], LABELS) == Divergence(
+        "load", "chip.a", 0, "busy in load[0]", "waits for flag in z"
+    )
 
 
 @pytest.mark.slow

@@ -118,7 +118,10 @@ def test_a_chip_says_what_it_lacks() -> None:
     assert tilesim.support(network, tilesim.load_topology("edge-1x1")).verdict == "runs"
     found = tilesim.support(network, small)
     assert (found.verdict, brief(found)) == ("does not fit", [("chip", "pocket-2x1", 1)])
-    assert "its 1053 words must fit in the instruction memory of 16384 bytes" in found.obstacles[0].sentences[0]
+    assert (
+        "its program must fit the instruction memory of pocket-2x1: 16.45 KiB are needed"
+        in found.obstacles[0].sentences[0]
+    )
 
 
 def test_what_is_no_model_is_an_error(tmp_path: Path) -> None:

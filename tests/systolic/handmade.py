@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.program import DataSegment
 from tilesim.sim.trace.recorder import Recorder
 from tilesim.systolic.isa.model.instructions import (
     Activate,
@@ -23,12 +24,11 @@ from tilesim.systolic.isa.model.instructions import (
     Window,
     WriteHostMemory,
 )
-from tilesim.systolic.isa.model.program import DataSegment, HostTensor, Layer, Program
+from tilesim.systolic.isa.model.program import HostTensor, Layer, Program
 from tilesim.systolic.run.simulate import memories_of
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.data import Carried
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Carried, HostMemory
 
 Array = NDArray[Any]
 SCALE = Scale("single", 0, 0, (-32768, 32767))

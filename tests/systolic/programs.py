@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from tests.assembly import drawing
 from tests.assembly.drawing import WHOLE, WORDS, segments, some
 from tilesim.config import load as load_config
+from tilesim.machines.program import DataSegment
 from tilesim.systolic.isa.assembly import ASSEMBLY
 from tilesim.systolic.isa.encoding import RULES, WIDTHS
 from tilesim.systolic.isa.model.instructions import CLASSES, Instruction
-from tilesim.systolic.isa.model.program import Batching, DataSegment, HostTensor, Layer, Program, TensorPlace
+from tilesim.systolic.isa.model.program import Batching, HostTensor, Layer, Program, TensorPlace
 from tilesim.systolic.topology import Topology
 
 TOPOLOGIES = Path(__file__).resolve().parents[2] / "topologies"

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.tiled.parameter_sets import parts, shared
 from tilesim import api
 from tilesim.errors import CapacityError
+from tilesim.machines.options import CompileOptions
 from tilesim.machines.policies import CachePolicy
 from tilesim.network.graph import Network
-from tilesim.tiled.cache_plan import SCHEMA, plan_cache
+from tilesim.tiled.cache_plan import (
+    SCHEMA,
+    accounts,
+    delivery_cycles,
+    descriptors,
+    load_bytes,
+    plan_cache,
+    streamed_bytes,
+)
+from tilesim.tiled.caching import plan
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 
-NOTHING = CachePolicy(cache=False)
+NOTHING = CompileOptions(cache=CachePolicy(cache=False))
 POOL = """
 input: {shape: [1, 8, 8, 16], scale: 0.05, zero_point: -2}
 layers:
@@ -105,7 +119,7 @@ def test_the_peak_is_that_of_the_hungriest_network(networks: dict[str, Network],
 
 def test_priorities_decide_who_is_cached(networks: dict[str, Network], chip: Topology) -> None:
     def first_of_second(**priorities: Any) -> str:
-        document = plan_cache(networks, chip, CachePolicy(**priorities)).document()
+        document = plan_cache(networks, chip, CompileOptions(cache=CachePolicy(**priorities))).document()
         return str(document["networks"][1]["layers"][0]["sets"][0]["home"])
 
     assert first_of_second() == "streamed"
@@ -126,3 +140,39 @@ def test_a_network_without_parameters(tmp_path: Path, chip: Topology) -> None:
     assert (document["networks"][0]["layers"], document["parameter_bytes"], document["runs"]) == ([], 0, 0)
     with pytest.raises(CapacityError, match="pool: rows for the tensors that cross the ring must fit the wide memory"):
         plan_cache({"pool": network}, api.load_topology("edge-1x2", {"wide_memory.size_bytes": "512"}))
+
+
+PEAKS = (50, 80)
+DECISIONS = plan([shared(20, 0b11), parts(5, 0b11), shared(12, 0b11), shared(30, 0b11)], [60, 30], range(4))
+
+
+def test_each_byte_of_a_tile_is_somebodys() -> None:
+    tiles = [tuple(account.values()) for account in accounts(DECISIONS, 120, 10, PEAKS)]
+    assert tiles == [(0, 120, 10, 50, 37, 23), (1, 120, 10, 80, 25, 5)]
+
+
+def test_copies_are_loaded_once_and_parts_each() -> None:
+    assert [decision.home for decision in DECISIONS] == ["copy", "partition", "home tile", "streamed"]
+    assert load_bytes(DECISIONS) == 20 + 2 * 5 + 12
+    assert streamed_bytes(DECISIONS) == 30
+
+
+@pytest.mark.parametrize(("size", "cycles"), [(0, 0), (1, 1), (8, 4), (9, 5)])
+def test_data_memory_delivers_two_bytes_a_cycle(size: int, cycles: int) -> None:
+    assert delivery_cycles(size, 2) == cycles
+
+
+LAYERS, CACHED = "ABCDE", {"A", "C", "E"}
+
+
+def test_cached_layers_side_by_side_need_one_descriptor() -> None:
+    """Oracle 20."""
+    assert descriptors(LAYERS, CACHED) == 5
+    assert descriptors("ACEBD", CACHED) == 2
+
+
+@given(st.lists(st.integers(0, 20), unique=True), st.sets(st.integers(0, 20)))
+def test_a_descriptor_for_each_change(order: list[int], cached: set[int]) -> None:
+    packed = sorted(order, key=lambda item: item not in cached)
+    assert descriptors(packed, cached) == len({item in cached for item in order})
+    assert descriptors(order, cached) == bool(order) + sum((a in cached) != (b in cached) for a, b in pairwise(order))

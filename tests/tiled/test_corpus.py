@@ -13,7 +13,7 @@ from tests.tiled.corpus.waits import CAN, undecided, waits
 from tests.tiled.units.ring.test_ring_bursts import GIVEN_UP, TAKEN, chips
 from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
-from tilesim.machines.verify import COLLIDED, ENDED, differences, event_account
+from tilesim.machines.verify import COLLIDED, ENDED, differences, event_result
 from tilesim.tiled.machine import Tiled
 
 NUMBERS = 5400
@@ -52,7 +52,7 @@ def tally(numbers: Iterable[int]) -> Tally:
         inputs = inputs_of(program)
         try:
             with chips() as made:
-                event = event_account(Tiled(), program, inputs)
+                event = event_result(Tiled(), program, inputs)
         except ProgramError:
             continue  # nothing orders two of its accesses: no program
         if different := differences(event, Tiled().step(program, inputs, trace=False)):

@@ -32,7 +32,7 @@ def fifo(first: int = 1 - DEPTH, held: str = "") -> Program:
     pop: {pop}=[k:14,n:1 @0x100+k*16] write=[w:56 @0x0+w*4] wait=ring_read_a@k>=1+1{held}
     rest: {pop}=[k:6,n:1 @0x100+k*16] write=[w:24 @0xe0+w*4] wait=ring_read_a@k>=15+1{held}
     """
-    return replace(program(text, "pocket-2x1"), data=(DataSegment("items", 0, DATA.reshape(-1)),))
+    return replace(program(text, "pocket-2x1"), data=(DataSegment("items", DATA.reshape(-1), 0),))
 
 
 def test_an_idle_consumer_lets_14_in_and_each_item_that_it_takes_one_more() -> None:

@@ -7,7 +7,7 @@ from collections import abc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from inspect import Signature, signature
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin
@@ -21,17 +21,19 @@ from tilesim.machines.host import random_inputs
 from tilesim.machines.program import HostTensor, Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.printable import alternatives
+from tilesim.printable import alternatives, kind_of
 
 Inputs: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]] | Mapping[str, NDArray[Any]]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-ALSO: Mapping[object, Any] = {int: Integral, float: Real, bool: (bool, np.bool_), Path: os.PathLike}
+ELSEWHERE = {"seed", "holds", "inferences", "weight_reuse"}
+"""What is looked at where it is used, with more to say of it."""
+ALSO: Mapping[object, Any] = {int: Integral, bool: (bool, np.bool_), Path: os.PathLike}
 """What counts as a type, too."""
 NAMES: Mapping[object, str] = {
-    str: "text", int: "whole number", float: "number", object: "value", Path: "path", np.ndarray: "NumPy array"
+    str: "text", int: "whole number", object: "value", Path: "path", np.ndarray: "NumPy array"
 }  # fmt: skip
 """Types in words; others are called what they are."""
 MAKERS: Mapping[object, str] = {
@@ -47,8 +49,8 @@ def checked(call: Callable[P, R]) -> Callable[P, R]:
     def checking(*args: P.args, **kwargs: P.kwargs) -> R:
         expected = _signature(call)
         given = expected.bind(*args, **kwargs).arguments
-        kinds = {name: expected.parameters[name].annotation for name in given}
-        if faults := [fault for name in given for fault in _faults(name, given[name], kinds[name])]:
+        kinds = {name: expected.parameters[name].annotation for name in given if name not in ELSEWHERE}
+        if faults := [fault for name in kinds for fault in _faults(name, given[name], kinds[name])]:
             raise InputError(faults)
         return call(*args, **kwargs)
 
@@ -114,8 +116,6 @@ def listed(inputs: Inputs | None, tensors: Sequence[HostTensor], seed: int = 0) 
 
 
 def _titled(value: object) -> str:
-    """A value for a sentence: its type, and the types in it; if it is text, what it says."""
-    if isinstance(value, str):
-        return repr(value)
+    """A value for a sentence: its type, and the types in it."""
     inside = sorted({type(one).__name__ for one in value}) if isinstance(value, list | tuple | dict) else []
-    return f"a {type(value).__name__}{' of ' * bool(inside)}{', '.join(inside)}"
+    return f"{kind_of(value)}{' of ' * bool(inside)}{', '.join(inside)}"

@@ -14,7 +14,7 @@ from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.errors import CapacityError, InputError, ModelError
 from tilesim.machines.machine import HasCacheDocument, PlansBatches, PlansCache, uncompilable
 from tilesim.machines.options import CompileOptions, Say, silent
-from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy
+from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy, nameless
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -44,7 +44,7 @@ def compile(  # noqa: A001  (always used with its module)
 
     Raises:
         CapacityError: the network does not fit the chip.
-        InputError: a partition that there is not, or options that mean nothing to this kind of chip.
+        InputError: a partition or a layer that there is not, or options that mean nothing to this kind of chip.
     """
     [program] = compile_networks([network], topology, CACHE, partition, say, batches)
     return program
@@ -66,10 +66,11 @@ def compile_networks(
 
     Raises:
         CapacityError: a network does not fit the chip.
-        InputError: a partition that there is not, or options that mean nothing to this kind of chip.
+        InputError: a partition, a network or a layer that there is not, or options that mean nothing to this kind of
+            chip.
     """
     machine = machine_of(topology)
-    options = CompileOptions(_policy(partition), policy, batches, say or silent)
+    options = CompileOptions(_policy(networks, partition, policy), policy, batches, say or silent)
     if faults := list(uncompilable(machine, networks, topology, options)):
         raise InputError(faults)
     return list(machine.compile(networks, topology, options))
@@ -91,12 +92,13 @@ def cache_plan(
 
     Raises:
         CapacityError: a network does not fit the chip.
-        InputError: the chip keeps no parameters in tiles.
+        InputError: a network or a layer that there is not, or a chip that keeps no parameters in tiles.
     """
     machine = machine_of(topology)
     if not isinstance(machine, PlansCache):
         raise refusal(topology, PlansCache)
-    return machine.cache_plan(networks, topology, CompileOptions(_policy(partition), policy, None, say or silent))
+    spread = _policy([*networks.values()], partition, policy)
+    return machine.cache_plan(networks, topology, CompileOptions(spread, policy, None, say or silent))
 
 
 @checked
@@ -132,7 +134,7 @@ def plan_batches(
     topology: Topology,
     inferences: int,
     schedule: Schedule | Literal["fastest"] = "demand",
-    weight_reuse: Fraction | float | None = None,
+    weight_reuse: Fraction | int | None = None,
     power_of_two: bool = False,
     fit: bool = False,
     say: Say | None = None,
@@ -158,7 +160,7 @@ def plan_batches(
     machine = machine_of(topology)
     if not isinstance(machine, PlansBatches):
         raise refusal(topology, PlansBatches)
-    value = machine.weight_supply(topology).tile_cycles if weight_reuse is None else Fraction(weight_reuse)
+    value = machine.weight_tile_cycles(topology) if weight_reuse is None else weight_reuse
     room, graph = machine.room(network, topology), graph_of(network)
 
     def made(schedule: Schedule) -> Plan:
@@ -176,9 +178,10 @@ def plan_batches(
     return machine.fastest(network, topology, plans, say or silent)
 
 
-def _policy(partition: PartitionPolicy | str) -> PartitionPolicy:
+def _policy(networks: Sequence[Network], partition: PartitionPolicy | str, cache: CachePolicy) -> PartitionPolicy:
     policy = PartitionPolicy(partition) if isinstance(partition, str) else partition
     choices = [policy.default, *(choice for _, _, choice in policy.layers)]
-    if faults := [f"partition {unknown(word, CHOICES)}" for word in choices if word not in CHOICES]:
+    faults = [f"partition {unknown(word, CHOICES)}" for word in choices if word not in CHOICES]
+    if faults := [*faults, *nameless(networks, policy, cache)]:
         raise InputError(faults)
     return policy

@@ -11,13 +11,14 @@ Source: TensorFlow Lite reference kernel ADD (``double``); ONNX Runtime QLinearA
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.reals import combined
+from tilesim.arithmetic.reals import combined, rounded
 from tilesim.arithmetic.requantise import float_bits, quantise_multiplier, requantise
 from tilesim.arithmetic.table import inputs
 
@@ -83,8 +84,7 @@ def _scaled(x: NDArray[np.int32], multiplier: int, shift: int) -> NDArray[np.int
 def _float(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
     ratio_a, ratio_b, constant = np.array(scaling, np.int32).view(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # ratios may be any bits, also none that are a number
-        total = _fused(a, ratio_a, _fused(b, ratio_b, constant))
-        return np.asarray(np.nan_to_num(np.clip(np.rint(total), -(1 << 24), 1 << 24)), np.int32)
+        return rounded(_fused(a, ratio_a, _fused(b, ratio_b, constant)))
 
 
 def _fused(x: Any, ratio: np.float32, more: Any) -> NDArray[np.float32]:
@@ -92,8 +92,8 @@ def _fused(x: Any, ratio: np.float32, more: Any) -> NDArray[np.float32]:
     return np.asarray(x * np.float64(ratio) + more, np.float32)
 
 
-def _real(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
-    return combined(np.add, a, b, scaling)
-
-
-_RULES = {"double": _double, "float": _float, "real": _real}
+_RULES: Mapping[str, Callable[..., NDArray[np.int32]]] = {
+    "double": _double,
+    "float": _float,
+    "real": partial(combined, np.add),
+}

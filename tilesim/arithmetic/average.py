@@ -14,13 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.reals import reals_of, rounded
 from tilesim.arithmetic.requantise import float_bits
 
 AverageScaling: TypeAlias = tuple[int, int, int, int, int]
 """The input's zero point and float32 bits of its scale; how many elements; the same two of the output."""
-
-LARGEST = 1 << 24
-"""Beyond any integer that a clamp leaves, and exact in float32."""
 
 
 def average_scaling(scales: tuple[float, float], zero_points: tuple[int, int], count: int) -> AverageScaling:
@@ -39,10 +37,9 @@ def average(taps: Iterable[NDArray[Any]], scaling: AverageScaling | tuple[int, .
     """
     zero_in, scale_in, count, scale_out, zero_out = scaling
     factor, divisor = np.array([scale_in, scale_out], np.int32).view(np.float32)
-    reals = ((tap.astype(np.int32) - np.int32(zero_in)).astype(np.float32) * factor for tap in taps)
+    reals = (reals_of(tap, zero_in, factor) for tap in taps)
     total = next(reals)
     for real in reals:
         total += real
     with np.errstate(over="ignore"):  # what leaves float32 saturates
-        steps = total / np.float32(count) / divisor + np.float32(zero_out)
-    return np.asarray(np.clip(np.rint(steps), -LARGEST, LARGEST), np.int32)
+        return rounded(total / np.float32(count) / divisor + np.float32(zero_out))

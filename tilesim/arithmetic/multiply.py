@@ -9,19 +9,18 @@ Source: TensorFlow Lite reference kernel MUL (``double``); ONNX Runtime QLinearM
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.reals import combined
+from tilesim.arithmetic.reals import LARGEST, combined, rounded
 from tilesim.arithmetic.requantise import requantise
 
 ProductScaling: TypeAlias = tuple[int, int, int, int, int]
 """Zero points of a, of b and of the output; multiplier (bits of a float32 for ``float``) and shift."""
-
-LARGEST = 1 << 24
-"""Beyond any integer that a clamp leaves, and exact in float32."""
 
 
 def multiply(
@@ -50,12 +49,11 @@ def _double(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArr
 def _float(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
     factor = np.array(scaling[3], np.int32).view(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # bits that a program may hold
-        steps = _products(a, b, *scaling[:2]).astype(np.float32) * factor + np.float32(scaling[2])
-    return np.asarray(np.clip(np.rint(np.nan_to_num(steps)), -LARGEST, LARGEST), np.int32)
+        return rounded(_products(a, b, *scaling[:2]).astype(np.float32) * factor + np.float32(scaling[2]))
 
 
-def _real(a: NDArray[Any], b: NDArray[Any], scaling: tuple[int, ...]) -> NDArray[np.int32]:
-    return combined(np.multiply, a, b, scaling)
-
-
-_RULES = {"double": _double, "float": _float, "real": _real}
+_RULES: Mapping[str, Callable[..., NDArray[np.int32]]] = {
+    "double": _double,
+    "float": _float,
+    "real": partial(combined, np.multiply),
+}

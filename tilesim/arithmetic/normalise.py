@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.reals import reals_of, rounded
 from tilesim.arithmetic.requantise import float_bits
 
 NormaliseScaling: TypeAlias = tuple[int, int, int, int, int, int, int]
@@ -27,15 +28,12 @@ NormaliseScaling: TypeAlias = tuple[int, int, int, int, int, int, int]
 its zero point.
 """
 
-LARGEST = 1 << 24
-"""Beyond any integer that a clamp leaves, and exact in float32."""
-
 
 def normalise_scaling(
     scales: tuple[float, float], zero_points: tuple[int, int], alpha: float, beta: float, bias: float
 ) -> NormaliseScaling:
     """What :func:`normalise` takes, from the scales and zero points of (input, output) and the layer's constants."""
-    bits = [int(each) for each in float_bits(np.array([scales[0], alpha, beta, bias, scales[1]]))]
+    bits = [int(pattern) for pattern in float_bits(np.array([scales[0], alpha, beta, bias, scales[1]]))]
     return (zero_points[0], bits[0], bits[1], bits[2], bits[3], bits[4], zero_points[1])
 
 
@@ -49,8 +47,7 @@ def normalise(x: NDArray[Any], size: int, scaling: NormaliseScaling | tuple[int,
     """
     scale_out = np.array(scaling[5], np.int32).view(np.float32)
     with np.errstate(all="ignore"):  # bits that a program may hold; what leaves float32 saturates
-        steps = np.nan_to_num(normalised_reals(x, size, scaling) / scale_out)
-    return np.asarray(np.clip(np.rint(steps), -LARGEST, LARGEST), np.int32) + np.int32(scaling[6])
+        return rounded(normalised_reals(x, size, scaling) / scale_out) + np.int32(scaling[6])
 
 
 def normalised_reals(x: NDArray[Any], size: int, scaling: NormaliseScaling | tuple[int, ...]) -> NDArray[np.float32]:
@@ -58,7 +55,7 @@ def normalised_reals(x: NDArray[Any], size: int, scaling: NormaliseScaling | tup
     zero_point, *bits = scaling[:5]
     scale, alpha, beta, bias = np.array(bits, np.int32).view(np.float32)
     with np.errstate(all="ignore"):
-        reals = (x.astype(np.int32) - np.int32(zero_point)).astype(np.float32) * scale
+        reals = reals_of(x, zero_point, scale)
         base = alpha / np.float32(size) * _neighbours(reals * reals, size) + bias
         power = np.power(base.astype(np.float64), np.float64(beta)).astype(np.float32)
         return np.asarray(reals / power)

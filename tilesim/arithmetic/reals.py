@@ -39,10 +39,15 @@ def combined(
     """
     scale_a, scale_b, scale_y = np.array(scaling[1::2], np.int32).view(np.float32)
     with np.errstate(all="ignore"):  # bits that a program may hold
-        reals = function(_reals(a, scaling[0], scale_a), _reals(b, scaling[2], scale_b))
-        steps = np.clip(np.rint(np.nan_to_num(reals / scale_y)), -LARGEST, LARGEST)
-    return np.asarray(steps, np.int32) + np.int32(scaling[4])
+        reals = function(reals_of(a, scaling[0], scale_a), reals_of(b, scaling[2], scale_b))
+        return rounded(reals / scale_y) + np.int32(scaling[4])
 
 
-def _reals(x: NDArray[Any], zero_point: int, scale: np.float32) -> Reals:
+def reals_of(x: NDArray[Any], zero_point: int, scale: np.float32) -> Reals:
+    """What raw integers stand for."""
     return (x.astype(np.int32) - np.int32(zero_point)).astype(np.float32) * scale
+
+
+def rounded(steps: Reals) -> NDArray[np.int32]:
+    """The nearest integers, half to even; what leaves float32 saturates, and what is no number is 0."""
+    return np.asarray(np.clip(np.rint(np.nan_to_num(steps)), -LARGEST, LARGEST), np.int32)

@@ -19,8 +19,8 @@ that the clamp doesn't decide, and beyond, multiplication and addition in floati
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -37,37 +37,40 @@ DEEPEST = 12
 """The largest shift to the right whose half units float64 holds up to :data:`CLAMPED` steps."""
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
-Scale = Callable[[Floats, NDArray[np.uint8]], None]
 
 
 @dataclass(frozen=True)
 class Scaler:
-    """Turns sums (..., n) into output bytes; ``make(*terms)`` makes what does it for a block, into given bytes, of the
-    terms, (n,) or (1,) each.
+    """Turns sums (..., n) into output bytes: ``steps`` makes of a block, and of ``terms``, (n,) or (1,) each, the whole
+    numbers within ``limits`` to which ``zero``, a byte, is added.
     """
 
-    make: Callable[..., Scale]
+    steps: Callable[..., NDArray[Any]]
+    limits: tuple[float, float]
+    zero: np.uint8
     terms: tuple[NDArray[Any], ...]
 
     @cached_property
-    def scale(self) -> Scale:
-        return self.make(*self.terms)
+    def _scale(self) -> Callable[[Floats], NDArray[Any]]:
+        return partial(self.steps, *self.limits, *self.terms)
 
     def part(self, first: int, end: int) -> Scaler:
         """The same for the columns ``first`` to ``end`` alone."""
-        return Scaler(self.make, tuple(term[first:end] for term in self.terms))
+        return replace(self, terms=tuple(term[first:end] for term in self.terms))
 
     def __call__(self, sums: Floats) -> NDArray[np.uint8]:
         """Output bytes of whole numbers held in float32 or float64, whose last axis is that of the parameters."""
-        out = np.empty(sums.shape, np.uint8)
         if sums.size <= BLOCK_ELEMENTS:
-            self.scale(sums, out)
-            return out
-        rows, into = sums.reshape(-1, sums.shape[-1]), out.reshape(-1, sums.shape[-1])
+            out = self._scale(sums).astype(np.uint8)
+            return np.add(out, self.zero, out=out)
+        rows = sums.reshape(-1, sums.shape[-1])
+        out = np.empty(rows.shape, np.uint8)
         step = max(1, BLOCK_ELEMENTS // rows.shape[1])
         for start in range(0, len(rows), step):
-            self.scale(rows[start : start + step], into[start : start + step])
-        return out
+            into = out[start : start + step]
+            np.copyto(into, self._scale(rows[start : start + step]), casting="unsafe")
+            np.add(into, self.zero, out=into)
+        return out.reshape(sums.shape)
 
 
 def scaler(
@@ -91,19 +94,40 @@ def scaler(
         clamp: smallest and largest output.
     """
     low, high = clamp
-    if not 0 <= high - low <= 255 or max(abs(low - zero_point), abs(high - zero_point)) > 255:
+    limits, zero = (float(low - zero_point), float(high - zero_point)), np.uint8(zero_point % 256)
+    if not 0 <= high - low <= 255 or max(map(abs, limits)) > 255:
         return None
-    if rule == "float":
-        return _real(sums_bound, offsets, multiplier.view(np.float32), zero_point, low, high)
-    if rule == "wide":
-        return _wide(sums_bound, offsets, wide_factor(multiplier, shift), zero_point, low, high)
-    if rule not in _AWAY or not _holds(sums_bound, offsets, multiplier, shift):
-        return None
+    if rule in {"float", "wide"}:
+        factor = multiplier.view(np.float32) if rule == "float" else wide_factor(multiplier, shift)
+        largest = sums_bound + int(np.abs(offsets).max())
+        if largest >= 1 << 31 or not np.isfinite(factor).all():
+            return None
+        # for float the sums with their offsets are rounded to float32 once, if at all
+        start = offsets.astype(np.float32 if rule == "float" and largest <= FLOAT32_EXACT else np.float64)
+        return Scaler(_float if rule == "float" else _wide, limits, zero, (start, factor))
+    if rule in {"double", "single"} and _holds(sums_bound, offsets, multiplier, shift):
+        return _in_units(rule, offsets, multiplier, shift, limits, zero)
+    return None
+
+
+def _in_units(
+    rule: str,
+    offsets: NDArray[np.int64],
+    multiplier: NDArray[np.int32],
+    shift: NDArray[np.int32],
+    limits: tuple[float, float],
+    zero: np.uint8,
+) -> Scaler:
     right = -shift.astype(np.int64)
     factor = np.ldexp(multiplier.astype(np.float64), -31 - right)
-    half_unit = np.ldexp(1.0, -32 - right)
-    start = offsets * factor + half_unit
-    return _AWAY[rule](factor, start, 0.5 + np.ldexp(1.0, -1 - right), zero_point, low, high)
+    start = offsets * factor + np.ldexp(1.0, -32 - right)
+    away = 0.5 + np.ldexp(1.0, -1 - right)
+    low, high = limits
+    if rule == "single":  # steps are counted from the clamp's lower end, so that none that stays is below 0
+        return Scaler(_floor, (0.0, high - low), np.uint8((int(zero) + int(low)) % 256), (factor, start + (0.5 - low)))
+    if low >= 0:  # what is below 0 needs no care where the clamp lifts it to 0 or more
+        return Scaler(_floor, limits, zero, (factor, start + away))
+    return Scaler(_double, limits, zero, (factor, start, away))
 
 
 def _holds(
@@ -119,102 +143,55 @@ def _holds(
     return bool(fits.all() and sums_bound + offset.max() < 1 << 31)
 
 
+def _floor(
+    lowest: float, highest: float, factor: NDArray[np.float64], start: NDArray[np.float64], sums: Floats
+) -> NDArray[np.float64]:
+    """The bytes made of it lose its fractions: what the clamp leaves is at 0 or more."""
+    steps = _product(factor, start, sums)
+    return steps.clip(lowest, highest, out=steps)
+
+
 def _double(
-    factor: NDArray[Any], start: NDArray[Any], away: NDArray[Any], zero_point: int, low: int, high: int
-) -> Scaler:
-    """What is below 0 needs no care where the clamp lifts it to 0 or more."""
-    lowest, highest, zero = float(low - zero_point), float(high - zero_point), np.uint8(zero_point % 256)
-    if lowest >= 0:
-        return _floor(factor, start + away, lowest, highest, zero)
-
-    def make(factor: NDArray[Any], start: NDArray[Any], away: NDArray[Any]) -> Scale:
-        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-            steps = sums.astype(np.float64)
-            np.multiply(steps, factor, out=steps)
-            np.add(steps, start, out=steps)
-            np.add(steps, np.copysign(away, steps), out=steps)
-            steps.clip(lowest, highest, out=steps)
-            np.copyto(out, steps.astype(np.int32), casting="unsafe")
-            np.add(out, zero, out=out)
-
-        return scale
-
-    return Scaler(make, (factor, start, away))
+    lowest: float,
+    highest: float,
+    factor: NDArray[np.float64],
+    start: NDArray[np.float64],
+    away: NDArray[np.float64],
+    sums: Floats,
+) -> NDArray[np.int32]:
+    steps = _product(factor, start, sums)
+    np.add(steps, np.copysign(away, steps), out=steps)
+    steps.clip(lowest, highest, out=steps)
+    whole: NDArray[np.int32] = steps.astype(np.int32)
+    return whole
 
 
-def _single(
-    factor: NDArray[Any], start: NDArray[Any], _away: NDArray[Any], zero_point: int, low: int, high: int
-) -> Scaler:
-    """Steps are counted from the clamp's lower end, so that none that stays is below 0."""
-    lift = float(low - zero_point)
-    return _floor(factor, start + (0.5 - lift), 0.0, float(high - low), np.uint8(low % 256))
+def _product(factor: NDArray[np.float64], start: NDArray[np.float64], sums: Floats) -> NDArray[np.float64]:
+    steps = sums.astype(np.float64)
+    np.multiply(steps, factor, out=steps)
+    np.add(steps, start, out=steps)
+    return steps
 
 
-def _floor(factor: NDArray[Any], start: NDArray[Any], lowest: float, highest: float, zero: np.uint8) -> Scaler:
-    """The steps below, of what the clamp leaves at 0 or more."""
-
-    def make(factor: NDArray[Any], start: NDArray[Any]) -> Scale:
-        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-            steps = sums.astype(np.float64)
-            np.multiply(steps, factor, out=steps)
-            np.add(steps, start, out=steps)
-            steps.clip(lowest, highest, out=steps)
-            np.copyto(out, steps, casting="unsafe")
-            np.add(out, zero, out=out)
-
-        return scale
-
-    return Scaler(make, (factor, start))
-
-
-def _real(
-    sums_bound: int, offsets: NDArray[np.int64], factor: NDArray[np.float32], zero_point: int, low: int, high: int
-) -> Scaler | None:
-    """The sums with their offsets are rounded to float32 once, if at all; the rest is the rule itself."""
-    largest = sums_bound + int(np.abs(offsets).max())
-    if largest >= 1 << 31 or not np.isfinite(factor).all():
-        return None
-    start: NDArray[Any] = offsets.astype(np.float32 if largest <= FLOAT32_EXACT else np.float64)
-    lowest, highest = np.float32(low - zero_point), np.float32(high - zero_point)
-    zero = np.uint8(zero_point % 256)
-
-    def make(start: NDArray[Any], factor: NDArray[np.float32]) -> Scale:
-        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-            steps = np.add(sums, start).astype(np.float32, copy=False)
-            with np.errstate(over="ignore"):
-                np.multiply(steps, factor, out=steps)
-            steps.clip(lowest, highest, out=steps)
-            np.rint(steps, out=steps)
-            np.copyto(out, steps.astype(np.int32), casting="unsafe")
-            np.add(out, zero, out=out)
-
-        return scale
-
-    return Scaler(make, (start, factor))
+def _float(
+    lowest: float, highest: float, start: NDArray[Any], factor: NDArray[np.float32], sums: Floats
+) -> NDArray[np.int32]:
+    steps = np.add(sums, start).astype(np.float32, copy=False)
+    with np.errstate(over="ignore"):
+        np.multiply(steps, factor, out=steps)
+    steps.clip(lowest, highest, out=steps)
+    np.rint(steps, out=steps)
+    whole: NDArray[np.int32] = steps.astype(np.int32)
+    return whole
 
 
 def _wide(
-    sums_bound: int, offsets: NDArray[np.int64], factor: NDArray[np.float64], zero_point: int, low: int, high: int
-) -> Scaler | None:
-    """The rule itself; float64 holds the sums with their offsets."""
-    if sums_bound + int(np.abs(offsets).max()) >= 1 << 31 or not np.isfinite(factor).all():
-        return None
-    lowest, highest, zero = float(low - zero_point), float(high - zero_point), np.uint8(zero_point % 256)
-
-    def make(start: NDArray[Any], factor: NDArray[np.float64]) -> Scale:
-        def scale(sums: Floats, out: NDArray[np.uint8]) -> None:
-            steps = sums.astype(np.float64)
-            np.add(steps, start, out=steps)
-            with np.errstate(over="ignore"):
-                np.multiply(steps, factor, out=steps)
-            steps.clip(lowest, highest, out=steps)
-            np.add(steps, np.copysign(BELOW_HALF, steps), out=steps)
-            np.copyto(out, steps.astype(np.int32), casting="unsafe")
-            np.add(out, zero, out=out)
-
-        return scale
-
-    return Scaler(make, (offsets.astype(np.float64), factor))
-
-
-_AWAY = {"double": _double, "single": _single}
+    lowest: float, highest: float, start: NDArray[np.float64], factor: NDArray[np.float64], sums: Floats
+) -> NDArray[np.int32]:
+    steps = np.add(sums, start, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        np.multiply(steps, factor, out=steps)
+    steps.clip(lowest, highest, out=steps)
+    np.add(steps, np.copysign(BELOW_HALF, steps), out=steps)
+    whole: NDArray[np.int32] = steps.astype(np.int32)
+    return whole

@@ -11,18 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.reals import LARGEST, Reals
 from tilesim.arithmetic.requantise import quantise_multiplier, requantise, saturate
 
 ENTRIES = 256
-LARGEST = float(1 << 24)
-"""Beyond any integer that a clamp leaves, and exact in float32."""
-
-Reals: TypeAlias = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -98,8 +95,12 @@ def tabulate(function: Callable[[Reals], Reals], ends: Mapped, rounding: str) ->
 
 
 def _away(reals: Reals, scale: np.float32) -> NDArray[Any]:
-    steps = (reals * (np.float32(1) / scale)).astype(np.float64)  # where adding a half is exact
-    return np.asarray(np.trunc(steps + np.copysign(0.5, steps)))
+    return _half_away(reals * (np.float32(1) / scale))
+
+
+def _half_away(reals: Reals) -> NDArray[np.float64]:
+    steps = reals.astype(np.float64)  # where adding a half is exact
+    return np.trunc(steps + np.copysign(0.5, steps))
 
 
 def _even(reals: Reals, scale: np.float32) -> NDArray[Any]:
@@ -129,6 +130,5 @@ def rescaling_table(ends: Mapped) -> NDArray[Any]:
     """From one uint8 quantisation to another as a concatenation does it: multiply and add, half away from zero."""
     scale = np.float32(ends.input_scale) * (np.float32(1) / np.float32(ends.output_scale))
     bias = np.float32(-ends.input_zero_point) * scale
-    steps = (inputs(ends.dtype).astype(np.float32) * scale + bias).astype(np.float64)
-    rounded = np.trunc(steps + np.copysign(0.5, steps))
+    rounded = _half_away(inputs(ends.dtype).astype(np.float32) * scale + bias)
     return ends.saturated(np.clip(rounded, -LARGEST, LARGEST).astype(np.int32))

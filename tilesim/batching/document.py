@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypedDict
 
 from tilesim.batching.flow import peak_queues
 from tilesim.batching.graph import LayerGraph
-from tilesim.batching.plan import Plan
-from tilesim.batching.schedules import ScheduleStep
-from tilesim.batching.sizes import batch_size
+from tilesim.batching.plan import Plan, batch_size
 
 
 class BatchedLayer(TypedDict):
@@ -76,15 +73,9 @@ class PlanDocument(TypedDict):
     """The steps in order."""
 
 
-class WeightReuse(TypedDict):
-    """How often a weight is to be used, and what that comes from."""
+class WeightSupply(TypedDict):
+    """How weights come to an array."""
 
-    value: float
-    """Uses of each weight while the next ones come."""
-    given: bool
-    """Whether the user gave it."""
-    chip_value: float
-    """What the chip asks for: cycles in which weight memory brings a tile of weights."""
     rows: int
     """Rows of the array."""
     columns: int
@@ -99,6 +90,17 @@ class WeightReuse(TypedDict):
     """Channels of weight memory."""
     channel_bytes: int
     """Bytes that each brings a cycle of the memory."""
+
+
+class WeightReuse(WeightSupply):
+    """How often a weight is to be used, and what that comes from."""
+
+    value: float
+    """Uses of each weight while the next ones come."""
+    given: bool
+    """Whether the user gave it."""
+    chip_value: float
+    """What the chip asks for: cycles in which weight memory brings a tile of weights."""
 
 
 class BatchingDocument(TypedDict):
@@ -154,12 +156,8 @@ def plan_document(graph: LayerGraph, plan: Plan, capacity_bytes: int) -> PlanDoc
             {"from": before, "to": after, "peak": peak}
             for (before, after), peak in peak_queues(graph, plan.steps).items()
         ],
-        "steps": _steps(plan.steps, plan.buffer_bytes),
+        "steps": [
+            {"layer": step.layer, "first": step.first, "count": step.count, "buffer_bytes": size}
+            for step, size in zip(plan.steps, plan.buffer_bytes, strict=True)
+        ],
     }
-
-
-def _steps(steps: Sequence[ScheduleStep], buffer_bytes: Sequence[int]) -> list[PlannedStep]:
-    return [
-        {"layer": step.layer, "first": step.first, "count": step.count, "buffer_bytes": size}
-        for step, size in zip(steps, buffer_bytes, strict=True)
-    ]

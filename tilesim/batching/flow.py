@@ -11,22 +11,14 @@ from tilesim.batching.schedules import ScheduleStep
 
 
 @dataclass(frozen=True)
-class NodeRun:
-    """A node, with or without weights, runs inferences ``first`` to ``first + count - 1``."""
-
-    node: int
-    first: int
-    count: int
-
-
-@dataclass(frozen=True)
 class Moment:
-    """What happens in a step: ``arrived`` inferences come in first, the nodes run in this order, and ``buffer_bytes``
-    of tensors lie in the buffer: those made or used in it, and those that still wait to be used.
+    """What happens in a step: ``arrived`` inferences come in first, the nodes, with or without weights, run in this
+    order, and ``buffer_bytes`` of tensors lie in the buffer: those made or used in it, and those that still wait to be
+    used.
     """
 
     arrived: int
-    runs: tuple[NodeRun, ...]
+    runs: tuple[ScheduleStep, ...]
     buffer_bytes: int
 
 
@@ -75,13 +67,13 @@ class _Flow:
             self._free(source)
         return Moment(self.arrived - before, runs, buffer_bytes)
 
-    def _run(self, node: int, step: ScheduleStep) -> NodeRun:
+    def _run(self, node: int, step: ScheduleStep) -> ScheduleStep:
         """The node takes all that is there for it; the step's own layer its batch."""
         first, reads = self.done[node], self.graph.nodes[node].reads
         end = step.first + step.count if node == step.layer else min(map(self._made, reads), default=self.arrived)
         self.done[node] = end
         self.held_bytes += (end - first) * self.graph.nodes[node].makes_bytes
-        return NodeRun(node, first, end - first)
+        return ScheduleStep(node, first, end - first)
 
     def _free(self, source: int) -> None:
         """What all that use a tensor have used goes."""

@@ -6,13 +6,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import lcm
+from math import ceil, inf, lcm
 from typing import NamedTuple
 
 from tilesim.batching.flow import moments
 from tilesim.batching.graph import LayerGraph
 from tilesim.batching.schedules import SCHEDULES, Schedule, ScheduleStep, fetches, in_groups, on_demand, together, whole
-from tilesim.batching.sizes import layer_batches
 from tilesim.errors import CapacityError, InputError
 from tilesim.units import format_bytes
 
@@ -71,7 +70,8 @@ def plan(
 
     Args:
         graph: what waits for what.
-        value: the weight reuse value, see :func:`tilesim.batching.weight_reuse_value`.
+        value: the weight reuse value: how often a weight must be used so that computing takes as long as the fetch of
+            the weights that come next.
         inferences: how many there are in all.
         schedule: ``none``, inferences one by one; ``demand``, each layer as many batches as fill the next one's;
             ``lcm``, each layer the least common multiple of all batches before the next one runs.
@@ -88,7 +88,7 @@ def plan(
         CapacityError: the buffer is too small, with ``fit`` even for the smallest batches.
     """
     _check(graph, value, inferences, schedule)
-    batches = tuple(each.batch for each in layer_batches(graph.layers, value, power_of_two))
+    batches = tuple(batch_size(value, layer.reuse, power_of_two) for layer in graph.layers)
     size = group or min(lcm(*batches), inferences)
     wanted = _Wanted(graph, Fraction(value), inferences, schedule, batches, size, frozenset(at_once))
     made = wanted.plan()
@@ -98,6 +98,16 @@ def plan(
     if smaller is None:
         raise CapacityError(_lack(graph, made if not fit else wanted.limited(1), capacity_bytes, fit))
     return smaller
+
+
+def batch_size(value: Fraction | int, reuse: int, power_of_two: bool = False) -> int:
+    """Inferences that use each weight ``value`` times where one of them uses it ``reuse`` times; up to a power of two
+    if so wanted.
+
+    Source: JP 7561916 B2, on its Fig. 6.
+    """
+    batch = ceil(Fraction(value) / reuse)
+    return 1 << (batch - 1).bit_length() if power_of_two else batch
 
 
 def is_of(made: Plan, graph: LayerGraph) -> bool:
@@ -165,14 +175,14 @@ def _last(limits: Sequence[int], fits: Callable[[int], bool]) -> int | None:
     return limits[place - 1] if place else None
 
 
-def _check(graph: LayerGraph, value: Fraction | int, inferences: int, schedule: str) -> None:
+def _check(graph: LayerGraph, value: Fraction | float, inferences: object, schedule: object) -> None:
     faults = [] if graph.layers else [f"{graph.name}: must have a layer with weights to form batches for"]
     if schedule not in SCHEDULES:
         faults.append(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule}")
-    if value <= 0:
-        faults.append(f"the weight reuse value must be above 0, not {value}")
-    if inferences < 1:
-        faults.append(f"inferences must be at least 1, not {inferences}")
+    if not isinstance(value, (int, float, Fraction)) or not 0 < value < inf:
+        faults.append(f"the weight reuse value must be a number above 0, not {value!r}")
+    if not isinstance(inferences, int) or inferences < 1:
+        faults.append(f"inferences must be a whole number of at least 1, not {inferences!r}")
     if faults:
         raise InputError(faults)
 

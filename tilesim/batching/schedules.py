@@ -15,7 +15,7 @@ SCHEDULES: tuple[Schedule, ...] = ("none", "demand", "lcm")
 
 @dataclass(frozen=True)
 class ScheduleStep:
-    """A layer, which is a node of the network, runs inferences ``first`` to ``first + count - 1``."""
+    """A layer, named by its node of the network, runs inferences ``first`` to ``first + count - 1``."""
 
     layer: int
     first: int

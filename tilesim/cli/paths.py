@@ -8,11 +8,13 @@ from pathlib import Path
 
 from tilesim.assembly import TEXT
 from tilesim.errors import InputError
-from tilesim.files import kind_of
-from tilesim.run import FOLDER_FILES
+from tilesim.files import odd_kind
+from tilesim.run import FOLDER_FILES, PICTURES
 
 PAGE = "report.html"
 """What `tilesim report` writes into the folder of a run."""
+FIGURES = "figures"
+"""The folder in it for pictures."""
 
 
 def given_path(word: str) -> Path:
@@ -27,6 +29,11 @@ def files_of_run(folder: Path) -> list[Path]:
     return [folder / name for name in FOLDER_FILES]
 
 
+def pictures_of_run(folder: Path) -> list[Path]:
+    """What `tilesim report --png` may have drawn of the run in ``folder``."""
+    return [folder / FIGURES / f"{name}.{ending}" for name in PICTURES for ending in ("png", "svg")]
+
+
 def files_of_model(word: str) -> list[Path]:
     """What is read for the word that names a model or a program."""
     path = Path(word)
@@ -35,8 +42,8 @@ def files_of_model(word: str) -> list[Path]:
 
 def must_be_free(path: Path, read: Iterable[Path], whose: str = "that is read") -> None:
     """A file to write is no folder, and none of the files that the command reads; ``whose`` they are."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: must be a file to write, not a {kind_of(path)}")
+    if kind := odd_kind(path):
+        raise InputError(f"{path}: must be a file to write, not a {kind}")
     if any(_same(path, other) for other in read):
         raise InputError(f"{path}: must be a new file, not one {whose}")
 

@@ -55,12 +55,12 @@ def recorder_of(options: RunOptions) -> Recorder | None:
     return None if options.recording is None else Recorder(options.recording)
 
 
-def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit]) -> None:
-    """See to it that each pattern of tracks to record has one of the chip's ``units``.
+def forget(*_retired: object) -> None:
+    """What a chip tells of what retires where nobody keeps tensors."""
 
-    Raises:
-        InputError: all those that have none.
-    """
+
+def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit]) -> None:
+    """Raises InputError for patterns of tracks to record that match none of the chip's ``units``."""
     tracks = [unit.track for unit in units]
     what = f"a unit or link of {program.topology.name}, or a pattern of such"
     if options.recording is not None and (wrong := options.recording.unmatched(tracks)):

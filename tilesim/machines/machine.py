@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, T
 from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Room, graph_of, is_of
+from tilesim.batching.document import WeightSupply
 from tilesim.cache_document import CacheDocument
-from tilesim.machines.first_divergence import Spans
+from tilesim.machines.description import Description
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
@@ -27,6 +28,9 @@ P = TypeVar("P", bound=Program)
 Array: TypeAlias = NDArray[Any]
 Document: TypeAlias = dict[str, Any]
 """Plain values, as JSON holds them."""
+Span: TypeAlias = tuple[str, int, int, str, str]
+"""A track, its first cycle, how many, what kind of time it is, and the instruction."""
+Spans: TypeAlias = Sequence[Span]
 
 
 class Machine(ABC, Generic[T, P]):
@@ -181,6 +185,10 @@ class PlansBatches(Machine[T, P]):
         """How its weights come."""
 
     @abstractmethod
+    def weight_tile_cycles(self, topology: T) -> Fraction:
+        """Cycles of the array in which a tile of weights comes: how often each is to be used meanwhile."""
+
+    @abstractmethod
     def room(self, network: Network, topology: T) -> Room:
         """What a plan of batches has to respect. Raises CapacityError for a network that does not fit at all."""
 
@@ -193,18 +201,25 @@ class PlansBatches(Machine[T, P]):
         """
 
 
+class Describes(Machine[T, P]):
+    """Has words for its units, for what its cycles go into, and for the roofs of its chips, which reports use."""
+
+    can: ClassVar[str] = "be described by reports"
+    description: ClassVar[Description]
+
+
 class SecondModel(Machine[T, P]):
     """Has another model of its chips, written apart from the one that :meth:`simulate` runs on, which must agree."""
 
     can: ClassVar[str] = "be run on a second model"
 
     @abstractmethod
-    def step(self, program: P, inputs: Sequence[Array], trace: bool) -> Account:
+    def step(self, program: P, inputs: Sequence[Array], trace: bool) -> ModelResult:
         """What that one says of a run of one sample; with ``trace``, also when each unit did what."""
 
 
 @dataclass(frozen=True)
-class Account:
+class ModelResult:
     """What a model says of a run: how it ended and, if it came to its end, everything that is compared. ``units`` are
     the cycles of each unit by kind (``busy``, ``idle``, ``stall:`` and the reason).
     """
@@ -215,22 +230,6 @@ class Account:
     load_cycles: int = 0
     units: Mapping[str, Mapping[str, int]] | None = None
     spans: Spans = ()
-
-
-@dataclass(frozen=True)
-class WeightSupply:
-    """The array of ``rows`` by ``columns``, whose weights come as tiles of ``tile_bytes``, each in ``tile_cycles``
-    cycles of the array, through ``channels`` of ``channel_bytes`` a cycle of the memory.
-    """
-
-    rows: int
-    columns: int
-    tile_bytes: int
-    clock_hz: int
-    memory_clock_hz: int
-    channels: int
-    channel_bytes: int
-    tile_cycles: Fraction
 
 
 def meaningless(machine: AnyMachine, topology: Topology, options: CompileOptions | RunOptions) -> Iterator[str]:

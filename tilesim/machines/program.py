@@ -17,6 +17,8 @@ from tilesim.printable import html_table, printable
 P = TypeVar("P", bound="Program")
 T = TypeVar("T")
 
+NO_LOOKUP: tuple[int, ...] = ()
+
 
 class Instruction(Protocol):
     """One step of a unit, a dataclass. Statistics and traces call it by its ``label``, and add it to the ``layer`` of
@@ -33,53 +35,50 @@ class Instruction(Protocol):
     def layer(self) -> int: ...
 
 
-class DataSegment(Protocol):
+@dataclass(frozen=True)
+class DataSegment:
     """Bytes that are there before the program starts: parameters."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def data(self) -> NDArray[np.uint8]: ...
+    name: str
+    data: NDArray[np.uint8]
 
 
-class HostTensor(Protocol):
+@dataclass(frozen=True)
+class HostTensor:
     """How the host presents one model input, or takes one model output; ``index`` is the model's.
 
     ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``, channels last); on
-    its way an element is of ``carried``. A float tensor is quantised by the host on its way in (``rounding`` half to
+    its way each value is an ``element``. A float tensor is quantised by the host on its way in (``rounding`` half to
     ``even`` or ``away`` from zero), dequantised on its way out: ``real = scale * (q - zero_point)`` in float32,
     ``scale`` 0 for integers. ``lookup``: before that each byte of an output is replaced by the entry that it counts.
     """
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def index(self) -> int: ...
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-    @property
-    def axes(self) -> tuple[int, ...]: ...
-    @property
-    def carried(self) -> np.dtype[Any]: ...
-    @property
-    def scale(self) -> float: ...
-    @property
-    def zero_point(self) -> int: ...
-    @property
-    def rounding(self) -> str: ...
-    @property
-    def lookup(self) -> tuple[int, ...]: ...
+    name: str
+    index: int
+    dtype: str
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    element: str
 
-
-class Layer(Protocol):
-    """A layer of the network: instructions name it by its place in the program's list."""
+    # No fields yet: each machine has them among its own, in an order that its files keep.
+    scale = 0.0
+    zero_point = 0
+    rounding = "even"
+    lookup = NO_LOOKUP
 
     @property
-    def name(self) -> str: ...
-    @property
-    def macs(self) -> int: ...
+    def carried(self) -> np.dtype[Any]:
+        """What an element is on its way."""
+        return np.dtype(self.element)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A layer of the network, for statistics: instructions name it by its place in the program's list."""
+
+    name: str
+    kind: str
+    macs: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,14 +137,19 @@ class Program:
 
         It belongs to this very object: what is made from it by ``replace``, copied, or read from a file is asked anew.
         """
-        if finding not in self._found:
-            self._found[finding] = finding(self)
-        found: T = self._found[finding]
-        return found
+        if finding not in self._known:
+            self._known[finding] = finding(self)
+        known: T = self._known[finding]
+        return known
 
     @cached_property
-    def _found(self) -> dict[Callable[..., Any], Any]:
+    def _known(self) -> dict[Callable[..., Any], Any]:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def where(section: str, place: int, instruction: Instruction) -> str:
+    """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
+    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"

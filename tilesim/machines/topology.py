@@ -1,15 +1,18 @@
-"""What chips of all machines have in common."""
+"""What chips of all machines have in common; their keys in words, and where two chips differ."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Literal, NamedTuple, get_args, get_origin
 
-from pydantic import Field
+from pydantic import BaseModel, Field
+from pydantic.fields import FieldInfo
 
 from tilesim.config import ConfigSection, Hertz
-from tilesim.machines.keys import keys, spelt
 from tilesim.printable import html_table, printable
+from tilesim.units import format_bytes, parse_bytes
 
+Value = str | int | float | bool
 Clock = Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")]
 
 
@@ -40,3 +43,46 @@ class Topology(ConfigSection):
     @property
     def _summary(self) -> str:
         return f"{printable(self.name)}: a {self.machine} machine at {self.clock_hz / 1e6:,g} MHz"
+
+
+class Key(NamedTuple):
+    """A key as YAML and ``--set`` name it (``tile.lanes``), its value, and its meaning in words."""
+
+    key: str
+    value: Value
+    meaning: str
+
+
+def keys(chip: BaseModel, section: str = "") -> Iterator[Key]:
+    """Every key of ``chip``, in the order of its schema; one without a description gets its section's."""
+    for name, field in type(chip).model_fields.items():
+        value = getattr(chip, name)
+        if isinstance(value, BaseModel):
+            yield from keys(value, f"{section}{name}.")
+        else:
+            yield Key(f"{section}{name}", value, _meaning(chip, field))
+
+
+def differences(one: BaseModel, other: BaseModel) -> list[str]:
+    """The keys whose values differ, those within sections first: ``tile.lanes: 64, not 32``."""
+    others = {theirs.key: theirs for theirs in keys(other)}
+    pairs = [(ours, others[ours.key]) for ours in keys(one) if ours.key in others]
+    pairs.sort(key=lambda pair: "." not in pair[0].key)
+    return [f"{ours.key}: {spelt(ours)}, not {spelt(theirs)}" for ours, theirs in pairs if ours.value != theirs.value]
+
+
+def spelt(key: Key) -> str:
+    """The value as YAML may spell it: exact, sizes and clocks in larger units where those are."""
+    if isinstance(key.value, bool):
+        return str(key.value).lower()
+    if key.key.endswith("_hz"):
+        return f"{int(key.value) / 1e6:.12g} MHz"
+    size = format_bytes(int(key.value)) if key.key.endswith("size_bytes") else ""
+    return size if size and parse_bytes(size) == key.value else str(key.value)
+
+
+def _meaning(chip: BaseModel, field: FieldInfo) -> str:
+    """In words, with what there is to choose from."""
+    words = field.description or (type(chip).__doc__ or "").partition("\n")[0].rstrip(".")
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return f"{words}: {' or '.join(choices)}" if choices else words

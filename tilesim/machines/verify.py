@@ -7,24 +7,27 @@ or a sentence that is missing in a docstring.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby, zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, CollisionError, HangError
-from tilesim.machines.first_divergence import Divergence, Spans, find_divergence
-from tilesim.machines.machine import Account, AnyMachine, SecondModel
+from tilesim.machines.machine import AnyMachine, ModelResult, SecondModel, Span, Spans
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
+from tilesim.printable import shown
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
 
 Array = NDArray[Any]
 Units = Mapping[str, Mapping[str, int]]
+Stretch = tuple[int, int, str]
+"""First cycle, that after the last, and what kind of time it is."""
 
 SCHEMA = "tilesim.verify/2"
 """The version of the document that ``tilesim verify --json`` prints."""
@@ -39,6 +42,19 @@ class Difference:
 
     track: str
     what: str
+    event: str
+    stepped: str
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first cycle, counted from the start of a ``section`` (``load`` or ``run``), in which two traces say different
+    things of the unit ``track``, and what each of them says.
+    """
+
+    section: str
+    track: str
+    cycle: int
     event: str
     stepped: str
 
@@ -85,7 +101,7 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
     """
     _must_be_one_sample(program, inputs)
     say(f"simulating {program.name} on {program.topology.name}")
-    event = event_account(machine, program, inputs)
+    event = event_result(machine, program, inputs)
     say(f"stepping through {event.load_cycles + event.cycles:,} cycles of {program.name}")
     stepped = machine.step(program, inputs, trace=False)
     different = tuple(differences(event, stepped))
@@ -93,7 +109,7 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
     if different and event.end == stepped.end == ENDED:
         say("looking for where the traces part")
         traces = (
-            event_account(machine, program, inputs, trace=True).spans,
+            event_result(machine, program, inputs, trace=True).spans,
             machine.step(program, inputs, trace=True).spans,
         )
         labels = {op.label or f"run[{k}]" for k, op in enumerate(program.run)}
@@ -110,19 +126,19 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
     )
 
 
-def event_account(machine: AnyMachine, program: Program, inputs: Sequence[Array], trace: bool = False) -> Account:
+def event_result(machine: AnyMachine, program: Program, inputs: Sequence[Array], trace: bool = False) -> ModelResult:
     """What the discrete-event model says."""
     try:
         run = machine.simulate(program, inputs, RunOptions(recording=Recording() if trace else None))
     except HangError as error:
-        return Account(hung(error.section))
+        return ModelResult(hung(error.section))
     except CollisionError:
-        return Account(COLLIDED)
+        return ModelResult(COLLIDED)
     spans = _spans(run.trace) if run.trace is not None else ()
-    return Account(ENDED, run.outputs, run.cycles, run.statistics["load_cycles"], _units(run), spans)
+    return ModelResult(ENDED, run.outputs, run.cycles, run.statistics["load_cycles"], _units(run), spans)
 
 
-def differences(event: Account, stepped: Account) -> list[Difference]:
+def differences(event: ModelResult, stepped: ModelResult) -> list[Difference]:
     """All figures that two accounts don't share."""
     if event.end != stepped.end:
         return [Difference("", "end", event.end, stepped.end)]
@@ -158,7 +174,7 @@ def _unit_differences(event: Units, stepped: Units) -> list[Difference]:
 def _must_be_one_sample(program: Program, inputs: Sequence[Array]) -> None:
     for tensor, array in zip(program.inputs, inputs, strict=False):
         if array.ndim and tensor.shape[0] and len(array) > tensor.shape[0]:
-            raise ArrayError(f"input {tensor.name} must hold one sample, not {len(array) // tensor.shape[0]}")
+            raise ArrayError(f"input {shown(tensor.name)} must hold one sample, not {len(array) // tensor.shape[0]}")
 
 
 def hung(section: str) -> str:
@@ -197,3 +213,66 @@ def _first_element(ours: Array, theirs: Array) -> tuple[str, str]:
         return f"{ours.dtype} {ours.shape}", f"{theirs.dtype} {theirs.shape}"
     at = tuple(int(index) for index in np.argwhere(ours != theirs)[0])
     return f"{ours[at]} at {at}", f"{theirs[at]} at {at}"
+
+
+def find_divergence(event: Spans, stepped: Spans, run: Collection[str]) -> Divergence | None:
+    """The earliest one; of several in one cycle, that of the first track by name. Traces that only call instructions
+    otherwise don't part. ``run``: the labels of the run program, with whose first instruction its section begins.
+    """
+    for section, ours, theirs in zip(("load", "run"), _sections(event, run), _sections(stepped, run), strict=True):
+        one, other = _by_track(ours), _by_track(theirs)
+        divergences = [
+            divergence
+            for track in sorted({*one, *other})
+            if (divergence := _divergence(section, track, one.get(track, []), other.get(track, []))) is not None
+        ]
+        if divergences:
+            return min(divergences, key=lambda divergence: divergence.cycle)
+    return None
+
+
+def _sections(spans: Spans, run: Collection[str]) -> tuple[Spans, Spans]:
+    """The spans of either section, those of the second counted from its own start."""
+    start = min((span[1] for span in spans if span[4] in run), default=0)
+    later = [(span[0], span[1] - start, *span[2:]) for span in spans if span[1] >= start]
+    return [span for span in spans if span[1] < start], later
+
+
+def _by_track(spans: Iterable[Span]) -> dict[str, list[Span]]:
+    """The spans of each track, in order; idleness is none."""
+    known = sorted(span for span in spans if span[3] != "idle" and span[2])
+    return {track: list(group) for track, group in groupby(known, key=lambda span: span[0])}
+
+
+def _divergence(section: str, track: str, ours: list[Span], theirs: list[Span]) -> Divergence | None:
+    for one, other in zip_longest(_stretches(ours), _stretches(theirs)):
+        if one != other:
+            cycle = _parting(one, other)
+            return Divergence(section, track, cycle, _said(ours, cycle), _said(theirs, cycle))
+    return None
+
+
+def _stretches(spans: list[Span]) -> list[Stretch]:
+    """Adjoining spans of a kind are one stretch, whatever the instruction."""
+    stretches: list[Stretch] = []
+    for _, start, cycles, kind, _ in spans:
+        first = stretches.pop()[0] if stretches and stretches[-1][1:] == (start, kind) else start
+        stretches.append((first, start + cycles, kind))
+    return stretches
+
+
+def _parting(one: Stretch | None, other: Stretch | None) -> int:
+    """The first cycle in which one of two stretches holds and the other one doesn't."""
+    known = [stretch for stretch in (one, other) if stretch is not None]
+    if len(known) == 2 and (known[0][0], known[0][2]) == (known[1][0], known[1][2]):
+        return min(stretch[1] for stretch in known)
+    return min(stretch[0] for stretch in known)
+
+
+def _said(spans: list[Span], cycle: int) -> str:
+    """What a trace says of a cycle."""
+    for _, start, cycles, kind, what in spans:
+        if start <= cycle < start + cycles:
+            doing = kind.replace("stall:", "waits for ")
+            return f"{doing} in {what}" if what else doing
+    return "idle"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim import kernel, told
 from tilesim.sim.core.port import NEVER, Change
-from tilesim.sim.pipe.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
+from tilesim.sim.pipe.course import Activity, ActivitySpans, Costs, Limits, PipeForm, Slot, Totals
 
 Words = NDArray[np.int64]
 
@@ -41,7 +41,7 @@ _CHANGES = (Change.NONE, Change.MORE, Change.OTHER)
 class Flat:
     """A :class:`~tilesim.sim.pipe.course.Course` as integers in arrays."""
 
-    def __init__(self, cycle: int, costs: Costs, form: Form) -> None:
+    def __init__(self, cycle: int, costs: Costs, form: PipeForm) -> None:
         self.retold: list[tuple[Slot, Change]] = []
         self._happened: list[int] = []
         self._recorded: list[Words] = []
@@ -79,10 +79,10 @@ class Flat:
         self._happened = []
         return ((_ACTIVITIES[code], cycles) for code, cycles in totals.items())
 
-    def spans(self) -> Spans:
+    def spans(self) -> ActivitySpans:
         log = np.concatenate([np.zeros((3, 0), np.int64), *self._recorded], axis=1)
         self._recorded = []
-        return Spans(_ACTIVITIES, log[2], log[1] - log[0])
+        return ActivitySpans(_ACTIVITIES, log[2], log[1] - log[0])
 
     def forget(self) -> None:
         self._planned = False
@@ -138,7 +138,7 @@ class _Log(local):
 _log = _Log()
 
 
-def _slots(form: Form) -> list[int]:
+def _slots(form: PipeForm) -> list[int]:
     """How many there are, and each."""
     words = [kernel.ISSUE_SLOT + len(form.issue)]
     for slot in (form.write, form.extra, *form.issue):

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TypeVar
 
-from tilesim.cache_document import CachedLayer, CacheDocument, ParameterSet, TileAccount
-from tilesim.machines.policies import CACHE, CachePolicy, PartitionPolicy
+from tilesim.cache_document import CachedLayer, CacheDocument, CachedSet, TileAccount
+from tilesim.machines.options import CompileOptions
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import (
-    CacheAccount,
-    accounts,
-    delivery_cycles,
-    descriptors,
-    load_bytes,
-    streamed_bytes,
-)
-from tilesim.tiled.caching.plan import Decision
+from tilesim.tiled.caching import Decision
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.partition_search import WITHOUT_SEARCH, Say, settled_wishes, silent
+from tilesim.tiled.partition_search import settled_wishes
 from tilesim.tiled.topology import Topology
 
 SCHEMA = "tilesim.cache/1"
+DEFAULTS = CompileOptions()
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,7 @@ class CachePlan:
     topology: Topology
     networks: Mapping[str, Network]
     layouts: tuple[WideLayout, ...]
-    accounts: tuple[CacheAccount, ...]
+    accounts: tuple[TileAccount, ...]
 
     @property
     def decisions(self) -> tuple[Decision, ...]:
@@ -49,12 +43,12 @@ class CachePlan:
             "schema": SCHEMA,
             "topology": self.topology.name,
             "networks": [{"name": name, "layers": self._layers(k)} for k, name in enumerate(self.networks)],
-            "tiles": [_account(account) for account in self.accounts],
+            "tiles": list(self.accounts),
             "parameter_bytes": sum(layout.data_bytes for layout in self.layouts),
             "data_memory_bytes": memory.size_bytes,
-            "wide_memory_bytes": sum(account.capacity_bytes for account in self.accounts),
+            "wide_memory_bytes": sum(account["capacity_bytes"] for account in self.accounts),
             "tiles_hold_data_memory": self.topology.tiles_hold_data_memory,
-            "cached_bytes": sum(account.cached_bytes for account in self.accounts),
+            "cached_bytes": sum(account["cached_bytes"] for account in self.accounts),
             "load_bytes": loaded,
             "load_descriptors": sum(isinstance(op, Infeed) for layout in self.layouts for op in layout.load()),
             "load_cycles_at_least": delivery_cycles(loaded, memory.bytes_per_cycle),
@@ -79,28 +73,22 @@ class CachePlan:
         ]
 
 
-def plan_cache(
-    networks: Mapping[str, Network],
-    topology: Topology,
-    policy: CachePolicy = CACHE,
-    partition: PartitionPolicy = WITHOUT_SEARCH,
-    say: Say = silent,
-) -> CachePlan:
+def plan_cache(networks: Mapping[str, Network], topology: Topology, options: CompileOptions = DEFAULTS) -> CachePlan:
     """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
-    any order. ``partition`` and ``say`` are as in :func:`~tilesim.tiled.partition_search.compile_networks`.
+    any order.
 
     Raises:
         CapacityError: a network does not fit the chip, or has layers that it can't run.
     """
-    wishes = settled_wishes(list(networks.values()), topology, policy, partition, say)
-    _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
+    wishes = settled_wishes(list(networks.values()), topology, options)
+    _, layouts = plan_parameters(list(networks.values()), topology, options.cache, wishes)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
     by_tile = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
     return CachePlan(topology, networks, tuple(layouts), by_tile)
 
 
-def _decision(decision: Decision) -> ParameterSet:
+def _decision(decision: Decision) -> CachedSet:
     own, lack = decision.set, decision.lack
     return {
         "chunk": own.chunk,
@@ -115,12 +103,53 @@ def _decision(decision: Decision) -> ParameterSet:
     }
 
 
-def _account(account: CacheAccount) -> TileAccount:
+def accounts(
+    decisions: Sequence[Decision], capacity_bytes: int, reserve_bytes: int, peaks_bytes: Iterable[int]
+) -> tuple[TileAccount, ...]:
+    """Whose the bytes of each tile's wide memory are: the programs' reserve, the running network's at its peak, or
+    cached parameters'.
+    """
+    return tuple(
+        _account(decisions, tile, capacity_bytes, reserve_bytes, peak) for tile, peak in enumerate(peaks_bytes)
+    )
+
+
+def _account(decisions: Sequence[Decision], tile: int, capacity: int, reserve: int, peak: int) -> TileAccount:
+    cached = sum(decision.set.bytes_per_tile for decision in decisions if tile in decision.holders)
     return {
-        "tile": account.tile,
-        "capacity_bytes": account.capacity_bytes,
-        "reserve_bytes": account.reserve_bytes,
-        "peak_bytes": account.peak_bytes,
-        "cached_bytes": account.cached_bytes,
-        "free_bytes": account.free_bytes,
+        "tile": tile,
+        "capacity_bytes": capacity,
+        "reserve_bytes": reserve,
+        "peak_bytes": peak,
+        "cached_bytes": cached,
+        "free_bytes": capacity - reserve - peak - cached,
     }
+
+
+def load_bytes(decisions: Iterable[Decision]) -> int:
+    """Bytes that leave data memory before the first inference: copies are multicast, so they count once."""
+    return sum(decision.set.data_bytes for decision in decisions if decision.cached)
+
+
+def streamed_bytes(decisions: Iterable[Decision]) -> int:
+    """Bytes that leave data memory in every inference."""
+    return sum(decision.set.data_bytes for decision in decisions if not decision.cached)
+
+
+def delivery_cycles(size_bytes: int, bytes_per_cycle: int) -> int:
+    """The cycles that data memory takes for so many bytes, if nothing keeps it waiting.
+
+    **Timing**: ceil(size_bytes / bytes_per_cycle).
+    """
+    return -(-size_bytes // bytes_per_cycle)
+
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+def descriptors(order: Iterable[Item], cached: Collection[Item]) -> int:
+    """How many descriptors parameters need that lie in ``order``: one for each run that is cached, or is not.
+
+    **Source**: US 2025/0265455 [0051]-[0053].
+    """
+    return sum(1 for _ in groupby(order, lambda item: item in cached))

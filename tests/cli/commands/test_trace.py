@@ -63,6 +63,6 @@ def test_a_file_that_cannot_be_finished_is_not_begun(
     monkeypatch.setattr("tilesim.report.perfetto_file.zlib.compress", full)
     result = tilesim("trace", run, "-o", tmp_path / "x.pftrace")
     assert result.exit_code == 2
-    assert "x.pftrace: cannot be written: No space left on device" in result.stderr
+    assert "x.pftrace: the trace cannot be written there: No space left on device" in result.stderr
     assert (tmp_path / "x.pftrace").read_text() == "what was here before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "x.pftrace"]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tests.tiled.mutants import MUTANTS, at_large
+from tests.tiled.programs import program
+from tilesim import save_program
 from tilesim.shipped import shipped
 
 OVERLAP = shipped("workloads") / "dual-master" / "overlap.tasm"
@@ -24,10 +26,15 @@ def test_a_model_on_which_both_models_agree(tilesim: Any) -> None:
     )
 
 
-def test_a_program_that_does_not_end_as_it_should(tilesim: Any) -> None:
-    result = tilesim("verify", OVERLAP)
-    assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == "overlap on ring-8: both models agree\ntransfers met on the ring, in both\n"
+def test_a_program_that_does_not_end_as_it_should(tilesim: Any, tmp_path: Path) -> None:
+    take = "take: ring_consume tiles=0x4 write=[r:8,b:1 @0x40+r*16]"
+    save_program(program(take, grid__rows=3), tmp_path / "hang.tasm")
+    for path, end in ((OVERLAP, "transfers met on the ring"), (tmp_path / "hang.tasm", "the run program hangs")):
+        result = tilesim("verify", path)
+        assert (result.exit_code, result.stderr) == (0, "")
+        first, second = result.stdout.splitlines()
+        assert first.endswith(f": both models agree that {end}")
+        assert second == "nothing else was compared; tilesim run says why"
 
 
 def test_a_difference_is_shown(tilesim: Any) -> None:
@@ -61,6 +68,6 @@ def test_faults_are_sentences(tilesim: Any, tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", in0=np.ones((2, 4, 4, 4), np.int8))
     result = tilesim("verify", "pocket", "-t", "pocket-2x1", "--inputs", tmp_path / "in.npz")
     assert result.exit_code == 2
-    assert result.stderr.endswith("in.npz: input input must hold one sample, not 2\n")
+    assert result.stderr.endswith("in.npz: input 'input' must hold one sample, not 2\n")
     assert tilesim("verify", "pocket").exit_code == 2
     assert tilesim("verify", "nothing-here", "-t", "pocket-2x1").exit_code == 2

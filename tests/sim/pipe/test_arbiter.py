@@ -17,7 +17,8 @@ from tilesim.compiled import wanted
 from tilesim.sim.core.clock import Clock, Phase
 from tilesim.sim.core.port import Port
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.pipe.pipe import Costs, Pipe, Slot
+from tilesim.sim.pipe.course import Costs, PipeForm, Slot
+from tilesim.sim.pipe.pipe import Pipe
 
 TILES = range(3)
 READ, WRITE, WIDE = "narrow read", "narrow write", "wide"
@@ -198,13 +199,15 @@ class Machine:
         return Pipe(
             self.clock.cycle,
             Costs(*(np.array(column, np.int64) for column in zip(*op.groups, strict=True))),
-            op.depth,
-            issue=[Slot(self.ports[port], rank) for port, rank in shape.issue],
-            extra=Slot(self.ports[shape.extra], EXTRA_RANK) if shape.extra else None,
-            write=Slot(self.ports[shape.write[0]], shape.write[1]),
+            PipeForm(
+                op.depth,
+                issue=[Slot(self.ports[port], rank) for port, rank in shape.issue],
+                write=Slot(self.ports[shape.write[0]], shape.write[1]),
+                extra=Slot(self.ports[shape.extra], EXTRA_RANK) if shape.extra else None,
+                delay=shape.delay,
+            ),
             move=lambda first, end: None,  # noqa: ARG005
-            accounts=lambda activity: [],  # noqa: ARG005
-            delay=shape.delay,
+            charges=lambda activity: [],  # noqa: ARG005
             flat=self.arbiter.flat,
         )
 

@@ -16,7 +16,8 @@ from tests.sim.toy import Group, Toy
 from tilesim.compiled import wanted
 from tilesim.sim.core.port import Change, Port
 from tilesim.sim.core.unit import Words
-from tilesim.sim.pipe.pipe import Activity, Costs, Pipe, Slot
+from tilesim.sim.pipe.course import Activity, Costs, PipeForm, Slot
+from tilesim.sim.pipe.pipe import Pipe
 from tilesim.sim.pipe.steps import Steps
 
 RANKS = {"narrow": 1, "wide": 2, "output": 1}
@@ -29,13 +30,13 @@ EXTRA_RANK = 2
 class Listed:
     """An account that lists what it is told."""
 
-    booked: list[tuple[str, int]] = field(default_factory=list)
+    charged: list[tuple[str, int]] = field(default_factory=list)
 
     def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:  # noqa: ARG002
-        self.booked.append((kind, cycles))
+        self.charged.append((kind, cycles))
 
     def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:  # noqa: ARG002
-        self.booked += [(kinds[k], length) for k, length in zip(which.tolist(), cycles.tolist(), strict=True)]
+        self.charged += [(kinds[k], length) for k, length in zip(which.tolist(), cycles.tolist(), strict=True)]
 
 
 @dataclass
@@ -69,16 +70,18 @@ class Rig:
         self.pipe = Pipe(
             0,
             Costs(*(np.array(column, np.int64) for column in zip(*self.groups, strict=True)), apart),
-            self.depth,
-            issue=[Slot(self.ports[name], 3) for name in self.issue],
-            extra=Slot(self.ports["wide"], EXTRA_RANK),
-            write=Slot(self.ports[self.write], 1),
+            PipeForm(
+                self.depth,
+                issue=[Slot(self.ports[name], 3) for name in self.issue],
+                write=Slot(self.ports[self.write], 1),
+                extra=Slot(self.ports["wide"], EXTRA_RANK),
+                delay=self.delay,
+                read_every=self.every[0],
+                write_every=self.every[1],
+                every_span=self.every_span,
+            ),
             move=lambda first, end: self.moved.extend(range(first, end)),
-            accounts=lambda activity: [(self.account, repr(activity), 0)],
-            delay=self.delay,
-            read_every=self.every[0],
-            write_every=self.every[1],
-            every_span=self.every_span,
+            charges=lambda activity: [(self.account, repr(activity), 0)],
             flat=self.flat,
         )
         self.slots = [slot for slot in self.pipe.slots if slot.rank != EXTRA_RANK]
@@ -188,15 +191,15 @@ def check_published(rig: Rig, now: int) -> None:
 
 
 def check_advance(rig: Rig, now: int, end: int) -> None:
-    rig.account.booked.clear()
+    rig.account.charged.clear()
     rig.pipe.advance(end)
-    rig.pipe.book()
+    rig.pipe.charge()
     activities = rig.step_to(now, end)
     assert rig.pipe.written == rig.toy.written
-    booked = [kind for kind, cycles in rig.account.booked for _ in range(cycles)]
-    assert Counter(booked) == Counter(map(repr, activities))
+    charged = [kind for kind, cycles in rig.account.charged for _ in range(cycles)]
+    assert Counter(charged) == Counter(map(repr, activities))
     if rig.every_span:
-        assert booked == list(map(repr, activities))
+        assert charged == list(map(repr, activities))
 
 
 @either_way
@@ -257,9 +260,9 @@ def test_a_train_of_accesses_is_crossed(costs: Group, end: int, monkeypatch: pyt
         assert rig.pipe.plan() == end
         rig.pipe.advance(end // 2)
         rig.pipe.advance(end)
-        rig.pipe.book()
+        rig.pipe.charge()
         assert rig.pipe.written == rig.pipe.groups
-        assert sum(cycles for _, cycles in rig.account.booked) == end
+        assert sum(cycles for _, cycles in rig.account.charged) == end
     assert 0 < len(steps) < 100
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilesim.sim.trace.recorder import Recorder, Source
+from tilesim.sim.trace.recorder import Recorder, Waker
 from tilesim.sim.trace.trace import Trace
 from tilesim.sim.trace.wakeups import WakeupSource
 
@@ -40,9 +40,9 @@ def recorder() -> Recorder:
 
 
 def test_who_said_so_is_believed(recorder: Recorder) -> None:
-    recorder.release("taker", 6, Source("maker", "make1"))
-    recorder.release("taker", 7, Source("maker", "make1"))  # it did not stall
-    recorder.release("taker", 12, Source("nobody", "make1"))
+    recorder.wake_up("taker", 6, Waker("maker", "make1"))
+    recorder.wake_up("taker", 7, Waker("maker", "make1"))  # it did not stall
+    recorder.wake_up("taker", 12, Waker("nobody", "make1"))
     trace = recorder.trace()
     assert release(trace, "taker", 0) == ("maker", 5, "make1")
     assert release(trace, "taker", 8) is None
@@ -50,9 +50,9 @@ def test_who_said_so_is_believed(recorder: Recorder) -> None:
 
 
 def test_a_source_did_it_before_the_end_with_that_instruction(recorder: Recorder) -> None:
-    recorder.release("taker", 12, Source("maker", "make1"))
+    recorder.wake_up("taker", 12, Waker("maker", "make1"))
     assert release(recorder.trace(), "taker", 8) == ("maker", 5, "make1")
-    recorder.release("taker", 12, Source("maker", "unheard of"))
+    recorder.wake_up("taker", 12, Waker("maker", "unheard of"))
     assert release(recorder.trace(), "taker", 8) is None
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.systolic.cells.run import Multiply, Result, Shift, expected, run
-from tilesim.systolic.array_timing import result_cycle, retirement_cycle, shift_cycles
 from tilesim.systolic.topology import Array
 
 
@@ -25,7 +24,7 @@ def fast(array: Array, shifts: list[Shift], multiplies: list[Multiply]) -> dict[
     """What the fast model says: products as a whole, cycles by formula."""
     passes = multiplies[0].vectors.itemsize * shifts[0].tile.itemsize
     return {
-        key: Result(total, result_cycle(array, multiplies[key[0]].begin, key[1], key[2], passes))
+        key: Result(total, array.result_cycle(multiplies[key[0]].begin, key[1], key[2], passes))
         for key, total in expected(multiplies, [shift.tile for shift in shifts])
     }
 
@@ -51,7 +50,7 @@ def schedules(draw: Any) -> tuple[Array, list[Shift], list[Multiply]]:
     for _ in range(draw(st.integers(1, 4))):
         tile = integers(rng, (array.inputs, array.outputs), weights)
         shifts.append(Shift(path_free + draw(late), tile))
-        full = shifts[-1].begin + shift_cycles(array, tile.itemsize)
+        full = shifts[-1].begin + array.shift_cycles(tile.itemsize)
         for number, vectors in enumerate(draw(st.lists(st.integers(1, 6), min_size=1, max_size=3))):
             begin = max(entered, full) + draw(late)
             multiplies.append(Multiply(begin, integers(rng, (vectors, array.inputs), activations), number == 0))
@@ -72,11 +71,11 @@ def test_the_last_result(size: int, vectors: int, last: int) -> None:
     rng, array = np.random.default_rng(0), Array(rows=size, columns=size)
     found = cells(array, [Shift(0, integers(rng, (size, size)))], [Multiply(size, integers(rng, (vectors, size)))])
     assert max(result.cycle for result in found.values()) - size == last
-    assert retirement_cycle(array, 0, vectors) == last
+    assert array.retirement_cycle(0, vectors) == last
 
 
 def test_the_last_result_of_a_large_array() -> None:
-    assert retirement_cycle(Array(rows=256, columns=256), 0, 200) == 710
+    assert Array(rows=256, columns=256).retirement_cycle(0, 200) == 710
 
 
 SQUARE = Array(rows=4, columns=3)

@@ -13,13 +13,11 @@ from tests.systolic.cells.run import Multiply, Shift, run
 from tests.systolic.handmade import times, topology, vectors_at
 from tilesim.sim.core.memory import Memory
 from tilesim.sim.trace.recorder import Recorder
-from tilesim.systolic.array_timing import result_cycle
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, ReadWeights
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.data import Carried
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Carried, HostMemory
 
 Integers = NDArray[Any]
 
@@ -98,7 +96,7 @@ def test_units_and_cells_agree(program: tuple[Topology, Integers, Integers, list
         own = {key[1:]: result for key, result in results.items() if key[0] == number}
         assert found[f"matrix.{number}"][1] == max(result.cycle for result in own.values())
         for (vector, output), result in own.items():
-            assert result.cycle == result_cycle(topology.array, begun[number], vector, output, op.passes)
+            assert result.cycle == topology.array.result_cycle(begun[number], vector, output, op.passes)
             if output < op.columns:
                 there = memories.accumulators[0, op.accumulator + vector, output]
                 assert there == np.int64(result.sum).astype(np.int32)

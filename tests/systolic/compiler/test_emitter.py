@@ -6,15 +6,17 @@ from collections.abc import Iterable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.networks import Weave
-from tests.systolic.compiled import at_chip, chip, compare, golden, inputs_of
+from tests.systolic.compiled import at_chip, chip, compare, exact, golden, inputs_of
 from tests.systolic.disorder import Disorder
-from tilesim.systolic.compiler.accesses import accesses
+from tests.systolic.handmade import topology
+from tilesim.batching import graph_of, plan
 from tilesim.systolic.compiler.compile import compile_network
-from tilesim.systolic.compiler.emitter import synchronised
+from tilesim.systolic.compiler.emitter import synchronised, touched
+from tilesim.systolic.isa.checks.footprints import BUFFER, accesses
 from tilesim.systolic.isa.model.instructions import (
     Activate,
     Copy,
@@ -29,6 +31,8 @@ from tilesim.systolic.isa.model.instructions import (
     Window,
     WriteHostMemory,
 )
+
+CHIP = topology()
 
 
 def read(address: int, count: int = 10) -> Instruction:
@@ -45,7 +49,7 @@ def multiply(address: int, entry: int = 0) -> Instruction:
 
 
 def activate(address: int, entry: int = 0) -> Instruction:
-    return Activate(accumulator=entry, scale=Scale("double", 0, 0, (0, 0)), address=address, columns=10)
+    return Activate(accumulator=entry, scale=Scale("double", 1000, 0, (0, 0)), address=address, columns=10)
 
 
 def copy(source: int, destination: int) -> Instruction:
@@ -54,13 +58,13 @@ def copy(source: int, destination: int) -> Instruction:
 
 def syncs(*ops: Instruction) -> list[tuple[int, str, str, int]]:
     """In front of which instruction whom who waits for, and how many."""
-    found, place = [], 0
-    for op in synchronised(ops):
+    waits, place = [], 0
+    for op in synchronised(ops, CHIP):
         if isinstance(op, Sync):
-            found.append((place, op.unit.value, op.until.value, op.count))
+            waits.append((place, op.unit.value, op.until.value, op.count))
         else:
             place += 1
-    return found
+    return waits
 
 
 def test_who_reads_waits_for_who_writes() -> None:
@@ -117,7 +121,7 @@ OPS = st.one_of(
 
 @given(st.lists(OPS, max_size=14))
 def test_every_conflict_is_ordered_and_no_sync_could_be_left_out(ops: list[Instruction]) -> None:
-    stream = synchronised(ops)
+    stream = synchronised(ops, CHIP)
     assert [op for op in stream if not isinstance(op, Sync)] == ops
     assert not missing(stream)
     for place, op in enumerate(stream):
@@ -143,28 +147,28 @@ def missing(stream: Iterable[Instruction]) -> list[tuple[int, int]]:
     done: list[set[int]] = []
     by_queue: dict[Queue | None, list[int]] = {queue: [] for queue in Queue}
     ops = list(stream)
-    found = []
+    conflicts = []
     for place, op in enumerate(ops):
         before = set(done[by_queue[op.queue][-1]]) if by_queue[op.queue] else set()
         if isinstance(op, Sync):
             waited = by_queue[op.until][: op.count]
-            before = before.union(waited, *(done[each] for each in waited))
+            before = before.union(waited, *(done[instruction] for instruction in waited))
         done.append(before)
-        found += [(k, place) for k in range(place) if k not in before and conflict(ops[k], op)]
+        conflicts += [(k, place) for k in range(place) if k not in before and conflict(ops[k], op)]
         by_queue[op.queue].append(place)
-    return found
+    return conflicts
 
 
 def conflict(first: Instruction, second: Instruction) -> bool:
-    (reads, writes), (others, written) = accesses(first), accesses(second)
-    raw, rest = meet(writes, others), meet(writes, written) or meet(reads, written)
+    kinds = {
+        (a.writes, b.writes)
+        for a in touched(first, CHIP)
+        for b in touched(second, CHIP)
+        if a.memory == b.memory and a.footprint.meets(b.footprint)
+    }
     if first.queue is second.queue:
-        return raw and first.queue is Queue.VECTOR
-    return raw or rest
-
-
-def meet(a: Iterable[tuple[str, int, int]], b: Iterable[tuple[str, int, int]]) -> bool:
-    return any(x[0] == y[0] and x[1] < y[2] and y[1] < x[2] for x in a for y in b)
+        return (True, False) in kinds and first.queue is Queue.VECTOR
+    return bool(kinds - {(False, False)})
 
 
 def test_without_a_sync_some_order_of_the_units_goes_wrong() -> None:
@@ -178,3 +182,33 @@ def test_without_a_sync_some_order_of_the_units_goes_wrong() -> None:
     wrong.disordered(np.random.default_rng(0))
     with pytest.raises(AssertionError, match="Mismatch"):
         compare(network, wrong, expected)
+
+
+@given(st.data())
+@settings(max_examples=200)
+def test_windows_reach_no_further_than_the_compiler_thinks(data: st.DataObject) -> None:
+    def draw(low: int, high: int) -> int:
+        return data.draw(st.integers(low, high))
+
+    images, height, width, channels = (draw(1, 4) for _ in range(4))
+    window = Window(
+        *(100, images, height * width * channels + draw(0, 5), height, width, width * channels, channels, channels),
+        *(draw(1, 3), draw(1, 3), (draw(1, 3), draw(1, 3)), (draw(1, 3), draw(1, 3)), (draw(1, 2), draw(1, 2))),
+        (draw(-3, 3), draw(-3, 3)),
+    )
+    first, row = draw(0, window.positions - 1), draw(0, window.elements - 1)
+    op = MatrixMultiply(
+        window=window, first=first, vectors=draw(1, window.positions - first), first_row=row,
+        rows=draw(1, window.elements - row), columns=1,
+    )  # fmt: skip
+    [there] = [access.footprint for access in touched(op, CHIP) if access.memory == BUFFER]
+    for access in accesses(op, CHIP):
+        if access.memory == BUFFER:
+            assert there.first <= access.footprint.first < access.footprint.end <= there.end
+
+
+def test_a_position_of_the_kernel_that_is_outside_of_all_images_waits_for_none_of_them() -> None:
+    weave = Weave()
+    network = weave.network(weave.convolution(weave.input(1, 1, 1), 1))
+    changes = {"array.rows": 1, "array.columns": 2, "value_loaders.feed": "channels"}
+    exact(network, chip("systolic-4", changes), plan(graph_of(network), 2, 2, "demand"), order=1)

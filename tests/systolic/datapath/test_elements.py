@@ -13,10 +13,8 @@ from tilesim.arithmetic.add import add_scaling_fixed, add_scaling_float
 from tilesim.arithmetic.normalise import normalise_scaling
 from tilesim.arithmetic.softmax import softmax_scaling
 from tilesim.errors import AccessError
-from tilesim.network.operators import Add, Multiply, Table
+from tilesim.network.operators import Add, Multiply, Rescale, Softmax, Table
 from tilesim.network.operators import Normalise as NormaliseOperator
-from tilesim.network.operators import Rescale as RescaleOperator
-from tilesim.network.operators import Softmax as SoftmaxOperator
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.datapath.vector import prepare
 from tilesim.systolic.isa.model.instructions import (
@@ -27,8 +25,8 @@ from tilesim.systolic.isa.model.instructions import (
     Nest,
     Normalisation,
     Normalise,
-    Rescale,
-    Softmax,
+    Requantise,
+    RowSoftmax,
 )
 
 RNG = np.random.default_rng(0)
@@ -95,9 +93,9 @@ def test_one_pixel_with_every_other_one() -> None:
 def test_rescale(element: Any, result: Any) -> None:
     there = memories(samples=2)
     x = integers(RNG, SHAPE, element)
-    operator = RescaleOperator(-3, 7, "double", 1_400_000_000, -1, limits(result), np.dtype(result))
+    operator = Rescale(-3, 7, "double", 1_400_000_000, -1, limits(result), np.dtype(result))
     expected = operator.evaluate([x])
-    op = Rescale(
+    op = Requantise(
         source=placed(there, 0, x), destination=Nest(5000, as_bytes(expected).shape[1]), rule="double",
         multiplier=1_400_000_000, shift=-1, input_zero_point=-3, zero_point=7, clamp=limits(result), element=element,
         result=result,
@@ -118,8 +116,8 @@ def test_lookup() -> None:
 def test_softmax(element: Any, rule: str) -> None:
     there = memories(samples=2)
     x, zero_point = integers(RNG, SHAPE, element), int(np.iinfo(element).min)
-    operator = SoftmaxOperator(0.0123, 1 / 256, zero_point, limits(element), rule)
-    op = Softmax(
+    operator = Softmax(0.0123, 1 / 256, zero_point, limits(element), rule)
+    op = RowSoftmax(
         source=placed(there, 0, x), destination=Nest(5000, 6, (12,), (6,)), rule=rule,
         scaling=softmax_scaling(0.0123, 1 / 256, zero_point), clamp=limits(element), element=element,
     )  # fmt: skip

@@ -23,9 +23,9 @@ from tilesim.systolic.isa.model.instructions import (
     Queue,
     ReadHostMemory,
     ReadWeights,
-    Rescale,
+    Requantise,
+    RowSoftmax,
     Scale,
-    Softmax,
     Sync,
     VectorInstruction,
     Window,
@@ -182,10 +182,10 @@ PARTS = Nest(0, 5, (3,), (8,))
 """Three runs of five bytes: two chunks each on four lanes."""
 WINDOW = Window(0, 1, 64, 4, 4, 20, 5, 5, 2, 2, kernel=(2, 2), strides=(2, 2))
 MOST = Pooling("max", (-128, 127))
-SOFT = Softmax(source=PARTS, destination=PARTS, rule="softmax", scaling=(0, 0, 0), clamp=(-128, 127))
+SOFT = RowSoftmax(source=PARTS, destination=PARTS, rule="softmax", scaling=(0, 0, 0), clamp=(-128, 127))
 SUMS = Activate(vectors=3, columns=4, scale=Scale("single", 0, 0, (-128, 127)), stride_bytes=4)
 WIDE = Activate(vectors=3, columns=4, scale=SUMS.scale, stride_bytes=4)
-ONE = Rescale(
+ONE = Requantise(
     source=PARTS, destination=PARTS, rule="single", multiplier=1 << 30, shift=1, input_zero_point=0, zero_point=0,
     clamp=(-128, 127),
 )  # fmt: skip

@@ -6,11 +6,11 @@ import pytest
 
 from tests.systolic.test_laws import disorder
 from tilesim.sim.core.clock import Clock
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.model.instructions import Fill, Instruction, Nest, Queue
 from tilesim.systolic.units.retirement import Retirement
 
-NOBODY = Source("chip.nobody", "")
+NOBODY = Waker("chip.nobody", "")
 
 
 def op(label: str) -> Instruction:

@@ -8,12 +8,11 @@ from tests.systolic.handmade import chip_of, multiply, times, topology
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
 from tilesim.systolic.isa.model.instructions import Queue, ReadWeights
-from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
-from tilesim.systolic.units.weight_path import WeightPath
+from tilesim.systolic.units.weight_path import WeightFifo, WeightPath, WeightTile
 
 
-def tile(label: str) -> Tile:
-    return Tile(np.zeros((4, 4), np.int8), 1, label)
+def tile(label: str) -> WeightTile:
+    return WeightTile(np.zeros((4, 4), np.int8), 1, label)
 
 
 def test_a_place_is_free_when_its_tile_has_been_shifted_in() -> None:

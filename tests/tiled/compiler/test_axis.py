@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull
-from tilesim.tiled.compiler.receptive_field import ReceptiveField
+from tilesim.tiled.compiler.traits import ReceptiveField
 
 
 def axes() -> st.SearchStrategy[Axis]:

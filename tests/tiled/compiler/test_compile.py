@@ -8,14 +8,13 @@ import pytest
 
 import tilesim
 from tilesim.arithmetic.requantise import float_bits
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, Node, Quantisation, Tensor
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
+from tilesim.network.operators.windows import Padding
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import TensorOp
 
@@ -81,14 +80,14 @@ def test_a_program_saved_and_loaded_gives_the_same_bits_and_cycles(tmp_path: Pat
             "digits: tensor depthwise.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: it needs",
         ),
         ({"data_memory.size_bytes": 1024}, "digits: its parameters must fit the data memory of edge-1x1: "),
-        ({"instruction_memory.size_bytes": 256}, "instruction memory"),
+        ({"instruction_memory.size_bytes": 256}, "digits: its program must fit the instruction memory of edge-1x1: "),
         ({"tile.vector_bytes": 2}, "edge-1x1: tile.vector_bytes must be narrow_memory.word_bytes 4"),
         ({"ring.no_consumer": "circulate"}, "edge-1x1: ring.no_consumer must be stall for compiled programs"),
     ],
     ids=str,
 )
 def test_a_chip_that_is_too_small_is_refused(change: dict[str, object], sentence: str) -> None:
-    with pytest.raises(tilesim.InputError) as caught:
+    with pytest.raises(tilesim.CapacityError) as caught:
         tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1", change))
     assert sentence in str(caught.value)
 
@@ -159,4 +158,4 @@ def test_layers_of_one_name_have_parameters_of_their_own(topology: str) -> None:
     net = replace(plain, nodes=tuple(replace(node, name="same;and more") for node in plain.nodes))
     x = np.random.default_rng(0).integers(-128, 128, (1, 16, 16, 4)).astype(np.int8)
     run = tilesim.simulate(tilesim.compile(net, tilesim.load_topology(topology)), [x])
-    np.testing.assert_array_equal(run.outputs[0], evaluate(plain, [x])[plain.outputs[0]])
+    np.testing.assert_array_equal(run.outputs[0], plain.evaluate([x])[plain.outputs[0]])

@@ -7,7 +7,7 @@ import pytest
 import tilesim
 from tilesim.network import operators as golden
 from tilesim.tiled.compiler.operators import ELSEWHERE, OPERATORS, traits_of
-from tilesim.tiled.compiler.receptive_field import ReceptiveField
+from tilesim.tiled.compiler.traits import ReceptiveField
 
 
 def test_every_operator_but_one_has_its_place() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -14,15 +14,22 @@ from hypothesis import strategies as st
 
 from tilesim import api
 from tilesim.errors import CapacityError
+from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CACHE, CachePolicy
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
-from tilesim.tiled.caching.account import descriptors
-from tilesim.tiled.caching.plan import Home
+from tilesim.tiled.cache_plan import descriptors
+from tilesim.tiled.caching import Home
 from tilesim.tiled.compiler.compile import compile_networks
-from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
-from tilesim.tiled.compiler.stream_buffer import least_bytes
-from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
+from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
+from tilesim.tiled.compiler.weight_residency import (
+    Needs,
+    Uses,
+    all_stay,
+    least_bytes,
+    region_bytes,
+    some_stream,
+    stream_buffers,
+)
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume
 from tilesim.tiled.isa.model.program import Program
@@ -96,7 +103,7 @@ def test_what_fits_stays() -> None:
     assert layouts is not None
     assert homes(layouts[0]) == [Home.COPY, Home.PARTITION, Home.COPY]
     assert list(layouts[0].stay.values()) == [0, 3 * ROW, 5 * ROW]
-    assert not layouts[0].slots
+    assert not layouts[0].buffers
     assert layouts[0].staging["in0"].address == 6 * ROW
 
 
@@ -108,7 +115,7 @@ def test_what_stays_is_strictly_less_than_what_is_left(rows: int, stays: bool) -
 
 
 def test_what_streams_has_its_area_and_what_stays_is_less_than_the_rest() -> None:
-    """Beside an area of 4 rows for what streams 8 are left, of which 7 may be taken."""
+    """Beside a region of 4 rows for what streams 8 are left, of which 7 may be taken."""
     [layout] = some_stream([needs(chip(12, tiles=1), [Wanted(4), Wanted(4), Wanted(3), Wanted(4)])], CACHE)
     assert homes(layout) == [Home.COPY, Home.STREAMED, Home.COPY, Home.STREAMED]
     assert layout.stream == range(7 * ROW, 12 * ROW)
@@ -120,7 +127,7 @@ def test_home_tiles_have_a_place_of_their_own_and_a_slot_for_the_others() -> Non
     first, second, third = layout.decisions
     assert [layout.streams_to(key) for key in layout.decisions] == [0b10, 0b01, 0b11]
     assert (layout.base(first, 0), layout.base(second, 1)) == (0, 0)
-    assert layout.base(first, 1) == layout.slots[first].address
+    assert layout.base(first, 1) == layout.buffers[first].address
     assert third not in layout.stay
 
 
@@ -211,7 +218,7 @@ def test_nothing_lies_where_something_else_does(
                 some_stream(all_needs, policy)
         return
     layouts = all_stay(all_needs, policy) or some_stream(all_needs, policy)
-    streams = any(layout.slots for layout in layouts)
+    streams = any(layout.buffers for layout in layouts)
     for tile in range(2):
         kept = residents(layouts, tile)
         assert all(place.start >= topology.wide_memory.reserve_bytes for place in kept)
@@ -223,11 +230,11 @@ def test_nothing_lies_where_something_else_does(
 
 
 def check_streams(layout: WideLayout) -> None:
-    """All that some tile computes from elsewhere has a slot inside the area, and a source in data memory."""
+    """All that some tile computes from elsewhere has a buffer inside the region, and a source in data memory."""
     for key in layout.decisions:
-        assert (key in layout.slots) == (layout.decisions[key].home in {Home.HOME_TILE, Home.STREAMED})
-    for key, slot in layout.slots.items():
-        assert layout.stream.start <= slot.address <= layout.stream.stop - layout.sets.size_bytes(key)
+        assert (key in layout.buffers) == (layout.decisions[key].home in {Home.HOME_TILE, Home.STREAMED})
+    for key, buffer in layout.buffers.items():
+        assert layout.stream.start <= buffer.address <= layout.stream.stop - layout.sets.size_bytes(key)
     assert set(layout.sources) == set(layout.decisions)
     sources = [source for each in layout.sources.values() for source in each]
     assert all(a.address + a.data.size == b.address for a, b in pairwise(sources))
@@ -270,5 +277,77 @@ def test_programs_compiled_together_are_right_each(networks: list[Network], prog
         values = np.random.default_rng(7).integers(-128, 128, tensor.model_shape)
         array = values.astype(tensor.dtype) if tensor.quantisation else (values / 128).astype(np.float32)
         [found] = api.simulate(program, [array]).outputs
-        wanted = evaluate(network, [tensor.from_model(array)])[output]
+        wanted = network.evaluate([tensor.from_model(array)])[output]
         np.testing.assert_array_equal(found, network.tensors[output].to_model(wanted))
+
+
+def sets_of(*rows: int) -> tuple[ParameterSets, list[SetKey]]:
+    """A set for each number of rows."""
+    sets = ParameterSets(ROW)
+    keys = [SetKey(k, 0, f"layer {k}") for k in range(len(rows))]
+    for key, count in zip(keys, rows, strict=True):
+        sets.keep(key, 1, "weights", lambda count=count: np.zeros(count * ROW, np.uint8))  # type: ignore[misc]
+    return sets, keys
+
+
+def one_by_one(keys: list[SetKey]) -> Uses:
+    return {key: range(k, k + 1) for k, key in enumerate(keys)}
+
+
+def test_an_area_has_room_for_two_sets_that_follow_each_other_if_half_of_the_memory_is_left() -> None:
+    sets, keys = sets_of(3, 4, 2)
+    uses = one_by_one(keys)
+    assert least_bytes(sets, uses) == 4 * ROW
+    assert region_bytes(sets, uses, 14 * ROW) == 7 * ROW
+    assert region_bytes(sets, uses, 13 * ROW) == 4 * ROW
+
+
+def test_sets_of_one_round_are_there_together() -> None:
+    sets, keys = sets_of(3, 4, 2)
+    assert least_bytes(sets, dict(zip(keys, (range(2), range(1, 3), range(3)), strict=True))) == 9 * ROW
+
+
+def test_sets_go_round_and_come_as_far_ahead_as_there_is_room() -> None:
+    sets, keys = sets_of(2, 2, 2, 2)
+    found = stream_buffers(sets, one_by_one(keys), keys, range(4 * ROW, 10 * ROW), ROW, 9)
+    assert [buffer.address for buffer in found.values()] == [4 * ROW, 6 * ROW, 8 * ROW, 4 * ROW]
+    assert [buffer.ready for buffer in found.values()] == [0, 0, 0, 1]
+    assert found[keys[3]].replaces == (keys[0],)
+
+
+def test_a_set_that_stays_in_use_is_gone_round() -> None:
+    sets, keys = sets_of(2, 2, 2)
+    uses = dict(zip(keys, (range(3), range(1, 2), range(2, 3)), strict=True))
+    found = stream_buffers(sets, uses, keys, range(4 * ROW), ROW, 9)
+    assert [buffer.address for buffer in found.values()] == [0, 2 * ROW, 2 * ROW]
+    assert found[keys[2]].ready == 2
+
+
+def test_what_finds_no_place_is_named() -> None:
+    sets, keys = sets_of(2, 3)
+    with pytest.raises(DoesNotFit) as caught:
+        stream_buffers(sets, dict.fromkeys(keys, range(1)), keys, range(4 * ROW), ROW, 9)
+    assert caught.value.item.name == "layer 0"
+
+
+def test_no_more_sets_come_ahead_than_there_may_be_on_their_way() -> None:
+    sets, keys = sets_of(1, 1, 1, 1, 1)
+    found = stream_buffers(sets, one_by_one(keys), keys, range(9 * ROW), ROW, 2)
+    assert [buffer.ready for buffer in found.values()] == [0, 0, 1, 2, 3]
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), min_size=1, max_size=12), st.integers(1, 4))
+def test_no_set_comes_before_the_last_use_of_what_it_replaces(shape: list[tuple[int, int]], ahead: int) -> None:
+    sets, keys = sets_of(*(rows for rows, _ in shape))
+    starts = accumulate(step for _, step in shape)
+    uses = {key: range(start, start + 1 + k % 2) for k, (key, start) in enumerate(zip(keys, starts, strict=True))}
+    found = stream_buffers(sets, uses, keys, range(2 * least_bytes(sets, uses)), ROW, ahead)
+    assert [buffer.ready for buffer in found.values()] == sorted(buffer.ready for buffer in found.values())
+    held: dict[int, SetKey] = {}
+    for key, buffer in found.items():
+        assert buffer.ready <= uses[key].start
+        place = range(buffer.address, buffer.address + sets.size_bytes(key), ROW)
+        before = {held[row] for row in place if row in held}
+        assert before <= set(buffer.replaces)
+        assert all(uses[other].stop <= buffer.ready for other in buffer.replaces)
+        held.update(dict.fromkeys(place, key))

@@ -140,4 +140,4 @@ def _data(number: int, sketch: Sketch) -> DataSegment:
     data = random.integers(0, 256, sketch.chip.data_memory.size_bytes, np.uint8)
     rows = parameters(random, sketch.chip.tile.lanes, sketch.row)
     data[: rows.size] = rows.reshape(-1)
-    return DataSegment("constants", 0, data)
+    return DataSegment("constants", data, 0)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tilesim
@@ -18,7 +20,7 @@ from tilesim.run import Run
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.link.link import link_programs
+from tilesim.tiled.link.link import NO_TOKEN, CacheRequest, link_programs, loads
 from tilesim.tiled.rules.proof import proof_of
 
 Arrays = list[list[NDArray[Any]]]
@@ -201,7 +203,7 @@ def test_what_does_not_go_together_is_said() -> None:
         for each in caught.value.faults
     )
     assert any("parameters of 2 networks must fit the data memory of 24576" in each for each in caught.value.faults)
-    with pytest.raises(tilesim.ArrayError, match="inputs of request 2 must be 1 arrays, not 2"):
+    with pytest.raises(tilesim.ArrayError, match="inputs of request 2 must be 1 array, not 2"):
         tilesim.simulate_requests(other, [arrays(other, [0])[0], [*arrays(other, [0])[0]] * 2])
     with pytest.raises(tilesim.InputError, match="order must name programs from 0 to 0"):
         tilesim.simulate_requests(other, arrays(other, [0]), [1])
@@ -224,3 +226,44 @@ def test_requests_that_make_no_sense_are_refused(
     assert any(np.char.startswith(fault, "request") for fault in faults(wrong))
     with pytest.raises(tilesim.ProgramError, match=sentence):
         tilesim.simulate(wrong, [])
+
+
+A, B = CacheRequest("a", 1), CacheRequest("b", 2)
+
+
+def test_packages_with_tokens_of_their_own_drive_each_other_out() -> None:
+    """Oracle 23, its first half: three times for a, a, b, a."""
+    assert loads([A, A, B, A]) == (True, False, True, True)
+
+
+@given(st.lists(st.sampled_from(["a", "b"])))
+def test_packages_that_share_a_token_load_once_each(packages: list[str]) -> None:
+    """Oracle 23, its second half: twice in all, however the two come."""
+    found = loads(CacheRequest(package, 7) for package in packages)
+    assert sum(found) == len(set(packages))
+    assert [package for package, ran in zip(packages, found, strict=True) if ran] == list(dict.fromkeys(packages))
+
+
+def test_without_a_token_nothing_outlives_a_request() -> None:
+    alone = CacheRequest("c", NO_TOKEN)
+    assert loads([alone, alone]) == (True, True)
+    assert loads([A, alone, A]) == (True, True, True)
+
+
+@pytest.mark.parametrize(("token", "again"), [(1, False), (2, True), (NO_TOKEN, True)])
+def test_a_package_without_caching_program(token: int, again: bool) -> None:
+    """It loads nothing itself; if it belongs to others, it overwrites what is there."""
+    assert loads([A, CacheRequest("plain", token, caches=False), A]) == (True, False, again)
+
+
+@given(st.lists(st.builds(CacheRequest, st.sampled_from("abc"), st.integers(0, 2), st.booleans())))
+def test_a_program_runs_again_only_after_another_token(requests: list[CacheRequest]) -> None:
+    for k, ran in enumerate(loads(requests)):
+        request = requests[k]
+        since: list[CacheRequest] = []
+        for earlier in reversed(requests[:k]):
+            if earlier.token != request.token or request.token == NO_TOKEN:
+                break
+            since.append(earlier)
+        loaded = any(earlier.package == request.package and earlier.caches for earlier in since)
+        assert ran == (request.caches and not loaded)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tiled.programs import program
 from tests.tiled.stepped.bench import run
+from tilesim.tiled.stepped.chip import Chip
 
 ROW_WORDS = 4
 
@@ -21,6 +23,24 @@ def test_wide_to_narrow_takes_a_word_a_cycle_and_one_cycle_more(rows: int) -> No
     words = rows * ROW_WORDS
     times = run(f"a: wide_to_narrow tiles=1 read=[r:{rows} @0x0+r*16] write=[w:{words} @0x0+w*4]")
     assert times.lasted("tile0.wide_to_narrow") == words + 1
+
+
+def test_a_copy_reads_what_stood_there_at_the_start_of_the_cycle() -> None:
+    lines = (
+        "f: mesh_in tiles=1 side=north write=[w:4 @0x0+w*4] fill=3\n"
+        "c: narrow_to_wide tiles=1 read=[w:4 @0x0+w*4] write=[r:1 @0x0]"
+    )
+    ahead = set()
+    for until in range(24):
+        unordered = program(lines)
+        chip = Chip(unordered.topology, unordered.data, keeps_spans=False, watched={(0, "f"), (0, "c")})
+        chip.run(unordered.run, [], {("f", 0): until})
+        written = {touch.address: touch.cycle for touch in chip.touches[0, "f"]}
+        read = {touch.address: touch.cycle for touch in chip.touches[0, "c"] if not touch.writes}
+        row = chip.tiles[0].memories.wide.read(0, 16)
+        assert [row[at] for at in read] == [3 * (written[at] < read[at]) for at in read]
+        ahead |= {read[at] - written[at] for at in read}
+    assert {-1, 0, 1} <= ahead
 
 
 @pytest.mark.parametrize("words", [1, 2, 9])

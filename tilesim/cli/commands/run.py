@@ -13,16 +13,15 @@ from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
-from tilesim.cli.paths import PAGE, files_of_model, files_of_run, must_be_folder, must_be_free
+from tilesim.cli.paths import PAGE, files_of_model, files_of_run, must_be_folder, must_be_free, pictures_of_run
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.several_chips import compare, conflicts
 from tilesim.cli.simulation import samples, simulated
-from tilesim.errors import InputError
 from tilesim.files import Array
 from tilesim.machines.program import Program
 from tilesim.run import FILES, Run
-from tilesim.saving import all_or_nothing
+from tilesim.saving import all_or_nothing, writing
 
 LISTED = 16
 """Outputs that are described."""
@@ -44,7 +43,7 @@ def command(
     the smallest that comes with tilesim and holds them. The exit status is 2 if the input is wrong, and 3 if the run
     can't go on.
     """
-    with progress(f"reading {', '.join(models)}", quiet) as say:
+    with progress(f"reading {', '.join(models)}", quiet):
         sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)
         faults += conflicts(models, chips.names)
         with kept(faults):
@@ -55,13 +54,13 @@ def command(
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
         made = programs_of(sources, compilation, say, batches, running.inferences)
-    program, result = simulated(models, made.programs, running, quiet)
+    program, result, notes = simulated(models, made.programs, running, quiet)
     if running.out is not None:
         _save(program, result, running.out)
     if json_:
         tell_json(result.statistics)
         return
-    _show(program, result, chips.changes(), [] if quiet else made.notes)
+    _show(program, result, chips.changes(), [] if quiet else [*made.notes, *notes])
     if running.out is not None and not quiet:
         tell(f"written to {running.out}")
 
@@ -77,12 +76,12 @@ def _must_be_free(out: Path | None, words: Sequence[str], files: Sequence[Path |
 
 
 def _save(program: Program, result: Run, folder: Path) -> None:
-    try:
+    with writing(folder, "results"):
         with all_or_nothing(folder, (*FILES, PAGE)) as made:
             api.save_program(program, made / "program.tasm")
-            result.save(made)
-    except OSError as error:
-        raise InputError(f"{folder}: the results cannot be written there: {error.strerror}") from None
+            result.write(made)
+        for picture in pictures_of_run(folder):
+            picture.unlink(missing_ok=True)
 
 
 def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequence[str]) -> None:

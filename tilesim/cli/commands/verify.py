@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
@@ -23,8 +22,7 @@ from tilesim.printable import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tilesim.machines.first_divergence import Divergence
-    from tilesim.machines.verify import Difference, Verdict
+    from tilesim.machines.verify import Difference, Divergence, Verdict
 
 LISTED = 20
 """Differences that are shown."""
@@ -45,7 +43,7 @@ def command(
 
     One, which `tilesim run` uses, computes with stretches of time; the other steps through every cycle, and is slow.
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same. The exit status is 1 if
-    anything differs.
+    anything differs. Models agree, too, on a program that hangs in both: `tilesim run` says why.
     """
     with progress(f"compiling {model}", quiet) as say:
         sources = read_sources([model], chips, [compilation], faults, SecondModel)
@@ -66,8 +64,11 @@ def _show(verdict: Verdict) -> None:
     from tilesim.report.terminal import show
 
     where = f"{verdict.program} on {verdict.topology}"
-    if verdict.agree:
+    if verdict.agree and verdict.ended:
         tell(f"{where}: both models agree", _agreed(verdict))
+        return
+    if verdict.agree:
+        tell(f"{where}: both models agree that {verdict.end}", "nothing else was compared; tilesim run says why")
         return
     tell(f"{where}: the models differ")
     if verdict.divergence is not None:
@@ -83,23 +84,15 @@ def _said(first: Divergence) -> str:
 
 
 def _agreed(verdict: Verdict) -> str:
-    if not verdict.ended:
-        return f"{verdict.end}, in both"
     cycles = f"{verdict.load_cycles:,} cycles of loading and {verdict.cycles:,} of the run"
     return f"{cycles}, all outputs, and what each of {verdict.compared_units:,} units and links did in them"
 
 
 def _table(differences: tuple[Difference, ...]) -> Table:
-    from rich.table import Table
+    from tilesim.report.tables import folded, right, table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("unit", "what", "event-driven", "stepped"):
-        table.add_column(title, justify="left" if title in ("unit", "what") else "right")
-    for row in _rows(differences[:LISTED]):
-        table.add_row(*map(printable, row))
-    return table
-
-
-def _rows(differences: tuple[Difference, ...]) -> Iterator[tuple[str, str, str, str]]:
-    for difference in differences:
-        yield difference.track or "the run", difference.what.replace("_", " "), difference.event, difference.stepped
+    lines = table(*folded("unit", "what"), *right("event-driven", "stepped"))
+    for difference in differences[:LISTED]:
+        unit, what = difference.track or "the run", difference.what.replace("_", " ")
+        lines.add_row(*map(printable, (unit, what, difference.event, difference.stepped)))
+    return lines

@@ -15,9 +15,8 @@ from tilesim.assembly import SUFFIXES
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.errors import InputError
-from tilesim.machines.keys import differences
 from tilesim.machines.program import Program
-from tilesim.machines.topology import Topology
+from tilesim.machines.topology import Topology, differences
 from tilesim.network.graph import Network
 
 MODEL_FILES = "A .tflite, .onnx or .yaml file, or a workload's name"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tilesim.errors import InputError
-from tilesim.files import must_be_file
+from tilesim.files import must_be_file, odd_kind
 from tilesim.printable import shown
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def read(path: Path | str) -> Network:
     """
     path = Path(path)
     module = _MODULES.get(path.suffix.lower())
-    if module is None and (path.is_file() or not path.exists()):
+    if module is None and not odd_kind(path):
         raise InputError(f"{path}: must end in one of {', '.join(_MODULES)}, not {shown(path.suffix)}")
     must_be_file(path, InputError)
     reader = import_module(f"{__name__}.{module}")  # only the packages that this format needs are loaded

@@ -8,11 +8,15 @@ which processes were created.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from enum import IntEnum
+from typing import Any, TypeAlias
 
 import simpy
 from simpy.events import EventPriority
+
+Work: TypeAlias = Generator[simpy.Event, Any, None]
+"""What a unit does: it yields the events that it waits for."""
 
 
 class Phase(IntEnum):
@@ -49,3 +53,27 @@ class Clock(simpy.Environment):
     def phase(self, phase: Phase, after_cycles: int = 0) -> simpy.Event:
         """An event in the given phase of the cycle ``after_cycles`` from now."""
         return _Moment(self, phase, after_cycles)
+
+
+class Timer:
+    """Calls ``ring`` at the cycle that was set last; setting it again takes the earlier setting back."""
+
+    def __init__(self, clock: Clock, ring: Callable[[], None]) -> None:
+        self._clock = clock
+        self._ring = ring
+        self._cycle: int | None = None
+        self._setting: simpy.Event | None = None
+
+    def set(self, cycle: int | None) -> None:
+        """Ring at ``cycle`` (None: not at all until set again)."""
+        if cycle == self._cycle:
+            return
+        self._cycle, self._setting = cycle, None
+        if cycle is not None:
+            self._setting = self._clock.timeout(cycle - self._clock.cycle)
+            self._setting.callbacks.append(self._fire)
+
+    def _fire(self, timeout: simpy.Event) -> None:
+        if timeout is self._setting:
+            self._cycle = self._setting = None
+            self._ring()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import simpy
 
 from tilesim.sim.core.clock import Clock
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 
 
 class FlagFile:
@@ -31,15 +31,15 @@ class FlagFile:
         """Whether anybody waits for ``flag``."""
         return bool(self._watches.get(flag))
 
-    def raise_by(self, flag: str, increment: int = 1, source: Source | None = None) -> None:
-        """Raise ``flag``; those who waited for it hear of the ``source``."""
+    def raise_by(self, flag: str, increment: int = 1, waker: Waker | None = None) -> None:
+        """Raise ``flag``; those who waited for it hear of the ``waker``."""
         self.counts[flag] = self.count(flag) + increment
         watches = self._watches.get(flag)
         if watches:
             self._watches[flag] = [watch for watch in watches if not self.met(flag, watch[0])]
             for expected, event in watches:
                 if self.met(flag, expected):
-                    event.succeed(source)
+                    event.succeed(waker)
 
     def reset(self, flag: str) -> None:
         self.counts[flag] = 0

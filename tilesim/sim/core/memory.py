@@ -35,9 +35,9 @@ class Places:
         """The accesses ``first`` to ``end`` of a list of them."""
         if (first, end) == (0, len(self)):
             return self
-        each = self.width_bytes // self.unit_bytes
+        units = self.width_bytes // self.unit_bytes
         part = copy(self)
-        part.units, part.shape = self.units[first * each : end * each], (end - first,)
+        part.units, part.shape = self.units[first * units : end * units], (end - first,)
         return part
 
 
@@ -99,10 +99,10 @@ class Memory:
         packed = self._packed(places, writing=False)
         if places.in_one_run and places.units.size:
             start = int(places.units[0])
-            found = packed[:, start : start + places.units.size].copy()
+            words = packed[:, start : start + places.units.size].copy()
         else:
-            found = packed.take(places.units, axis=1)
-        return found.view(np.uint8).reshape(len(found), *places.shape, places.width_bytes)
+            words = packed.take(places.units, axis=1)
+        return words.view(np.uint8).reshape(len(words), *places.shape, places.width_bytes)
 
     def write(self, places: Places, words: Bytes) -> None:
         """Write (samples, *shape of the places, their width) bytes; of two words at one address the later stays."""
@@ -120,8 +120,8 @@ class Memory:
 
     def operands(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read like :meth:`words`; one sample stands for all where all samples read the same bytes."""
-        found = self.words(addresses, width_bytes)
-        return found[:1] if (found == found[:1]).all() else found
+        words = self.words(addresses, width_bytes)
+        return words[:1] if (words == words[:1]).all() else words
 
     def write_words(self, addresses: NDArray[np.int64], words: Bytes) -> None:
         """Write (samples, addresses, width_bytes); of two words at one address the later stays."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
-from tilesim.sim.trace.recorder import Recorder, Source
+from tilesim.sim.trace.recorder import Recorder, Waker
 
 
 class Reason(StrEnum):
@@ -104,9 +104,9 @@ class Unit:
         return self._recorder is not None
 
     @property
-    def source(self) -> Source:
+    def waker(self) -> Waker:
         """It, with the instruction in hand."""
-        return Source(self.track, self.instruction)
+        return Waker(self.track, self.instruction)
 
     @property
     def bytes(self) -> int:
@@ -141,8 +141,8 @@ class Unit:
             lengths, numbers = cycles[shown], which[shown]
             moved = lengths * np.array(bytes_per_cycle)[numbers] if any(bytes_per_cycle) else np.zeros_like(lengths)
             self._recorder.record_all(self.track, active - lengths, lengths, kinds, numbers, self.instruction, moved)
-        for kind, total, each in zip(kinds, spent, bytes_per_cycle, strict=True):
-            self._count(kind, int(total), int(total) * each)
+        for kind, total, moved_bytes in zip(kinds, spent, bytes_per_cycle, strict=True):
+            self._count(kind, int(total), int(total) * moved_bytes)
         self.active_until = active_until
 
     def add_each(self, wait: str, cycles: Words, moved_bytes: int = 0) -> None:
@@ -178,10 +178,10 @@ class Unit:
                 of_each = self.acted.setdefault(action, {})
                 of_each[self.instruction] = of_each.get(self.instruction, 0) + count
 
-    def released(self, source: Source | None) -> None:
-        """What it waited for until now came from ``source``."""
-        if self._recorder is not None and source is not None:
-            self._recorder.release(self.track, self.clock.cycle, source)
+    def woken_by(self, waker: Waker | None) -> None:
+        """What it waited for until now came from ``waker``."""
+        if self._recorder is not None and waker is not None:
+            self._recorder.wake_up(self.track, self.clock.cycle, waker)
 
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""

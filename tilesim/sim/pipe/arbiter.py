@@ -11,10 +11,10 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Clock, Phase
+from tilesim.sim.core.clock import Clock, Phase, Timer
 from tilesim.sim.core.port import Change, Port
-from tilesim.sim.core.timer import Timer
-from tilesim.sim.pipe.pipe import Pipe, Slot
+from tilesim.sim.pipe.course import Slot
+from tilesim.sim.pipe.pipe import Pipe
 
 
 @dataclass(eq=False)
@@ -111,7 +111,7 @@ class Arbiter:
         for written, event in client.awaited:
             if written <= pipe.written:
                 event.succeed()
-        client.awaited = [each for each in client.awaited if each[0] > pipe.written]
+        client.awaited = [(written, event) for written, event in client.awaited if written > pipe.written]
 
     def _outdate_below(self, slot: Slot, change: Change) -> None:
         for rank, client in self._at[slot.port].items():

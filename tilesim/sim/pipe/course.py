@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.core.port import NEVER, Change, Port
+from tilesim.sim.core.unit import Words
 from tilesim.sim.leap import Sums
 
 Counts = NDArray[np.int64]
@@ -95,17 +96,27 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Form:
-    """How a pipe is built; as in :class:`~tilesim.sim.pipe.pipe.Pipe`."""
+class PipeForm:
+    """How a pipe is built: up to ``depth`` groups are read and not yet written, ``delay`` cycles lie between.
+
+    An issue read needs all ports of ``issue`` or none, an extra read that of ``extra``. Of ``read_every`` groups the
+    first needs the ports of its issue reads, of ``write_every`` the last that of its writes; both are powers of two.
+    ``every_span``: cycles are accounted for span by span, else summed up.
+    """
 
     depth: int
     issue: Sequence[Slot]
-    extra: Slot | None
     write: Slot
-    delay: int
-    read_every: int
-    write_every: int
-    every_span: bool
+    extra: Slot | None = None
+    delay: int = 0
+    read_every: int = 1
+    write_every: int = 1
+    every_span: bool = False
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """All that it asks for."""
+        return (*self.issue, self.write, *([] if self.extra is None else [self.extra]))
 
 
 class Limits(NamedTuple):
@@ -119,7 +130,7 @@ Totals = Iterable[tuple[Activity, int]]
 """Activities, each for some cycles."""
 
 
-class Spans(NamedTuple):
+class ActivitySpans(NamedTuple):
     """Which of the ``activities`` followed each other, and for how many ``cycles`` each."""
 
     activities: Sequence[Activity]
@@ -146,7 +157,7 @@ class Course(Protocol):
     def spent(self) -> Totals:
         """What has happened since somebody asked last, ended last what comes last, unless the form has every span."""
 
-    def spans(self) -> Spans:
+    def spans(self) -> ActivitySpans:
         """What has happened since somebody asked last, in order, if the form has every span."""
 
     def forget(self) -> None:
@@ -154,3 +165,38 @@ class Course(Protocol):
 
     def plan(self, target: int, limits: Limits, publish: Sequence[Slot]) -> int | None:
         """When ``target`` groups will have been written; the ports in ``publish`` are told all accesses to come."""
+
+
+class CycleAccount(Protocol):
+    """Who counts cycles by kind; see :class:`~tilesim.sim.core.unit.Unit`."""
+
+    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:
+        """Count the next cycles."""
+
+    def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:
+        """Count the next spans, none empty, in order."""
+
+
+Charge: TypeAlias = tuple[CycleAccount, str, int]
+"""What a cycle is to an account, and the bytes moved in it."""
+
+Charges: TypeAlias = Callable[[Activity], Sequence[Charge]]
+"""What a cycle of an activity is to each account that it concerns; while none is charged these stay the same."""
+
+
+def charge_totals(totals: Totals, charges: Charges) -> None:
+    """Account for activities that lasted some cycles each, in whatever order."""
+    for activity, cycles in totals:
+        for account, kind, bytes_per_cycle in charges(activity) if cycles else ():
+            account.add(kind, cycles, bytes_per_cycle * cycles)
+
+
+def charge_spans(spans: ActivitySpans, charges: Charges) -> None:
+    """Account for activities that followed each other."""
+    if not len(spans.which):
+        return
+    present = np.flatnonzero(np.bincount(spans.which)).tolist()
+    which = np.searchsorted(present, spans.which)
+    for of_one in zip(*(charges(spans.activities[code]) for code in present), strict=True):
+        accounts, kinds, bytes_per_cycle = zip(*of_one, strict=True)
+        accounts[0].add_spans(kinds, which, spans.cycles, bytes_per_cycle)

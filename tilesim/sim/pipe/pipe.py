@@ -25,50 +25,36 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilesim.sim.core.port import Change
-from tilesim.sim.pipe.course import Activity, Costs, Course, Form, Limits, Slot
-from tilesim.sim.pipe.cycle_accounting import Accounts, add_spans, add_totals
+from tilesim.sim.pipe.course import Charges, Costs, Course, Limits, PipeForm, Slot, charge_spans, charge_totals
 from tilesim.sim.pipe.steps import Steps
-
-__all__ = ["Activity", "Costs", "Pipe", "Slot"]
 
 
 class Pipe:
     """One instruction's groups on their way; see the module's docstring for the timing.
 
-    ``issue`` names the ports of an issue read (all or none), ``extra`` that of an extra read, ``write`` that of a
-    write. Of ``read_every`` groups the first needs the ports of its issue reads, of ``write_every`` the last that of
-    its writes; both are powers of two. Flags may hold both stages: groups from ``limit`` on are not read, those from
-    ``write_limit`` on not written. ``move(first, end)`` carries the data of groups that have been written, in order.
-    ``accounts`` says where cycles of an activity belong; they are booked when that may change and at the end, span by
-    span if ``every_span``, else summed up. ``flat``: it is worked out by compiled loops.
+    Flags may hold both stages: groups from ``limit`` on are not read, those from ``write_limit`` on not written.
+    ``move(first, end)`` carries the data of groups that have been written, in order. ``charges`` says which accounts
+    the cycles of an activity belong to; they are charged when that may change, and at the end. ``flat``: it is worked
+    out by compiled loops.
     """
 
     def __init__(
         self,
         cycle: int,
         costs: Costs,
-        depth: int,
-        *,
-        issue: Sequence[Slot],
-        extra: Slot | None,
-        write: Slot,
+        form: PipeForm,
         move: Callable[[int, int], None],
-        accounts: Accounts,
-        delay: int = 0,
-        read_every: int = 1,
-        write_every: int = 1,
-        every_span: bool = False,
+        charges: Charges,
         flat: bool = False,
     ) -> None:
         self.groups = len(costs.issues)
         self.limit = self.groups
         self.write_limit = self.groups
         self.target = self.groups
-        self.slots = (*issue, write, *([] if extra is None else [extra]))
-        self.shares_port = any(slot.port is write.port for slot in self.slots if slot is not write)
+        self.slots = form.slots
+        self.shares_port = any(slot.port is form.write.port for slot in self.slots if slot is not form.write)
         """Whether it writes where it reads, so that a write that comes later lets a read come earlier."""
-        self._move, self._accounts, self._every_span = move, accounts, every_span
-        form = Form(depth, issue, extra, write, delay, read_every, write_every, every_span)
+        self._move, self._charges, self._every_span = move, charges, form.every_span
         self._course = _course(cycle, costs, form, flat)
         self._delivered = 0
 
@@ -94,7 +80,7 @@ class Pipe:
     def hold_writes(self, cycle: int, limit: int) -> None:
         """From ``cycle`` on, groups from ``limit`` on are not written; what came before stays as it was."""
         self.advance(cycle)
-        self.book()
+        self.charge()
         self.write_limit = limit
 
     def advance(self, cycle: int) -> None:
@@ -103,12 +89,12 @@ class Pipe:
             return
         self._course.advance(cycle, Limits(self.limit, self.write_limit))
 
-    def book(self) -> None:
+    def charge(self) -> None:
         """Account for every cycle that has happened."""
         if self._every_span:
-            add_spans(self._course.spans(), self._accounts)
+            charge_spans(self._course.spans(), self._charges)
         else:
-            add_totals(self._course.spent(), self._accounts)
+            charge_totals(self._course.spent(), self._charges)
 
     def deliver(self) -> None:
         """Carry the data of what has been written. Nobody may look at them before somebody hears of it."""
@@ -117,7 +103,7 @@ class Pipe:
             self._move(self._delivered, written)
             self._delivered = written
         if written == self.groups:
-            self.book()
+            self.charge()
 
     def forget_plan(self) -> None:
         """What was planned won't happen like that: somebody has taken an access."""
@@ -133,7 +119,7 @@ class Pipe:
         return self._course.plan(self.target, Limits(self.limit, self.write_limit), publish)
 
 
-def _course(cycle: int, costs: Costs, form: Form, flat: bool) -> Course:
+def _course(cycle: int, costs: Costs, form: PipeForm, flat: bool) -> Course:
     if not flat:
         return Steps(cycle, costs, form)
     from tilesim.sim.flat import Flat

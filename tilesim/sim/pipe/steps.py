@@ -15,7 +15,7 @@ import numpy as np
 from tilesim.sim.backlog import Backlog, backlog
 from tilesim.sim.core.port import NEVER, Change, Intervals
 from tilesim.sim.leap import Leap, Place, Sums, leap
-from tilesim.sim.pipe.course import Activity, Costs, Form, Limits, Slot, Spans, Totals
+from tilesim.sim.pipe.course import Activity, ActivitySpans, Costs, Limits, PipeForm, Slot, Totals
 
 WORTH_A_LEAP = 8
 """Reads of a group on its own that are leapt over, if others may take some of its slots."""
@@ -70,7 +70,7 @@ class _Mark(NamedTuple):
 class Steps:
     """A :class:`~tilesim.sim.pipe.course.Course` in plain Python."""
 
-    def __init__(self, cycle: int, costs: Costs, form: Form) -> None:
+    def __init__(self, cycle: int, costs: Costs, form: PipeForm) -> None:
         self.groups = len(costs.issues)
         self.retold: list[tuple[Slot, Change]] = []
         self._limits = Limits(self.groups, self.groups)
@@ -115,7 +115,7 @@ class Steps:
         self._happened = []
         return totals.items()
 
-    def spans(self) -> Spans:
+    def spans(self) -> ActivitySpans:
         stretches, self._happened = self._happened, []
         activities = tuple(dict.fromkeys(activity for stretch in stretches for activity, _ in stretch.steps))
         place = {activity: k for k, activity in enumerate(activities)}
@@ -124,7 +124,7 @@ class Steps:
             once = [[place[activity] for activity, _ in steps], [cycles for _, cycles in steps]]
             columns.append(np.tile(np.array(once, np.int64), times))
         which, cycles = np.concatenate(columns, axis=1)
-        return Spans(activities, which, cycles)
+        return ActivitySpans(activities, which, cycles)
 
     def forget(self) -> None:
         self._planned = None
@@ -180,12 +180,12 @@ class Steps:
             return False
         place = Place(state.read, state.written, state.extras, state.issues, state.writes)
         far = backlog if full else leap
-        found = far(totals, place, state.cycle, min(until, change), last, others)
-        if found is None:
+        ahead = far(totals, place, state.cycle, min(until, change), last, others)
+        if ahead is None:
             return False
-        log.append(found)
-        state.cycle = found.until
-        state.read, state.written, state.extras, state.issues, state.writes = found.end
+        log.append(ahead)
+        state.cycle = ahead.until
+        state.read, state.written, state.extras, state.issues, state.writes = ahead.end
         return True
 
     def _leap_end(self, state: _State, target: int, totals: Sums) -> int:
@@ -217,17 +217,17 @@ class Steps:
             return None
         slots = {slot.port: slot for slot in (*self._issue, *([self._extra] if extras and self._extra else []))}
         above = [(port, taken) for port, slot in slots.items() for taken in port.above(slot.rank, cycle)]
-        found = sorted(((*taken.at(cycle), k) for k, (_, taken) in enumerate(above)), key=itemgetter(1))
+        changes = sorted(((*taken.at(cycle), k) for k, (_, taken) in enumerate(above)), key=itemgetter(1))
         first = None
-        if found:
-            port, taken = above[found[0][2]]
+        if changes:
+            port, taken = above[changes[0][2]]
             issues = [slot.port for slot in self._issue]
             if port in issues and (not extras or (self._extra is not None and port is self._extra.port)):
                 first = taken
-                found = found[1:]
-        if any(is_taken for is_taken, _, _ in found):
+                changes = changes[1:]
+        if any(is_taken for is_taken, _, _ in changes):
             return None
-        return first, min(until, found[0][1]) if found else until
+        return first, min(until, changes[0][1]) if changes else until
 
     def _free(self, cycle: int) -> _Free:
         until = NEVER
@@ -363,7 +363,7 @@ class Steps:
         return state
 
 
-def _leaps(costs: Costs, form: Form) -> bool:
+def _leaps(costs: Costs, form: PipeForm) -> bool:
     """Whether leaps and backlogs may be of use, and are true of such a pipe."""
     ports = {slot.port for slot in (*form.issue, *([] if form.extra is None else [form.extra]))}
     alone = form.delay == 0 and form.read_every == form.write_every == 1 and form.depth > 1

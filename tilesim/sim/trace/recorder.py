@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.errors import InputError
 from tilesim.sim.trace.trace import Trace, Words
-from tilesim.sim.trace.wakeups import Release, WakeupSources, released_by
+from tilesim.sim.trace.wakeups import Wakeup, WakeupSources, released_by
 
 
 class _Spans(NamedTuple):
@@ -26,7 +27,7 @@ class _Spans(NamedTuple):
     bytes: Words
 
 
-class Source(NamedTuple):
+class Waker(NamedTuple):
     """Who let somebody go on, and with what: a track and its instruction."""
 
     track: str
@@ -42,9 +43,21 @@ class Recording:
     tracks: tuple[str, ...] = ("*",)
     """Patterns, such as ``chip.tile0.*``: all tracks that match one of them are recorded."""
 
+    def __post_init__(self) -> None:
+        if faults := [*_faults(self.window, self.tracks)]:
+            raise InputError(faults)
+
     def unmatched(self, tracks: Collection[str]) -> list[str]:
         """The patterns that none of a machine's ``tracks`` matches."""
         return [pattern for pattern in self.tracks if not any(fnmatchcase(track, pattern) for track in tracks)]
+
+
+def _faults(window: object, tracks: object) -> Iterator[str]:
+    """What scripts may hand over by mistake."""
+    if window is not None and not (isinstance(window, range) and window.step == 1 and window):
+        yield f"window must be a range of cycles, such as range(1000, 2000), not {window!r}"
+    if isinstance(tracks, str):
+        yield f"tracks must be a tuple of patterns, such as ({tracks!r},), not {tracks!r}"
 
 
 class Recorder:
@@ -57,7 +70,7 @@ class Recorder:
         self._whats: dict[str, int] = {}
         self._single: defaultdict[str, list[tuple[int, ...]]] = defaultdict(list)
         self._several: defaultdict[str, list[_Spans]] = defaultdict(list)
-        self._releases: list[Release] = []
+        self._wakeups: list[Wakeup] = []
 
     def wants(self, track: str) -> bool:
         return any(fnmatchcase(track, pattern) for pattern in self._recording.tracks)
@@ -94,9 +107,9 @@ class Recorder:
         if len(spans.start):
             self._several[track].append(spans)
 
-    def release(self, track: str, cycle: int, source: Source) -> None:
-        """What kept ``track`` waiting until ``cycle`` came from ``source``."""
-        self._releases.append(Release(track, cycle, *source))
+    def wake_up(self, track: str, cycle: int, waker: Waker) -> None:
+        """What kept ``track`` waiting until ``cycle`` came from ``waker``."""
+        self._wakeups.append(Wakeup(track, cycle, *waker))
 
     def trace(
         self,
@@ -108,9 +121,9 @@ class Recorder:
         ``wakeup_sources`` who lets a track's stalls of a kind end, where nobody said so when it happened.
         """
         tracks = sorted(self._single.keys() | self._several.keys())
-        found = [self._of(track) for track in tracks]
+        spans_of = [self._of(track) for track in tracks]
         empty = _Spans(*np.zeros((5, 0), np.int64))
-        start, cycles, kind, what, moved = (np.concatenate(column) for column in zip(empty, *found, strict=True))
+        start, cycles, kind, what, moved = (np.concatenate(column) for column in zip(empty, *spans_of, strict=True))
         kinds, kind_place = _sorted(self._kinds, kind)
         whats, what_place = _sorted(self._whats, what)
         trace = Trace(
@@ -118,7 +131,7 @@ class Recorder:
             kinds,
             whats,
             tuple(layers),
-            np.repeat(np.arange(len(tracks), dtype=np.int32), [len(spans.start) for spans in found]),
+            np.repeat(np.arange(len(tracks), dtype=np.int32), [len(spans.start) for spans in spans_of]),
             start,
             cycles,
             kind_place[kind],
@@ -128,7 +141,7 @@ class Recorder:
             np.array([layer_of.get(name, -1) for name in whats], np.int32),
             self._start or 0,
         )
-        trace.released_by[:] = released_by(trace, self._releases, wakeup_sources)
+        trace.released_by[:] = released_by(trace, self._wakeups, wakeup_sources)
         return trace
 
     @property

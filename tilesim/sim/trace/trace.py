@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,22 +103,15 @@ NAMES = ("tracks", "kinds", "whats", "layers")
 SPANS = ("track", "start_cycle", "cycles", "kind", "what", "bytes", "released_by")
 """Columns with an element a span."""
 
-
-class _Range(NamedTuple):
-    """A column's numbers are from ``least`` to less than the length of the column ``table``, or than :data:`MOST`."""
-
-    least: int
-    table: str = ""
-
-
 _RANGES = {
-    "track": _Range(0, "tracks"),
-    "kind": _Range(0, "kinds"),
-    "what": _Range(0, "whats"),
-    "released_by": _Range(-1, "track"),
-    "layer_of": _Range(-1, "layers"),
-    **dict.fromkeys(("start_cycle", "cycles", "bytes", "start"), _Range(0)),
+    "track": (0, "tracks"),
+    "kind": (0, "kinds"),
+    "what": (0, "whats"),
+    "released_by": (-1, "track"),
+    "layer_of": (-1, "layers"),
+    **dict.fromkeys(("start_cycle", "cycles", "bytes", "start"), (0, "")),
 }
+"""Of each column the least number, and the table that the largest is a place in; else that is below :data:`MOST`."""
 
 
 def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:
@@ -126,22 +119,22 @@ def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:
     wanted = [*NAMES, *SPANS, "layer_of", "start"]
     if missing := [name for name in wanted if name not in columns]:
         return [f"column {name} is missing" for name in missing]
-    found = [f"column {name} must be of names" for name in NAMES if columns[name].dtype.kind != "U"]
-    found += [
+    faults = [f"column {name} must be of names" for name in NAMES if columns[name].dtype.kind != "U"]
+    faults += [
         f"column {name} must have at most {MOST_TRACE_NAMES} names, not {columns[name].size}"
         for name in NAMES
         if columns[name].size > MOST_TRACE_NAMES
     ]
     numbers = [name for name in wanted if name not in NAMES]
-    found += [f"column {name} must be of integers" for name in numbers if columns[name].dtype.kind != "i"]
-    found += [f"column {name} must have one dimension" for name in (*NAMES, "track") if columns[name].ndim != 1]
+    faults += [f"column {name} must be of integers" for name in numbers if columns[name].dtype.kind != "i"]
+    faults += [f"column {name} must have one dimension" for name in (*NAMES, "track") if columns[name].ndim != 1]
     lengths = dict.fromkeys(SPANS, columns["track"].shape) | {"layer_of": columns["whats"].shape, "start": ()}
-    found += [
+    faults += [
         f"column {name} must have the shape {shape}, not {columns[name].shape}"
         for name, shape in lengths.items()
         if columns[name].shape != shape
     ]
-    return found or [
+    return faults or [
         f"column {name} must hold numbers from {least} to {end - 1}"
         for name, (least, table) in _RANGES.items()
         for end in [len(columns[table]) if table else MOST]

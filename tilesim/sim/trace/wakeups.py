@@ -12,7 +12,7 @@ from tilesim.sim.trace.trace import Numbers, Trace, Words
 BUSY = "busy"
 
 
-class Release(NamedTuple):
+class Wakeup(NamedTuple):
     """What kept ``track`` waiting until ``cycle`` came from ``by_track``, with ``by_instruction``."""
 
     track: str
@@ -48,8 +48,7 @@ class _Index:
 
     def stalls(self, track: int, kind: int) -> Words:
         first, end = self._bounds[track], self._bounds[track + 1]
-        found: Words = np.flatnonzero(self.trace.kind[first:end] == kind) + first
-        return found
+        return np.asarray(np.flatnonzero(self.trace.kind[first:end] == kind) + first, np.int64)
 
     def busy_before(self, track: int, cycles: Words) -> Words:
         """The last busy span of a track that begins before each of the ``cycles``, or -1."""
@@ -61,36 +60,36 @@ class _Index:
         return np.where(at >= 0, spans[at], -1) if len(spans) else np.full(len(cycles), -1)
 
 
-def released_by(trace: Trace, releases: Sequence[Release], wakeup_sources: WakeupSources) -> Numbers:
+def released_by(trace: Trace, wakeups: Sequence[Wakeup], wakeup_sources: WakeupSources) -> Numbers:
     """For each span of ``trace`` the one that let it end, or -1."""
-    found: Words = np.full(len(trace.track), -1, np.int64)
+    wakers: Words = np.full(len(trace.track), -1, np.int64)
     index = _Index(trace)
-    for (track, kind), partner in wakeup_sources.items():
+    for (track, kind), source in wakeup_sources.items():
         if track in index.places and kind in trace.kinds:
             stalls = index.stalls(index.places[track], trace.kinds.index(kind))
-            found[stalls] = _latest(index, stalls, partner)
+            wakers[stalls] = _latest(index, stalls, source)
     instructions = {name: k for k, name in enumerate(trace.whats)}
-    for release in releases:
-        if release.track in index.places and release.by_track in index.places:
-            stall = _ending(index, index.places[release.track], release.cycle)
+    for wakeup in wakeups:
+        if wakeup.track in index.places and wakeup.by_track in index.places:
+            stall = _ending(index, index.places[wakeup.track], wakeup.cycle)
             if stall >= 0:
-                by = instructions.get(release.by_instruction, -1)
-                found[stall] = _with(index, index.places[release.by_track], by, release.cycle)
-    return found.astype(np.int32)
+                by = instructions.get(wakeup.by_instruction, -1)
+                wakers[stall] = _with(index, index.places[wakeup.by_track], by, wakeup.cycle)
+    return wakers.astype(np.int32)
 
 
-def _latest(index: _Index, stalls: Words, partner: WakeupSource) -> Words:
+def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     """The sources' last busy spans before the ends of ``stalls``."""
     trace = index.trace
     ends = trace.start_cycle[stalls] + trace.cycles[stalls]
     best: Words = np.full(len(stalls), -1)
     begins: Words = np.full(len(stalls), -1)
-    for track in partner.tracks:
+    for track in source.tracks:
         if track not in index.places:
             continue
         spans = index.busy_before(index.places[track], ends)
         starts = np.where(spans >= 0, trace.start_cycle[spans], -1)
-        if partner.holding:
+        if source.holding:
             starts = np.where((spans >= 0) & (starts + trace.cycles[spans] >= ends), starts, -1)
         later = starts > begins
         best, begins = np.where(later, spans, best), np.where(later, starts, begins)

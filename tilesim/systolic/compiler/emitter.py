@@ -7,8 +7,36 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tilesim.systolic.compiler.accesses import accesses
-from tilesim.systolic.isa.model.instructions import Instruction, Queue, Sync
+from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, Footprint, MemoryAccess, accesses
+from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, Pool, Queue, Sync, Window
+from tilesim.systolic.topology import Topology
+
+
+def touched(op: Instruction, topology: Topology) -> list[MemoryAccess]:
+    """What an instruction reads and writes of the buffer and the accumulators, of maps all rows that its windows reach,
+    for these come and are made row by row.
+    """
+    others = [it for it in accesses(op, topology) if it.memory in (BUFFER, ACCUMULATORS) and it.field != "window"]
+    if isinstance(op, MatrixMultiply):
+        rows = _rows(op.window, op.first, op.vectors, SIZES[op.activations])
+    elif isinstance(op, Pool):
+        rows = _rows(op.window, 0, op.window.positions, SIZES[op.element])
+    else:
+        return others
+    return [MemoryAccess("window", BUFFER, rows), *others]
+
+
+def _rows(window: Window, first: int, positions: int, size: int) -> Footprint:
+    """The rows of maps that the windows of some positions reach, gaps between rows and images included."""
+    an_image = window.output_height * window.output_width
+    start, end = divmod(first, an_image), divmod(first + positions - 1, an_image)
+    below = (window.kernel[0] - 1) * window.dilations[0] + 1
+    top = start[1] // window.output_width * window.strides[0] - window.padding[0]
+    bottom = end[1] // window.output_width * window.strides[0] - window.padding[0] + below
+    low = start[0] * window.image_bytes + min(max(top, 0), window.height) * window.row_bytes
+    high = end[0] * window.image_bytes + min(max(bottom, 0), window.height) * window.row_bytes
+    beyond = window.row_bytes - (window.width - 1) * window.pixel_bytes - window.channels * size
+    return Footprint(window.address + low, window.address + max(low, high - beyond))
 
 
 class User(NamedTuple):
@@ -19,43 +47,28 @@ class User(NamedTuple):
 
 
 @dataclass
-class _Part:
-    """A range that has been used alike all over."""
-
-    writer: User | None = None
-    readers: dict[Queue, int] = field(default_factory=dict)
-
-    def copy(self) -> _Part:
-        return _Part(self.writer, dict(self.readers))
-
-
-@dataclass
 class Users:
-    """Parts of a memory, from each of ``starts`` up to the next."""
+    """A memory in parts, from each of ``starts`` up to the next, that have been used alike all over: ``last`` has the
+    number of the last instruction of each queue to read or to write (true) them since they were written.
+    """
 
     starts: list[int] = field(default_factory=lambda: [0])
-    parts: list[_Part] = field(default_factory=lambda: [_Part()])
+    last: list[dict[tuple[Queue, bool], int]] = field(default_factory=lambda: [{}])
 
-    def read(self, first: int, end: int, by: User) -> list[User]:
-        """Note a read; who has to be done before it."""
-        low, high = self._cut(first), self._cut(end)
-        before = []
-        for part in self.parts[low:high]:
-            if part.writer is not None:
-                before.append(part.writer)
-            part.readers[by.queue] = by.number
-        return before
-
-    def write(self, first: int, end: int, by: User) -> list[User]:
-        """Note a write; who has to be done before it."""
-        low, high = self._cut(first), self._cut(end)
-        before = []
-        for part in self.parts[low:high]:
-            before += [User(queue, number) for queue, number in part.readers.items()]
-            if part.writer is not None:
-                before.append(part.writer)
-        if low < high:
-            self.starts[low:high], self.parts[low:high] = [first], [_Part(by)]
+    def use(self, access: MemoryAccess, by: User) -> list[User]:
+        """Note an access; who has to be done before it."""
+        parts = slice(self._cut(access.footprint.first), self._cut(access.footprint.end))
+        before = [
+            User(queue, number)
+            for part in self.last[parts]
+            for (queue, wrote), number in sorted(part.items(), key=_wrote)
+            if wrote or access.writes
+        ]
+        if access.writes and parts.start < parts.stop:
+            self.starts[parts], self.last[parts] = [access.footprint.first], [{(by.queue, True): by.number}]
+        elif not access.writes:
+            for part in self.last[parts]:
+                part[by.queue, False] = by.number
         return before
 
     def _cut(self, address: int) -> int:
@@ -63,19 +76,24 @@ class Users:
         place = bisect_left(self.starts, address)
         if place == len(self.starts) or self.starts[place] != address:
             self.starts.insert(place, address)
-            self.parts.insert(place, self.parts[place - 1].copy())
+            self.last.insert(place, dict(self.last[place - 1]))
         return place
+
+
+def _wrote(use: tuple[tuple[Queue, bool], int]) -> bool:
+    """For readers first: mostly they imply who wrote."""
+    return use[0][1]
 
 
 Clock = dict[Queue, int]
 """How many instructions of each queue, syncs left out, are known to be done."""
 
 
-def synchronised(ops: Iterable[Instruction]) -> tuple[Instruction, ...]:
+def synchronised(ops: Iterable[Instruction], topology: Topology) -> tuple[Instruction, ...]:
     """Instructions, in an order in which they would be right one after the other, with the syncs that make them right
     in queues side by side. None waits for a later one, and none for what its other waits imply.
     """
-    emitter = _Emitter()
+    emitter = _Emitter(topology)
     for op in ops:
         emitter.emit(op)
     return tuple(emitter.instructions)
@@ -91,12 +109,13 @@ class _Emitter:
     of a queue begins; ``begun``: what was when one began, and its number among all of its queue.
     """
 
+    topology: Topology
     instructions: list[Instruction] = field(default_factory=list)
     counts: Clock = field(default_factory=_nothing)
     works: Clock = field(default_factory=_nothing)
     known: dict[Queue, Clock] = field(default_factory=lambda: {queue: _nothing() for queue in Queue})
     begun: dict[User, tuple[int, Clock]] = field(default_factory=dict)
-    users: dict[str, Users] = field(default_factory=lambda: {"buffer": Users(), "accumulators": Users()})
+    users: dict[str, Users] = field(default_factory=lambda: {BUFFER: Users(), ACCUMULATORS: Users()})
 
     def emit(self, op: Instruction) -> None:
         queue = op.queue
@@ -115,20 +134,11 @@ class _Emitter:
         Queues write in order. Only the vector unit may begin before what it wrote last is there.
         """
         last: Clock = {}
-        for queue, number in self._touched(op, user):
-            last[queue] = max(last.get(queue, 0), number)
+        for access in touched(op, self.topology):
+            for queue, number in self.users[access.memory].use(access, user):
+                if queue is not user.queue or (queue is Queue.VECTOR and not access.writes):
+                    last[queue] = max(last.get(queue, 0), number)
         return last
-
-    def _touched(self, op: Instruction, user: User) -> Iterable[User]:
-        reads, writes = accesses(op)
-        for memory, first, end in reads:
-            for before in self.users[memory].read(first, end, user):
-                if before.queue is not user.queue or user.queue is Queue.VECTOR:
-                    yield before
-        for memory, first, end in writes:
-            for before in self.users[memory].write(first, end, user):
-                if before.queue is not user.queue:
-                    yield before
 
     def _waits(self, conflicts: Clock, known: Clock) -> list[User]:
         """Those that are not known to be done, nor implied by another of them."""

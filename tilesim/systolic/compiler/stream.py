@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from tilesim.lowering.operator_plan import axes_of
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.accumulators import AccumulatorRing
 from tilesim.systolic.compiler.array_plan import ArrayPlan
 from tilesim.systolic.compiler.call import Item, PendingMultiply, TaskCall
-from tilesim.systolic.compiler.hoisting import hoisted
-from tilesim.systolic.compiler.host_tensors import axes_of
+from tilesim.systolic.compiler.emitter import touched
 from tilesim.systolic.compiler.lower.operators import lower
 from tilesim.systolic.compiler.placement import BufferPlacement, Image, size_of
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.steps import Turn
-from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.storage import AccumulatorRing, Storage
 from tilesim.systolic.compiler.weight_tiles import cuts
+from tilesim.systolic.isa.checks.footprints import MemoryAccess
 from tilesim.systolic.isa.model.instructions import Instruction, ReadHostMemory, WriteHostMemory
 from tilesim.systolic.isa.model.program import TensorPlace
 from tilesim.systolic.topology import Topology
@@ -65,7 +65,7 @@ class InstructionStream:
                 self.items += mixed(mixed(labelled, coming), leaving)
             else:
                 floor = max(self._end_of(number - 2), self._end_of(number - 3))  # turns may end in another order
-                self.items[floor:] = [*hoisted(self.items[floor:], labelled), *coming, *leaving]
+                self.items[floor:] = [*hoisted(self.items[floor:], labelled, self.topology), *coming, *leaving]
             self.ends.append(f"{names[number]}.{len(labelled) - 1}")
             leaving = self._departures(turn)
             if not ahead or len(leaving) <= self.topology.sequencer.queue_depth // 2:
@@ -165,6 +165,45 @@ def _labelled(item: Item, label: str, layer: int) -> Item:
     if isinstance(item, PendingMultiply):
         return replace(item, op=replace(item.op, label=label, layer=layer))
     return replace(item, label=label, layer=layer)
+
+
+def hoisted(stream: Sequence[Item], ops: Sequence[Item], topology: Topology) -> list[Item]:
+    """A stream with ``ops``, in their order, each right behind the last instruction that it has to follow: the vector
+    unit begins as early as what it uses is there, while the array still makes the rest of a map.
+    """
+    items = list(stream)
+    accesses = [_touched(item, topology) for item in items]
+    place = 0
+    for op in ops:
+        own = _touched(op, topology)
+        place = max(place, next((k for k in range(len(items), place, -1) if _conflict(accesses[k - 1], own)), 0))
+        items.insert(place, op)
+        accesses.insert(place, own)
+        place += 1
+    return items
+
+
+def _touched(item: Item, topology: Topology) -> list[MemoryAccess]:
+    """Bytes that arrive count with those of their tensor before them, so that nothing takes its place before all of it
+    was there, needed or not.
+    """
+    op = item.op if isinstance(item, PendingMultiply) else item
+    accesses = touched(op, topology)
+    if not isinstance(op, ReadHostMemory):
+        return accesses
+    return [replace(it, footprint=replace(it.footprint, first=it.footprint.first - op.offset)) for it in accesses]
+
+
+def _conflict(some: Sequence[MemoryAccess], others: Sequence[MemoryAccess]) -> bool:
+    """Whether one writes what the other reads or writes."""
+    return any(
+        (a.writes or b.writes)
+        and a.memory == b.memory
+        and a.footprint.first < b.footprint.end
+        and b.footprint.first < a.footprint.end
+        for a in some
+        for b in others
+    )
 
 
 def mixed(many: Sequence[T], few: Sequence[T]) -> list[T]:

@@ -1,14 +1,17 @@
-"""Windows over maps: their elements, place by place of the kernel."""
+"""Windows over maps: their elements, place by place of the kernel; pooled, or unfolded into vectors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.systolic.isa.model.instructions import Window
+from tilesim.arithmetic.average import average
+from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.systolic.isa.model.instructions import Pooling, Window
 
 Array = NDArray[Any]
 
@@ -78,20 +81,51 @@ def taps(x: Array, window: Window, outside: int) -> Iterator[Array]:
     box = whole(window)
     shape = (len(x), box.images, box.rows, window.output_width, x.shape[-1])
     for place in np.ndindex(window.kernel):
-        where, found = parts(x, window, box, place)
-        if found.shape != shape:
-            part, found = found, np.full(shape, outside, x.dtype)
-            found[where] = part
-        yield found
+        where, elements = parts(x, window, box, place)
+        if elements.shape != shape:
+            part, elements = elements, np.full(shape, outside, x.dtype)
+            elements[where] = part
+        yield elements
 
 
 def counts(window: Window, inside_only: bool) -> NDArray[np.int32]:
     """How many elements count at each output position of a map, (rows, columns)."""
-    each = [np.zeros(window.output_height, np.int32), np.zeros(window.output_width, np.int32)]
-    for axis, along in enumerate(each):
+    rows, columns = np.zeros(window.output_height, np.int32), np.zeros(window.output_width, np.int32)
+    for axis, along in enumerate((rows, columns)):
         for place in range(window.kernel[axis]):
             along[inside(window, axis, place, 0, len(along))[0] if inside_only else slice(None)] += 1
-    return np.multiply.outer(each[0], each[1])
+    return np.multiply.outer(rows, columns)
+
+
+def pooled(pooling: Pooling, window: Window, x: Array) -> Array:
+    """Pooled maps (samples, images, height, width, channels): (samples, positions, channels) of their dtype."""
+    if pooling.function == "average":
+        values = _average(pooling, window, x)
+    else:
+        limits, largest = np.iinfo(x.dtype), pooling.function == "max"
+        outside, pick = (limits.min, np.maximum) if largest else (limits.max, np.minimum)
+        values = np.clip(reduce(pick, taps(x, window, int(outside))), *pooling.clamp)
+    return values.reshape(len(x), window.positions, x.shape[-1])
+
+
+def _average(pooling: Pooling, window: Window, x: Array) -> Array:
+    number = counts(window, pooling.inside_only)
+    scalings = {count: tuple(scaling) for count, *scaling in pooling.scalings}
+    out = np.empty((*x.shape[:2], *number.shape, x.shape[-1]), x.dtype)
+    for count in np.unique(number):
+        own = number == count
+        elements = (tap[:, :, own] for tap in taps(x, window, pooling.input_zero_point))
+        out[:, :, own] = _averages(pooling, elements, scalings[int(count)], x.dtype)
+    return out
+
+
+def _averages(pooling: Pooling, elements: Iterable[Array], scaling: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    if pooling.rule == "real":
+        return saturate(average(elements, scaling), 0, pooling.clamp, dtype)
+    zero = np.int32(pooling.input_zero_point)
+    sums = reduce(np.add, (tap.astype(np.int32) - zero for tap in elements))
+    multiplier, shift = (np.array([value], np.int32) for value in scaling)
+    return saturate(requantise(pooling.rule, sums, multiplier, shift), pooling.zero_point, pooling.clamp, dtype)
 
 
 def unfolded(
@@ -108,8 +142,8 @@ def unfolded(
         rows: how many elements of each.
         zero_point: what stands for 0.
     """
-    found = [_box(x, window, box, first_row, rows, zero_point) for box in boxes(window, first, vectors)]
-    lines = found[0] if len(found) == 1 else np.concatenate(found, axis=1)
+    blocks = [_box(x, window, box, first_row, rows, zero_point) for box in boxes(window, first, vectors)]
+    lines = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
     skipped = first % window.output_width
     return lines[:, skipped : skipped + vectors]
 
@@ -118,9 +152,9 @@ def _box(x: Array, window: Window, box: Box, first_row: int, rows: int, zero_poi
     out = np.zeros((len(x), box.images, box.rows, window.output_width, rows), np.float32)
     channels, zero = window.channels, np.float32(zero_point)
     for place in range(first_row // channels, -(-(first_row + rows) // channels)):
-        where, found = parts(x, window, box, divmod(place, window.kernel[1]))
+        where, elements = parts(x, window, box, divmod(place, window.kernel[1]))
         begin = place * channels - first_row  # of the place's first channel, among the rows
         low, high = max(0, -begin), min(channels, rows - begin)
         target = out[(*where, slice(begin + low, begin + high))]
-        np.subtract(found[..., low:high], zero, out=target)
+        np.subtract(elements[..., low:high], zero, out=target)
     return out.reshape(len(x), -1, rows)

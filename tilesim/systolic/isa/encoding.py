@@ -4,7 +4,7 @@ An instruction is its opcode (a byte: its place in ``CLASSES``), a byte of flags
 ``WIDTHS``. Numbers are stored less their least value, the lowest byte first. Flags are what has few values: words,
 truths, and whether an optional record is there; the first is the lowest bits. A record has flags of its own, in a byte
 if there are any, then its numbers; a list has its length first, in two bytes. Labels and layers are for people, and
-stay with the host.
+stay with the host. A simulation needs no more of all this than lengths, and what has no room.
 
 12 bytes of MatrixMultiply are its opcode and flags, the address in the unified buffer, the accumulator and the number
 of vectors; the others say what its window looks like.
@@ -16,42 +16,97 @@ a byte here, hence 4); the rest is an assumption.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
-from tilesim.errors import ProgramError
-from tilesim.systolic.isa.layouts import Flag, Items, Layout, Number, Part, Source, signed
-from tilesim.systolic.isa.model.instructions import (
-    CLASSES,
-    Activate,
-    Combine,
-    Copy,
-    Fill,
-    Instruction,
-    Lookup,
-    MatrixMultiply,
-    Nest,
-    Normalisation,
-    Normalise,
-    Pool,
-    Pooling,
-    ReadHostMemory,
-    ReadWeights,
-    Rescale,
-    Scale,
-    Softmax,
-    Sync,
-    Window,
-    WriteHostMemory,
-)
+from tilesim.systolic.isa.model import instructions as isa
 
 RULES = ("", "double", "single", "float", "divide", "real", "plain", "aligned", "wide", "fixed")
 """How the vector unit rounds; ``tilesim.arithmetic`` says what each means."""
 _NOT_SENT = ("label", "layer")
 
 
+@dataclass(frozen=True)
+class Number:
+    """A whole number from ``least`` on, in ``width_bytes``."""
+
+    width_bytes: int
+    least: int = 0
+
+    @property
+    def most(self) -> int:
+        return self.least + (1 << 8 * self.width_bytes) - 1
+
+    def size(self, value: int) -> int:  # noqa: ARG002  (the same for all)
+        return self.width_bytes
+
+    def faults(self, name: str, value: int) -> Iterator[str]:
+        if not self.least <= value <= self.most:
+            shown = value if abs(value) < 1 << 64 else f"a number of {value.bit_length()} bits"
+            yield f"{name} must be {self.least} to {self.most}, not {shown}"
+
+
+def signed(length: int) -> Number:
+    return Number(length, -1 << 8 * length - 1)
+
+
+@dataclass(frozen=True)
+class Items:
+    """Values of one kind: ``length`` of them, or as many as a number before them says."""
+
+    item: Part
+    length: int | None
+
+    def size(self, value: tuple[Any, ...]) -> int:
+        return sum(map(self.item.size, value)) + (COUNT.width_bytes if self.length is None else 0)
+
+    def faults(self, name: str, value: tuple[Any, ...]) -> Iterator[str]:
+        if self.length not in (None, len(value)):
+            yield f"{name} must be {self.length} values, not {len(value)}"
+        if len(value) > COUNT.most:
+            yield f"{name} must be at most {COUNT.most} values, not {len(value)}"
+        for item in value:
+            yield from self.item.faults(name, item)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A record: its flags, each with its ``choices``, in one byte if there are any or it is ``with_head``, then its
+    other fields in order, without those that are None.
+    """
+
+    choices: dict[str, tuple[Any, ...]]
+    parts: dict[str, Part]
+    with_head: bool
+
+    @property
+    def head_bytes(self) -> int:
+        return int(self.with_head or bool(self.choices))
+
+    def size(self, value: Any) -> int:
+        return self.head_bytes + sum(part.size(here) for _, part, here in self._present(value))
+
+    def faults(self, name: str, value: Any) -> Iterator[str]:
+        prefix = f"{name}." if name else ""
+        for field, choices in self.choices.items():
+            here = getattr(value, field)
+            if here not in choices:
+                words = ", ".join(str(choice) or "nothing" for choice in choices)
+                yield f"{prefix}{field} must be one of {words}, not {here!r}"
+        for field, part, here in self._present(value):
+            yield from part.faults(f"{prefix}{field}", here)
+
+    def _present(self, value: Any) -> Iterator[tuple[str, Part, Any]]:
+        for name, part in self.parts.items():
+            here = getattr(value, name)
+            if here is not None:
+                yield name, part, here
+
+
+Part: TypeAlias = Number | Items | Layout
+COUNT = Number(2)
+"""How many values a list has."""
 BUFFER = Number(4)
 """An address of the unified buffer."""
 SIZE = Number(4, 1)
@@ -61,10 +116,10 @@ SCALING = signed(4)
 """A multiplier, a shift, a zero point, or the bits of a float32."""
 
 WIDTHS: dict[type, dict[str, Number]] = {
-    ReadHostMemory: {"tensor": Number(3), "offset": Number(5), "address": Number(5), "bytes": Number(5, 1)},
-    WriteHostMemory: {"tensor": Number(3), "offset": Number(5), "address": BUFFER, "bytes": SIZE},
-    ReadWeights: {"address": Number(5), "tiles": Number(3, 1), "weight_bytes": Number(1, 1)},
-    MatrixMultiply: {
+    isa.ReadHostMemory: {"tensor": Number(3), "offset": Number(5), "address": Number(5), "bytes": Number(5, 1)},
+    isa.WriteHostMemory: {"tensor": Number(3), "offset": Number(5), "address": BUFFER, "bytes": SIZE},
+    isa.ReadWeights: {"address": Number(5), "tiles": Number(3, 1), "weight_bytes": Number(1, 1)},
+    isa.MatrixMultiply: {
         "accumulator": Number(2),
         "vectors": SIZE,
         "first": Number(4),
@@ -74,7 +129,7 @@ WIDTHS: dict[type, dict[str, Number]] = {
         "activation_zero_point": POINT,
         "weight_zero_point": POINT,
     },
-    Activate: {
+    isa.Activate: {
         "accumulator": Number(2),
         "vectors": SIZE,
         "columns": Number(2, 1),
@@ -82,23 +137,23 @@ WIDTHS: dict[type, dict[str, Number]] = {
         "address": BUFFER,
         "stride_bytes": Number(4),
     },
-    Pool: {"address": BUFFER, "stride_bytes": Number(4)},
-    Normalisation: {},
-    Combine: {"scaling": SCALING, "clamp": POINT},
-    Rescale: {
+    isa.Pool: {"address": BUFFER, "stride_bytes": Number(4)},
+    isa.Normalisation: {},
+    isa.Combine: {"scaling": SCALING, "clamp": POINT},
+    isa.Requantise: {
         "multiplier": signed(4),
         "shift": signed(1),
         "input_zero_point": POINT,
         "zero_point": POINT,
         "clamp": POINT,
     },
-    Lookup: {"table": BUFFER},
-    Copy: {},
-    Fill: {"value": Number(1)},
-    Softmax: {"scaling": signed(8), "clamp": POINT},
-    Sync: {"count": Number(4)},
-    Nest: {"address": BUFFER, "bytes": SIZE, "counts": SIZE, "strides": signed(4)},
-    Window: {
+    isa.Lookup: {"table": BUFFER},
+    isa.Copy: {},
+    isa.Fill: {"value": Number(1)},
+    isa.RowSoftmax: {"scaling": signed(8), "clamp": POINT},
+    isa.Sync: {"count": Number(4)},
+    isa.Nest: {"address": BUFFER, "bytes": SIZE, "counts": SIZE, "strides": signed(4)},
+    isa.Window: {
         "address": BUFFER,
         "images": Number(3, 1),
         "image_bytes": Number(4),
@@ -114,24 +169,22 @@ WIDTHS: dict[type, dict[str, Number]] = {
         "dilations": Number(2, 1),
         "padding": signed(2),
     },
-    Scale: {"parameters": BUFFER, "zero_point": POINT, "clamp": POINT},
-    Normalise: {"size": Number(2, 1), "scaling": SCALING, "clamp": POINT},
-    Pooling: {"clamp": POINT, "scalings": SCALING, "input_zero_point": POINT, "zero_point": POINT},
+    isa.Scale: {"parameters": BUFFER, "zero_point": POINT, "clamp": POINT},
+    isa.Normalise: {"size": Number(2, 1), "scaling": SCALING, "clamp": POINT},
+    isa.Pooling: {"clamp": POINT, "scalings": SCALING, "input_zero_point": POINT, "zero_point": POINT},
 }
 """The bytes of every number, and the least that it may be."""
 
 
-def _flag(name: str, hint: Any) -> Flag | None:
+def _choices(name: str, hint: Any) -> tuple[Any, ...]:
+    """What a field with few values can be; nothing for any other field."""
     if name == "rule":
-        return Flag(RULES)
+        return RULES
     if hint is bool:
-        return Flag((False, True))
-    arguments = get_args(hint)
-    if NoneType in arguments:
-        return Flag((False, True), record=True)
+        return False, True
     if isinstance(hint, type) and issubclass(hint, StrEnum):
-        return Flag(tuple(hint))
-    return Flag(arguments) if arguments and get_origin(hint) is not tuple else None
+        return tuple(hint)
+    return get_args(hint) if get_origin(hint) is Literal else ()
 
 
 def _part(kind: type, name: str, hint: Any) -> Part:
@@ -143,56 +196,23 @@ def _part(kind: type, name: str, hint: Any) -> Part:
 
 
 def layout_of(kind: type) -> Layout:
-    """How the dataclass ``kind`` is laid out."""
-    hints = get_type_hints(kind)
+    """How the dataclass ``kind`` is laid out: records first, then numbers as ``WIDTHS`` has them."""
+    hints, order = get_type_hints(kind), [*WIDTHS.get(kind, ())]
     sent = [field.name for field in fields(kind) if field.name not in _NOT_SENT]
-    flags = {name: flag for name in sent if (flag := _flag(name, hints[name]))}
-    numbers = [name for name in sent if name not in flags or flags[name].record]
-    parts = {name: _part(kind, name, hints[name]) for name in sorted(numbers, key=lambda name: _order(kind, name))}
-    return Layout(kind, flags, parts, with_head=issubclass(kind, Instruction))
+    choices = {name: words for name in sent if (words := _choices(name, hints[name]))}
+    records = [name for name in sent if name not in choices and name not in order]
+    parts = {name: _part(kind, name, hints[name]) for name in (*records, *order)}
+    return Layout(choices, parts, with_head=issubclass(kind, isa.Instruction))
 
 
-def _order(kind: type, name: str) -> int:
-    """Records first, then numbers as ``WIDTHS`` has them."""
-    names = list(WIDTHS.get(kind, ()))
-    return names.index(name) if name in names else -1
+LAYOUTS = {kind: layout_of(kind) for kind in isa.CLASSES}
 
 
-LAYOUTS = {kind: layout_of(kind) for kind in CLASSES}
-
-
-def length_bytes(op: Instruction) -> int:
+def length_bytes(op: isa.Instruction) -> int:
     """Bytes of ``op`` on its way from the host."""
     return 1 + LAYOUTS[type(op)].size(op)
 
 
-def range_faults(op: Instruction) -> Iterator[str]:
+def range_faults(op: isa.Instruction) -> Iterator[str]:
     """The fields of ``op`` that have no room for what they hold."""
     return LAYOUTS[type(op)].faults("", op)
-
-
-def encode(op: Instruction) -> bytes:
-    """The bytes of ``op``.
-
-    Raises:
-        ProgramError: fields that have no room for what they hold, all at once.
-    """
-    if faults := list(range_faults(op)):
-        raise ProgramError(faults)
-    return bytes([CLASSES.index(type(op))]) + LAYOUTS[type(op)].write(op)
-
-
-def decode(content: bytes) -> Instruction:
-    """The instruction that ``content`` is, without label and layer.
-
-    Raises:
-        ProgramError: it is none.
-    """
-    source = Source(content)
-    opcode = source.number(1)
-    if opcode >= len(CLASSES):
-        raise ProgramError(f"the opcode must be below {len(CLASSES)}, not {opcode}")
-    op: Instruction = LAYOUTS[CLASSES[opcode]].read(source)
-    if source.at < len(content):
-        raise ProgramError(f"the instruction must end after {source.at} bytes, not after {len(content)}")
-    return op

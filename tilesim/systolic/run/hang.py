@@ -11,7 +11,7 @@ from tilesim.systolic.isa.checks.deadlock import Deadlock
 from tilesim.systolic.isa.model.instructions import Halt, Instruction
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import HostMemory
 
 
 def refuse(chip: Chip, program: Program, host: HostMemory, cycles: range) -> None:

@@ -11,34 +11,38 @@ from numpy.typing import NDArray
 from tilesim.errors import ProgramError
 from tilesim.machines import frame
 from tilesim.machines.holds import NO_HOLDS, Holds, holds
+from tilesim.machines.host import carried, received, samples_of
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
-from tilesim.sim.core.memory import Memory
+from tilesim.sim.core.memory import Bytes, Memory
+from tilesim.sim.core.unit import Reason
+from tilesim.sim.trace.wakeups import WakeupSource, WakeupSources
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.run import hang, host_driver, statistics
+from tilesim.systolic.run import hang, statistics
 from tilesim.systolic.run.tensor_probe import TensorProbe
-from tilesim.systolic.run.wakeup_sources import PARTNERS
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.data import Absent, Carried
-from tilesim.systolic.units.host_memory import HostMemory
+from tilesim.systolic.units.data import Carried, Data, HostMemory
 
 Array = NDArray[Any]
 
 PLAIN = RunOptions()
+WAKEUP_SOURCES: WakeupSources = {
+    ("chip.matrix", Reason.WEIGHTS.kind): WakeupSource(["chip.weight_fetcher"]),
+    ("chip.weight_path", Reason.FIFO.kind): WakeupSource(["chip.matrix"]),
+    ("chip.weight_fetcher", Reason.FIFO.kind): WakeupSource(["chip.weight_path"]),
+    ("chip.sequencer", Reason.WORK.kind): WakeupSource([f"chip.{queue}" for queue in Queue]),
+}
+"""Who lets each unit go on that stalls for something that others have or bring. A wait for a sync is not here, nor one
+for a shift or for a place in a queue: whoever ends it says so.
+"""
 
 
 def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
-    """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once.
-
-    Raises:
-        ProgramError: an instruction that the chip could not run.
-        ArrayError: inputs that do not fit.
-        InputError: other rules, labels that the program does not have, or tracks to trace that no unit or link matches.
-        HangError: the run can't go on.
-        AccessError: an address outside of its memory.
+    """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once; raises as
+    :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
     frame.check_rules(options)
     if wrong := program.once(faults):
@@ -48,39 +52,34 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
 
 def timed(program: Program) -> int:
     """The cycles of a run of ``program``, which are the same whatever its data: those that :func:`simulate` finds, in
-    less time.
-
-    Raises:
-        HangError: the run can't go on.
+    less time. Raises HangError.
     """
     program = frame.named(program)
-    chip, nothing = Chip(program.topology, Absent()), HostMemory([], [], [], 1)
+    chip, nothing = Chip(program.topology, Data()), HostMemory([], [], [], 1)
     return len(_sections(program, chip, nothing, NO_HOLDS)[1])
 
 
 def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     held = holds(program, options.holds, _tiles_of)
-    sent, samples = host_driver.bytes_of_inputs(program, inputs)
+    sent, samples = bytes_of_inputs(program, inputs)
     memories = memories_of(program, samples)
-    host_memory = HostMemory(
-        sent, program.data, [host_driver.output_bytes(tensor) for tensor in program.outputs], samples
-    )
+    host_memory = HostMemory(sent, program.data, [tensor.bytes for tensor in program.outputs], samples)
     probe = TensorProbe(program, memories.buffer)
     chip = Chip(
         program.topology,
         Carried(program.topology, memories, host_memory),
         frame.recorder_of(options),
-        probe.retired if options.keep_tensors else _forget,
+        probe.retired if options.keep_tensors else frame.forget,
     )
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
     controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
     options.on_start(frame.look_at(program, chip, controls))
     load_cycles, cycles = _sections(program, chip, host_memory, held)
     outputs = [
-        host_driver.output_array(tensor, data)
+        received(tensor, data.view(tensor.carried))
         for tensor, data in zip(program.outputs, host_memory.outputs, strict=True)
     ]
-    trace = frame.trace_of(program, chip.recorder, PARTNERS)
+    trace = frame.trace_of(program, chip.recorder, WAKEUP_SOURCES)
     return Run(
         outputs=outputs,
         cycles=len(cycles),
@@ -88,6 +87,13 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
     )
+
+
+def bytes_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Bytes], int]:
+    """What the host holds of each input, (samples, bytes), and the number of samples. Raises ArrayError."""
+    samples = samples_of(program.inputs, inputs)
+    arrays = (carried(tensor, array) for tensor, array in zip(program.inputs, inputs, strict=True))
+    return [np.ascontiguousarray(array).reshape(samples, -1).view(np.uint8) for array in arrays], samples
 
 
 def memories_of(program: Program, samples: int) -> Memories:
@@ -124,7 +130,3 @@ def _sections(program: Program, chip: Chip, host_memory: HostMemory, held: Holds
 def _tiles_of(op: Instruction) -> int | None:
     """No tile; None for what no unit takes up."""
     return None if op.queue is None else 0
-
-
-def _forget(_label: str) -> None:
-    """Nobody keeps tensors."""

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
-import simpy
 from simpy.core import StopSimulation
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.recorder import Recorder
-from tilesim.systolic.isa.encoding import length_bytes
 from tilesim.systolic.isa.model.instructions import Instruction, Queue
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
-from tilesim.systolic.units.dma_in import DmaIn
-from tilesim.systolic.units.dma_out import DmaOut
+from tilesim.systolic.units.dma import DmaEngine
 from tilesim.systolic.units.issue_queue import IssueQueue
 from tilesim.systolic.units.logged import LoggedUnit
 from tilesim.systolic.units.matrix import MatrixUnit
 from tilesim.systolic.units.retirement import Retirement
-from tilesim.systolic.units.sequencer import Sequencer
+from tilesim.systolic.units.sequencer import Sequencer, Work
 from tilesim.systolic.units.vector import VectorUnit
 from tilesim.systolic.units.weight_fetcher import WeightFetcher
-from tilesim.systolic.units.weight_fifo import WeightFifo
-from tilesim.systolic.units.weight_path import WeightPath
+from tilesim.systolic.units.weight_path import WeightFifo, WeightPath
 
-
-class Worker(Protocol):
-    """What has a hardware thread of control."""
-
-    def work(self) -> Generator[simpy.Event, Any, None]: ...
+U = TypeVar("U", bound=Unit)
 
 
 class Chip:
@@ -51,12 +43,12 @@ class Chip:
         self.data = data
         self.section = ("load", 0)
         self.retirement = Retirement(self.clock, on_retired)
-        self.infeed, self.outfeed = self._unit("host.infeed"), self._unit("host.outfeed")
-        self.instructions, self.weight_memory = self._unit("host.instructions"), self._unit("weight_memory")
+        self.infeed, self.outfeed = self._unit("host.infeed", Unit), self._unit("host.outfeed", Unit)
+        self.instructions, self.weight_memory = self._unit("host.instructions", Unit), self._unit("weight_memory", Unit)
         self.links = [self.infeed, self.outfeed, self.instructions, self.weight_memory]
-        sequencer, self.matrix = self._logged("sequencer"), self._logged("matrix")
-        path = self._unit("weight_path")
-        of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue) for queue in Queue}
+        sequencer, self.matrix = self._unit("sequencer", LoggedUnit), self._unit("matrix", LoggedUnit)
+        path = self._unit("weight_path", Unit)
+        of_queues = {queue: self.matrix if queue is Queue.MATRIX else self._unit(queue, Unit) for queue in Queue}
         self.issue_queues: dict[Queue, IssueQueue[Any]] = {
             queue: IssueQueue(self.clock, queue, unit, topology.sequencer.queue_depth, self.retirement)
             for queue, unit in of_queues.items()
@@ -65,12 +57,10 @@ class Chip:
 
         fifo = WeightFifo(self.clock, topology.weight_fifo.tiles)
         self.path = WeightPath(self.clock, path, topology, fifo)
-        for worker in self._workers(fifo):
-            self.clock.process(worker.work())
+        for work in self._works(fifo):
+            self.clock.process(work)
         buffers = {queue: issue_queue.buffer for queue, issue_queue in self.issue_queues.items()}
-        self.sequencer = Sequencer(
-            self.clock, sequencer, self.instructions, topology, buffers, self.retirement, length_bytes
-        )
+        self.sequencer = Sequencer(self.clock, sequencer, self.instructions, topology, buffers, self.retirement)
 
     def run(self, section: str, instructions: Sequence[Instruction], holds: Holds = NO_HOLDS) -> range:
         """Run a section up to its halt, or until nothing can happen any more: its cycles.
@@ -96,24 +86,16 @@ class Chip:
         for unit in (*self.units, *self.links):
             unit.close(end)
 
-    def _workers(self, fifo: WeightFifo) -> list[Worker]:
+    def _works(self, fifo: WeightFifo) -> Iterator[Work]:
         clock, topology, issue_queues, data = self.clock, self.topology, self.issue_queues, self.data
-        return [
-            DmaIn(clock, self.infeed, topology, issue_queues[Queue.DMA_IN], data),
-            DmaOut(clock, self.outfeed, topology, issue_queues[Queue.DMA_OUT], data),
-            WeightFetcher(clock, self.weight_memory, topology, issue_queues[Queue.WEIGHTS], fifo, data),
-            self.path,
-            MatrixUnit(clock, topology, issue_queues[Queue.MATRIX], self.path, data),
-            VectorUnit(clock, topology, issue_queues[Queue.VECTOR], data),
-        ]
+        yield DmaEngine(clock, self.infeed, topology, issue_queues[Queue.DMA_IN], data).work()
+        yield DmaEngine(clock, self.outfeed, topology, issue_queues[Queue.DMA_OUT], data).work()
+        yield WeightFetcher(clock, self.weight_memory, topology, issue_queues[Queue.WEIGHTS], fifo, data).work()
+        yield self.path.work()
+        yield MatrixUnit(clock, topology, issue_queues[Queue.MATRIX], self.path, data).work()
+        yield VectorUnit(clock, topology, issue_queues[Queue.VECTOR], data).work()
 
-    def _unit(self, name: str) -> Unit:
+    def _unit(self, name: str, kind: type[U]) -> U:
         track = f"chip.{name}"
-        return Unit(self.clock, track, self._recorder(track))
-
-    def _logged(self, name: str) -> LoggedUnit:
-        track = f"chip.{name}"
-        return LoggedUnit(self.clock, track, self._recorder(track))
-
-    def _recorder(self, track: str) -> Recorder | None:
-        return self.recorder if self.recorder is not None and self.recorder.wants(track) else None
+        recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None
+        return kind(self.clock, track, recorder)

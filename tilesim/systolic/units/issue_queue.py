@@ -10,7 +10,7 @@ import simpy
 from tilesim.sim.core.clock import Clock, Phase
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import Reason, Unit
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, Sync
 from tilesim.systolic.units.retirement import Retirement
 
@@ -53,7 +53,7 @@ class IssueQueue(Generic[Op]):
 
     def retire(self, op: Instruction, cycle: int, write: Callable[[], None] | None = None) -> None:
         """Have ``op`` retire in ``cycle``; ``write`` then writes its results."""
-        self._retirement.retire(self.queue, op, cycle, Source(self.unit.track, op.label), write)
+        self._retirement.retire(self.queue, op, cycle, Waker(self.unit.track, op.label), write)
 
     def _meet(self, op: Sync) -> Wait:
         self._retirement.begun[op.label] = since = self._clock.cycle
@@ -63,7 +63,7 @@ class IssueQueue(Generic[Op]):
             reached = self._retirement.counts.reached(op.until, op.count)
             source = yield from self.unit.wait(reached, reason, lambda: self._describe(op))
             if self._clock.cycle > since:
-                self.unit.released(source)
+                self.unit.woken_by(source)
             self.sync = None
         self.retire(op, self._clock.cycle)
 

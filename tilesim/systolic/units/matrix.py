@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Reason
-from tilesim.sim.trace.recorder import Source
-from tilesim.systolic.array_timing import retirement_cycle
+from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.model.instructions import MatrixMultiply
 from tilesim.systolic.topology import Array, Topology
 from tilesim.systolic.units.data import Data
@@ -52,7 +51,7 @@ class MatrixUnit:
             if op.switch and not self._path.full:
                 yield from self._await_tile()
             yield from self._issue_queue.begin(op)
-            retires = retirement_cycle(self._array, self._clock.cycle, op.vectors, op.passes)
+            retires = self._array.retirement_cycle(self._clock.cycle, op.vectors, op.passes)
             if op.switch:
                 self._weights = self._path.take().weights
             write = self._data.multiply(op, self._weights)
@@ -66,7 +65,7 @@ class MatrixUnit:
         yield from unit.wait_on(path.filled, Reason.WEIGHTS, f"tile {path.taken + 1} in the weight path")
         unit.spend(Reason.WEIGHTS.kind, max(since, path.shifting_since))
         if unit.spend(Reason.SHIFT.kind):
-            unit.released(Source(path.unit.track, path.unit.instruction))
+            unit.woken_by(Waker(path.unit.track, path.unit.instruction))
 
 
 def actions(op: MatrixMultiply, array: Array) -> Actions:

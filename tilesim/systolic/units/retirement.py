@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import TypeAlias
 
 import simpy
 
 from tilesim.sim.core.clock import Clock, Phase
 from tilesim.sim.core.flags import FlagFile
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.model.instructions import Instruction, Queue
 
 ORDER = {queue: rank for rank, queue in enumerate(Queue)}
 
 
-class _Due(NamedTuple):
-    queue: Queue
-    op: Instruction
-    source: Source
-    write: Callable[[], None] | None
+Due: TypeAlias = tuple[Queue, str, Waker, Callable[[], None] | None]
+"""What retires: the queue and the label of an instruction, whoever ran it, and what writes its results."""
 
 
 class Retirement:
@@ -38,7 +35,7 @@ class Retirement:
         self.counts = FlagFile(clock)
         self._clock = clock
         self._on_retired = on_retired
-        self._due: dict[int, list[_Due]] = {}
+        self._due: dict[int, list[Due]] = {}
         self._last: dict[Queue, int] = {}
         self._outstanding = 0
         self._drained: simpy.Event | None = None
@@ -59,7 +56,7 @@ class Retirement:
         self._outstanding += 1
 
     def retire(
-        self, queue: Queue, op: Instruction, cycle: int, source: Source, write: Callable[[], None] | None = None
+        self, queue: Queue, op: Instruction, cycle: int, source: Waker, write: Callable[[], None] | None = None
     ) -> None:
         """Have ``op`` retire in ``cycle``, or with the one before it if that is later; ``write`` writes its results."""
         cycle = self._last[queue] = max(cycle, self._last.get(queue, 0))
@@ -67,7 +64,7 @@ class Retirement:
             self._due[cycle] = []
             event = self._clock.phase(Phase.ARBITRATE, cycle - self._clock.cycle)
             event.callbacks.append(lambda _: self._retire_all(cycle))
-        self._due[cycle].append(_Due(queue, op, source, write))
+        self._due[cycle].append((queue, op.label, source, write))
 
     def drained(self) -> simpy.Event:
         """When everything that was dispatched has retired."""
@@ -76,14 +73,14 @@ class Retirement:
         return drained
 
     def _retire_all(self, cycle: int) -> None:
-        due = sorted(self._due.pop(cycle), key=lambda each: ORDER[each.queue])
-        for each in due:
-            if each.write is not None:
-                each.write()
-            self.retired[each.op.label] = cycle
-            self._on_retired(each.op.label)
-        for each in due:
-            self.counts.raise_by(each.queue, 1, each.source)
+        due = sorted(self._due.pop(cycle), key=lambda retiring: ORDER[retiring[0]])
+        for _, label, _, write in due:
+            if write is not None:
+                write()
+            self.retired[label] = cycle
+            self._on_retired(label)
+        for queue, _, source, _ in due:
+            self.counts.raise_by(queue, 1, source)
         self._outstanding -= len(due)
         self._tell()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 import simpy
@@ -10,7 +10,8 @@ import simpy
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.trace.recorder import Waker
+from tilesim.systolic.isa.encoding import length_bytes
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, Nop, Queue, Sync
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.logged import LoggedUnit
@@ -38,7 +39,6 @@ class Sequencer:
         topology: Topology,
         queues: Mapping[Queue, Fifo[Instruction]],
         retirement: Retirement,
-        length_bytes: Callable[[Instruction], int],
     ) -> None:
         self.unit = unit
         self.link = link
@@ -48,7 +48,6 @@ class Sequencer:
         self._bytes_per_cycle = topology.host.instruction_bytes_per_cycle
         self._queues = queues
         self._retirement = retirement
-        self._length_bytes = length_bytes
         self._dispatched: dict[Queue, list[str]] = {}
         """For each instruction of a queue it or, if it is a sync, the last one before it that is none."""
 
@@ -75,7 +74,7 @@ class Sequencer:
 
     def _receive(self, op: Instruction, start: int, come: int) -> int:
         """Book the link's cycles for ``op``, before which ``come`` bytes came; how many have come with it."""
-        length = self._length_bytes(op)
+        length = length_bytes(op)
         self.link.instruction = op.label
         self.link.spend(BUSY, start + -(-(come + length) // self._bytes_per_cycle), length)
         return come + length
@@ -86,15 +85,15 @@ class Sequencer:
         room = self._queues[queue].room()
         if not room.triggered:
             yield from self.unit.wait(room, Reason.FIFO, lambda: f"a place in the queue of {queue.owner}")
-            self.unit.released(self._finished(queue))
+            self.unit.woken_by(self._finished(queue))
         before = self._dispatched.setdefault(queue, [""])
         before.append(before[-1] if isinstance(op, Sync) else op.label)
         self._retirement.dispatched()
         self._queues[queue].put(op)
 
-    def _finished(self, queue: Queue) -> Source:
+    def _finished(self, queue: Queue) -> Waker:
         """What a unit was done with when it took the instruction whose place in its full queue is free now."""
-        return Source(f"chip.{queue}", self._dispatched[queue][-self._queues[queue].depth - 1])
+        return Waker(f"chip.{queue}", self._dispatched[queue][-self._queues[queue].depth - 1])
 
     def _halt(self) -> Work:
         drained = self._retirement.drained()

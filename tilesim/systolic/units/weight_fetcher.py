@@ -1,4 +1,4 @@
-"""The weight fetcher: tiles from weight memory into the weight FIFO."""
+"""Weight memory, with a clock of its own, and the fetcher that brings its tiles into the weight FIFO."""
 
 from __future__ import annotations
 
@@ -14,8 +14,31 @@ from tilesim.systolic.isa.model.instructions import ReadWeights
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.issue_queue import IssueQueue
-from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
-from tilesim.systolic.units.weight_memory import WeightMemory
+from tilesim.systolic.units.weight_path import WeightFifo, WeightTile
+
+
+class WeightMemory:
+    """Transfers one block after the other, in ticks of its own clock, of which there are clock_hz a second.
+
+    Timing: a block of n bytes asked for at t begins with tick max(end of the block before, ceil(t * weight clock /
+    chip clock)) and takes ceil(n / transfer_bytes) ticks; ticks are exact, so that n blocks back to back take n times
+    as long as one, to the fraction. A memory that was at rest waits for its next tick: one with a slightly faster
+    clock may then be a cycle later, one that is an integer times as fast is not. Source: Jouppi et al., ISCA 2017,
+    section 2 (34 GB/s); JP 7561916 B2, for its clock and a number of channels.
+    """
+
+    def __init__(self, topology: Topology) -> None:
+        self._chip_hz = topology.clock_hz
+        self._hz = topology.weight_memory.clock_hz
+        self._transfer_bytes = topology.weight_memory.transfer_bytes
+        self._free_tick = 0
+
+    def transfer(self, cycle: int, block_bytes: int) -> tuple[int, int]:
+        """Transfer a block asked for in ``cycle``: the cycle in which that ends, and the first one that has it all."""
+        start = max(self._free_tick, -(-cycle * self._hz // self._chip_hz))
+        self._free_tick = start + -(-block_bytes // self._transfer_bytes)
+        end = self._free_tick * self._chip_hz
+        return end // self._hz, -(-end // self._hz)
 
 
 class WeightFetcher:
@@ -51,11 +74,11 @@ class WeightFetcher:
             yield from self._issue_queue.begin(op)
             tile_bytes = self._topology.weight_tile_bytes * op.weight_bytes
             there = self._clock.cycle
-            for tile in [Tile(self._data.tile(op, k), op.weight_bytes, op.label) for k in range(op.tiles)]:
+            for tile in [WeightTile(self._data.tile(op, k), op.weight_bytes, op.label) for k in range(op.tiles)]:
                 there = yield from self._fetch(tile, tile_bytes)
             self._issue_queue.retire(op, there)
 
-    def _fetch(self, tile: Tile, tile_bytes: int) -> Generator[simpy.Event, Any, int]:
+    def _fetch(self, tile: WeightTile, tile_bytes: int) -> Generator[simpy.Event, Any, int]:
         unit, link = self._issue_queue.unit, self._link
         place = self._fifo.place()
         if not place.triggered:

@@ -1,18 +1,63 @@
-"""The weight path: registers beside the cells, through which the next tile comes while this one computes."""
+"""The weight FIFO between weight memory and the array, and the path into it: registers beside the cells, through which
+the next tile comes while this one computes.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator
-from typing import Any
+from typing import Any, NamedTuple
 
 import simpy
+from numpy.typing import NDArray
 
 from tilesim.sim.core.action import Action
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.systolic.array_timing import shift_cycles
 from tilesim.systolic.topology import Topology
-from tilesim.systolic.units.weight_fifo import Tile, WeightFifo
+
+
+class WeightTile(NamedTuple):
+    """Weights, (inputs, outputs), of ``weight_bytes`` bytes each, as the instruction ``label`` fetched them."""
+
+    weights: NDArray[Any]
+    weight_bytes: int
+    label: str
+
+
+class WeightFifo:
+    """Holds ``tiles`` tiles, those on their way and the one that is being shifted into the array included.
+
+    A place that is freed in cycle t can be taken in t. Source: Jouppi et al., ISCA 2017, section 2 (four tiles deep);
+    that a tile keeps its place while it is shifted in is an assumption.
+    """
+
+    def __init__(self, clock: Clock, tiles: int) -> None:
+        self._places = simpy.Container(clock, tiles, init=tiles)
+        self._tiles = simpy.Store(clock)
+        self._coming: deque[WeightTile] = deque()
+        self._clock = clock
+
+    def place(self) -> simpy.Event:
+        """When there is a place for one tile more, which is then the caller's."""
+        return self._places.get(1)
+
+    def bring(self, tile: WeightTile, cycle: int) -> None:
+        """Have ``tile`` there, in the place that was taken, in ``cycle``; not before the one before it."""
+        self._coming.append(tile)
+        arrival = self._clock.timeout(cycle - self._clock.cycle)
+        arrival.callbacks.append(self._arrive)
+
+    def head(self) -> simpy.Event:
+        """The next tile, when it is there; its place stays taken."""
+        return self._tiles.get()
+
+    def free(self) -> None:
+        """The tile at the head has left its place."""
+        self._places.put(1)
+
+    def _arrive(self, _: simpy.Event) -> None:
+        self._tiles.put(self._coming.popleft())
 
 
 class WeightPath:
@@ -37,14 +82,14 @@ class WeightPath:
         self._clock = clock
         self._array = topology.array
         self._fifo = fifo
-        self._tile: Tile | None = None
+        self._tile: WeightTile | None = None
         self._left = clock.event()
 
     @property
     def full(self) -> bool:
         return self._tile is not None
 
-    def take(self) -> Tile:
+    def take(self) -> WeightTile:
         """The tile in the path, which leaves it now."""
         assert self._tile is not None
         tile, self._tile = self._tile, None
@@ -58,10 +103,10 @@ class WeightPath:
         inputs, outputs = self._array.inputs, self._array.outputs
         while True:
             self.unit.instruction = ""
-            tile: Tile = yield from self.unit.wait(self._fifo.head(), Reason.INSTRUCTION)
+            tile: WeightTile = yield from self.unit.wait(self._fifo.head(), Reason.INSTRUCTION)
             self.unit.instruction = tile.label
             self.shifting, self.shifting_since = True, self._clock.cycle
-            yield self._clock.timeout(shift_cycles(self._array, tile.weight_bytes))
+            yield self._clock.timeout(self._array.shift_cycles(tile.weight_bytes))
             self.shifting = False
             self.unit.spend(BUSY)
             hops = inputs * (inputs + 1) // 2  # of a byte of each row: 1 to the first, ... inputs to the last

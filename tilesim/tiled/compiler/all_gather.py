@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits
-from tilesim.tiled.compiler.names import copy_name, map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, copy_name, map_name
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
-from tilesim.tiled.compiler.rows import copied_words, each_row, part_words, rows_for, rows_of, sent, wide_rows
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
+from tilesim.tiled.compiler.rows import copied_words, part_words, receive, rows_for, rows_of, sent, wide_rows
+from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import NarrowToWide, RingConsume, RingProduce, WideToNarrow
 
 
 @dataclass(frozen=True)
-class PartRows:
-    """The wide rows through which an owner's part goes, at the same address in all tiles."""
+class Owner:
+    """A tile with a part of the map, and the wide rows through which that goes, at the same address in all tiles."""
 
     tile: int
     part: MapPart
@@ -36,27 +35,27 @@ class AllGather:
         """Append all instructions; those that reuse a place wait until each tile is through with what was there."""
         builder, copy = self.builder, copy_name(self.index)
         builder.release(copy)
-        slots = self._slots()
-        packs = {slot.tile: self._pack(slot) for slot in slots}
+        owners = self._owners()
+        packs = {owner.tile: self._pack(owner) for owner in owners}
         builder.write(f"{copy}.pack", packs)
         builder.use(map_name(self.index), packs.values())
-        senders = [slot for slot in slots if self._to(slot)]
+        senders = [owner for owner in owners if self._to(owner)]
         # The first master's turn may take a fence, which must not wait for the consumers that are posted here.
         turn = builder.turn(senders[0].tile) if senders else ()
-        before, after = (self._receives(slots, number) for number in (0, 1))  # the reader's own part
-        # A sender posts the second after its part: in one queue for both roles, it would hold that up.
-        late = {slot.tile: {slot.tile: after.pop(slot.tile)} for slot in senders if slot.tile in after}
+        before, after = (self._receives(owners, number) for number in (0, 1))  # the reader's own part
+        # A sender posts the second after its owner: in one queue for both roles, it would hold that up.
+        late = {owner.tile: {owner.tile: after.pop(owner.tile)} for owner in senders if owner.tile in after}
         builder.write(f"{copy}.receive0", before)
         builder.write(f"{copy}.receive1", after)
-        for slot in senders:
-            self._send(slot, turn if slot is senders[0] else builder.turn(slot.tile))
-            builder.write(f"{copy}.receive1.t{slot.tile}", late.get(slot.tile, {}))
-        unpacks = {tile: self._unpack(tile, slots) for tile in bits(self._copy.tiles)}
+        for owner in senders:
+            self._send(owner, turn if owner is senders[0] else builder.turn(owner.tile))
+            builder.write(f"{copy}.receive1.t{owner.tile}", late.get(owner.tile, {}))
+        unpacks = {tile: self._unpack(tile, owners) for tile in bits(self._copy.tiles)}
         builder.write(f"{copy}.unpack", unpacks)
         builder.use(copy, unpacks.values())
         builder.note_unpacked(copy, unpacks)
         if self._shares:
-            self._leave({slot.tile for slot in senders}, unpacks)
+            self._leave({owner.tile for owner in senders}, unpacks)
 
     @property
     def _shares(self) -> bool:
@@ -81,70 +80,67 @@ class AllGather:
     def _map(self) -> FeatureMap:
         return self.builder.placement.maps[map_name(self.index)]
 
-    def _slots(self) -> list[PartRows]:
+    def _owners(self) -> list[Owner]:
         row_bytes = self.builder.topology.wide_memory.row_bytes
-        address, parts = self.staging, []
+        address, owners = self.staging, []
         for tile in bits(self._map.tiles):
             part = sent(self._map, self._copy, tile)
             rows = rows_for(part, row_bytes)
-            parts.append(PartRows(tile, part, wide_rows(address, rows, row_bytes)))
+            owners.append(Owner(tile, part, wide_rows(address, rows, row_bytes)))
             address += rows * row_bytes
-        return parts
+        return owners
 
-    def _pack(self, slot: PartRows) -> NarrowToWide:
+    def _pack(self, owner: Owner) -> NarrowToWide:
         topology = self.builder.topology
-        words = part_words(slot.part, topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
-        wait = (*self.builder.complete(map_name(self.index), slot.tile), *self._free(slot.tile))
-        return NarrowToWide(tiles=0, read=words, write=slot.rows, wait=wait, produce="r", layer=self.layer)
+        words = part_words(owner.part, topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
+        wait = (*self.builder.complete(map_name(self.index), owner.tile), *self._free(owner.tile))
+        return NarrowToWide(tiles=0, read=words, write=owner.rows, wait=wait, produce="r", layer=self.layer)
 
-    def _receives(self, slots: list[PartRows], number: int) -> dict[int, RingConsume]:
-        """A consumer in each reader for the parts before (0) or after (1) its own."""
+    def _receives(self, owners: list[Owner], number: int) -> dict[int, RingConsume]:
+        """A consumer in each reader for the owners before (0) or after (1) its own."""
         row_bytes, consumers = self.builder.topology.wide_memory.row_bytes, {}
         for tile in bits(self._copy.tiles):
-            wanted = [slot for slot in slots if slot.tile != tile and (slot.tile > tile) == bool(number)]
+            wanted = [owner for owner in owners if owner.tile != tile and (owner.tile > tile) == bool(number)]
             if wanted:
-                rows = sum(rows_of(slot.rows) for slot in wanted)
+                rows = sum(rows_of(owner.rows) for owner in wanted)
                 target = wide_rows(wanted[0].rows.reference.base, rows, row_bytes)
-                target = each_row(target) if rows > 1 else target
-                row_loop = target.nest.loops[-1].name
-                wait = self._free(tile)
-                consumers[tile] = RingConsume(tiles=0, write=target, wait=wait, produce=row_loop, layer=self.layer)
+                consumers[tile] = receive(target, self._free(tile), self.layer)
         return consumers
 
     def _free(self, tile: int) -> tuple[Watcher, ...]:
         return self._left.get(tile, ()) if self._shares else ()
 
-    def _to(self, slot: PartRows) -> int:
+    def _to(self, owner: Owner) -> int:
         """Who reads a part, other than its owner."""
-        return self._copy.tiles & ~(1 << slot.tile)
+        return self._copy.tiles & ~(1 << owner.tile)
 
-    def _send(self, slot: PartRows, turn: tuple[Watcher, ...]) -> None:
-        builder, to = self.builder, self._to(slot)
-        wait = (builder.count(slot.tile, Flag.NARROW_TO_WIDE), *turn)
+    def _send(self, owner: Owner, turn: tuple[Watcher, ...]) -> None:
+        builder, to = self.builder, self._to(owner)
+        wait = (builder.count(owner.tile, Flag.NARROW_TO_WIDE), *turn)
         produce = "r" if self._shares else None
-        op = RingProduce(tiles=0, read=slot.rows, to=to, wait=wait, produce=produce, layer=self.layer)
-        builder.write(f"{copy_name(self.index)}.send{slot.tile}", {slot.tile: op})
-        builder.send(slot.tile, to)
+        op = RingProduce(tiles=0, read=owner.rows, to=to, wait=wait, produce=produce, layer=self.layer)
+        builder.write(f"{copy_name(self.index)}.send{owner.tile}", {owner.tile: op})
+        builder.send(owner.tile, to)
 
-    def _unpack(self, tile: int, slots: list[PartRows]) -> WideToNarrow:
+    def _unpack(self, tile: int, owners: list[Owner]) -> WideToNarrow:
         builder, topology = self.builder, self.builder.topology
         row_bytes, word_bytes = topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes
-        own = [slot for slot in slots if slot.tile == tile]
+        own = [owner for owner in owners if owner.tile == tile]
         waits = [builder.count(tile, Flag.NARROW_TO_WIDE)] if own else [*self._free(tile)]
-        waits += self._arrivals(tile, slots, own) if slots != own else []
+        waits += self._arrivals(tile, owners, own) if owners != own else []
         return WideToNarrow(
             tiles=0,
-            read=wide_rows(self.staging, sum(rows_of(slot.rows) for slot in slots), row_bytes),
+            read=wide_rows(self.staging, sum(rows_of(owner.rows) for owner in owners), row_bytes),
             write=copied_words(self._map, self._copy, tile, row_bytes, word_bytes),
             wait=(*waits, *builder.free(copy_name(self.index), tile)),
             produce="r",
             layer=self.layer,
         )
 
-    def _arrivals(self, tile: int, slots: list[PartRows], own: list[PartRows]) -> list[Watcher]:
+    def _arrivals(self, tile: int, owners: list[Owner], own: list[Owner]) -> list[Watcher]:
         """Waits for the rows from the ring: one by one, unless the reader's own ones lie between them."""
-        count, rows = self.builder.raised[tile, Flag.RING_READ_A], sum(rows_of(slot.rows) for slot in slots)
-        if own and own != slots[:1]:
+        count, rows = self.builder.raised[tile, Flag.RING_READ_A], sum(rows_of(owner.rows) for owner in owners)
+        if own and own != owners[:1]:
             return [self.builder.counted(Flag.RING_READ_A, count)]
         return [self.builder.counted(Flag.RING_READ_A, count - rows + 1, "r", 1)]
 

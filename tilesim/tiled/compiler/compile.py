@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from zlib import crc32
 
-from tilesim.errors import ProgramError
+from tilesim.errors import CapacityError, ProgramError
+from tilesim.lowering.operator_plan import axes_of
 from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
 from tilesim.tiled.compiler.compute import compute
-from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of
-from tilesim.tiled.compiler.fusion.schedule import LayerCall
+from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, map_name, place_name
+from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
-from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
-from tilesim.tiled.compiler.names import copy_name, map_name, place_name
+from tilesim.tiled.compiler.host_tensors import host_input, host_output, reply
 from tilesim.tiled.compiler.plan import Lowered, plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
@@ -24,11 +24,12 @@ from tilesim.tiled.compiler.transfers import blocks_of, drain, feed
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.checks.tensors import covers
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.isa.model.instructions import TileFence
+from tilesim.tiled.isa.model.instructions import TileFence, program_bytes
 from tilesim.tiled.isa.model.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
-from tilesim.tiled.link.start_fence import with_start_fence
+from tilesim.tiled.link.turns import with_start_fence
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.topology import Topology
+from tilesim.units import format_bytes
 
 
 def compile_networks(
@@ -46,11 +47,24 @@ def compile_networks(
     """
     lowered, layouts = plan_parameters(networks, topology, policy, wishes)
     programs = [_program(*both) for both in zip(lowered, layouts, strict=True)]
+    if faults := [fault for program in programs for fault in _too_long(program)]:
+        raise CapacityError(faults)
     token = _token(programs)
     programs = [replace(program, token=token) for program in programs]
     if faults := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
         raise ProgramError(faults)
     return programs
+
+
+def _too_long(program: Program) -> Iterator[str]:
+    """Only the whole program tells how long it is."""
+    chip = program.topology
+    size, room = program_bytes((*program.load, *program.run)), chip.instruction_memory.size_bytes
+    if size > room:
+        yield (
+            f"{program.name}: its program must fit the instruction memory of {chip.name}: {format_bytes(size)} are "
+            f"needed, of {format_bytes(room)}"
+        )
 
 
 def _token(programs: Sequence[Program]) -> int:

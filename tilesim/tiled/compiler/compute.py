@@ -9,12 +9,12 @@ from functools import partial
 
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
-from tilesim.tiled.compiler.fusion.schedule import LayerCall
+from tilesim.tiled.compiler.fusion import LayerCall
+from tilesim.tiled.compiler.halo import IN, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
-from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
-from tilesim.tiled.compiler.sides import IN, sides_read
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
 from tilesim.tiled.isa.model.fields import Flag, Watcher

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from tilesim.tiled.compiler.axis import Axis
+from tilesim.tiled.isa.model.fields import bits
 
 
 @dataclass(frozen=True)
@@ -165,11 +166,6 @@ class FeatureMap:
         return [tile for tile, (need, own) in enumerate(zip(needs, owns, strict=True)) if all(need) and not all(own)]
 
 
-def bits(bitmap: int) -> list[int]:
-    """The places of the bits that are set."""
-    return [k for k in range(bitmap.bit_length()) if bitmap >> k & 1]
-
-
 def bitmap_of(tiles: list[int]) -> int:
     return sum(1 << tile for tile in tiles)
 
@@ -177,3 +173,28 @@ def bitmap_of(tiles: list[int]) -> int:
 def padded(count: int, multiple: int) -> int:
     """``count`` rounded up to a multiple."""
     return -(-count // multiple) * multiple
+
+
+def map_name(index: int) -> str:
+    """A tensor where the layer that makes it leaves it."""
+    return f"tensor{index}"
+
+
+def copy_name(index: int) -> str:
+    """A tensor gathered whole in each tile that reads all of it."""
+    return f"copy{index}"
+
+
+def band_name(index: int, band: int) -> str:
+    """What a band of a group needs of a tensor that is never whole in memory."""
+    return f"{map_name(index)}.band{band}"
+
+
+def place_name(name: str) -> str:
+    """What a map has its address in common with: all bands of its tensor."""
+    return name.partition(".")[0]
+
+
+def tensor_of(name: str) -> int:
+    """The tensor that a map, a copy or a band holds of."""
+    return int(place_name(name).removeprefix("copy").removeprefix("tensor"))

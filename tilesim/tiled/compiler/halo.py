@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.fusion import LayerCall
+from tilesim.tiled.compiler.operators import receptive_fields, traits_of
 from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
 from tilesim.tiled.compiler.rows import block
-from tilesim.tiled.compiler.sides import COLUMNS_FROM, IN, ROWS_FROM, sides_read
-from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.isa.model.neighbours import OPPOSITE
 
 Counts = Mapping[tuple[int, Flag], int]
 
@@ -226,3 +226,25 @@ def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Fla
             first = early[tile, flag] if early[tile, flag] > before[tile, flag] else 0
             arrivals.setdefault(tile, {})[flag] = Arrival(first, count, late=count == early[tile, flag] + 1)
     return arrivals
+
+
+ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
+COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
+IN = {side: Flag(f"mesh_{side}_in") for side in Side}
+
+
+def sides_read(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> Iterator[Side]:
+    """The sides on which a call reads more of a map than a tile's own part."""
+    map_, made = builder.placement.maps[name].part(tile), call.part(builder.placement.maps[call.makes], tile)
+    by_block = traits_of(call.node).row_by_row
+    made = made.block if by_block else made
+    down, across = receptive_fields(builder.plan.network, call.node)
+    for window, outputs, own, size, sides in (
+        (down, made.rows, map_.rows, map_.shape.height, ROWS_FROM),
+        (across, made.columns, map_.columns, map_.shape.width, COLUMNS_FROM),
+    ):
+        read = window.reads(outputs) if by_block else window.need(outputs, size)
+        if read.start < own.start:
+            yield sides[True]
+        if read.stop > own.stop:
+            yield sides[False]

@@ -13,17 +13,14 @@ from tilesim.network.operators.quantise import Quantise
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import MapShape
-from tilesim.tiled.compiler.lower import add, convolution, copy, depthwise, pool, table
-from tilesim.tiled.compiler.receptive_field import Fields
-from tilesim.tiled.compiler.traits import TileTraits
+from tilesim.tiled.compiler.lower import convolution, copy, elementwise, pool
+from tilesim.tiled.compiler.traits import Fields, TileTraits
 
 OPERATORS: Mapping[type[Any], TileTraits] = {
-    **add.OPERATORS,
     **convolution.OPERATORS,
     **copy.OPERATORS,
-    **depthwise.OPERATORS,
+    **elementwise.OPERATORS,
     **pool.OPERATORS,
-    **table.OPERATORS,
 }
 ELSEWHERE = (Quantise, Dequantise, Reshape, Softmax)
 """What the host or the classifier does, or nobody needs to."""

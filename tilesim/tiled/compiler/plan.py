@@ -15,8 +15,8 @@ from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.compute import Pieces, lowered
-from tilesim.tiled.compiler.fusion.choice import fitted
-from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
+from tilesim.tiled.compiler.fitting import fitted
+from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.tile_plan import plan_operators

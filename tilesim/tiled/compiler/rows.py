@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits
-from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart
+from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal, Watcher, bits
+from tilesim.tiled.isa.model.instructions import RingConsume
 
 
 def wide_rows(address: int, rows: int, row_bytes: int) -> Traversal:
@@ -23,6 +24,12 @@ def rows_of(rows: Traversal) -> int:
 def each_row(rows: Traversal) -> Traversal:
     """The same rows, with an inner loop ``b`` that completes with each of them."""
     return replace(rows, nest=Nest((*rows.nest.loops, Loop("b", 1))))
+
+
+def receive(rows: Traversal, wait: tuple[Watcher, ...], layer: int) -> RingConsume:
+    """Take wide rows off the ring, raising the flag with each of them."""
+    arriving = each_row(rows) if rows_of(rows) > 1 else rows
+    return RingConsume(tiles=0, write=arriving, wait=wait, produce=arriving.nest.loops[-1].name, layer=layer)
 
 
 def rows_for(part: MapPart, row_bytes: int) -> int:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.compiler.feature_map import bits
-from tilesim.tiled.compiler.parameter_sets import SetKey
+from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
-from tilesim.tiled.compiler.wide_layout import DataRange, StreamSlot, WideLayout
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
+from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
+from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
 
 
@@ -31,10 +30,10 @@ class ParameterStream:
     arrived: dict[tuple[SetKey, int], int] = field(default_factory=dict)
     used: dict[SetKey, NDArray[np.int64]] = field(default_factory=dict)
     round: int = 0
-    _left: list[tuple[SetKey, StreamSlot]] = field(init=False)
+    _left: list[tuple[SetKey, StreamBuffer]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._left = list(self.layout.slots.items())
+        self._left = list(self.layout.buffers.items())
 
     def advance(self) -> None:
         """Append the transfers of what may come before the next round."""
@@ -54,14 +53,14 @@ class ParameterStream:
                 self.used[key] = self._nothing
             self.used[key][tile] = self.builder.raised[tile, Flag.AVDATA]
 
-    def _send(self, key: SetKey, slot: StreamSlot) -> None:
+    def _send(self, key: SetKey, buffer: StreamBuffer) -> None:
         builder, tiles = self.builder, self.layout.streams_to(key)
         home = self.layout.decisions[key].tile
         turn = builder.infeed_turn() if home is None else 0
         wait = () if home is None else builder.turn(home)
-        rows = self._rows(slot.address, self.layout.sets.size_bytes(key))
+        rows = self._rows(buffer.address, self.layout.sets.size_bytes(key))
         label = f"stream{key.layer}.{key.chunk}"
-        self._receive(label, key, slot, rows, tiles)
+        self._receive(label, key, buffer, rows, tiles)
         if home is None:
             for infeed in self._infeeds(label, key, turn):
                 builder.infeed(infeed)
@@ -71,10 +70,18 @@ class ParameterStream:
             builder.write(f"{label}.send", {home: op})
             builder.send(home, tiles)
 
-    def _receive(self, label: str, key: SetKey, slot: StreamSlot, rows: Traversal, tiles: int) -> None:
-        counts = self._counts(slot)
+    def _receive(self, label: str, key: SetKey, buffer: StreamBuffer, rows: Traversal, tiles: int) -> None:
+        """Each tile waits until its last tensorop is done that used what lies in the buffer's bytes."""
+        used = [self.used[other] for other in buffer.replaces if other in self.used]
+        counts = np.maximum.reduce([self._nothing, *used]).tolist()
         by_count = {
-            count: RingConsume(tiles=0, write=rows, wait=self._free(count), produce="r", layer=key.layer)
+            count: RingConsume(
+                tiles=0,
+                write=rows,
+                wait=(self.builder.counted(Flag.AVDATA, count),) if count else (),
+                produce="r",
+                layer=key.layer,
+            )
             for count in set(counts)
         }
         consumes = {tile: by_count[counts[tile]] for tile in bits(tiles)}
@@ -82,17 +89,9 @@ class ParameterStream:
         for tile in consumes:
             self.arrived[key, tile] = self.builder.raised[tile, Flag.RING_READ_A]
 
-    def _counts(self, slot: StreamSlot) -> list[int]:
-        """How many tensorops of each tile have been done when the last is that used what lies in the slot's bytes."""
-        used = [self.used[other] for other in slot.replaces if other in self.used]
-        return [int(count) for count in np.maximum.reduce([self._nothing, *used])]
-
     @property
     def _nothing(self) -> NDArray[np.int64]:
         return np.zeros(self.builder.topology.tiles, np.int64)
-
-    def _free(self, count: int) -> tuple[Watcher, ...]:
-        return (self.builder.counted(Flag.AVDATA, count),) if count else ()
 
     def _infeeds(self, label: str, key: SetKey, turn: int) -> Iterator[Infeed]:
         """Once for all tiles, or a part for each of them; those of neighbours that follow each other in one."""

@@ -7,23 +7,14 @@ from dataclasses import replace
 
 from tilesim.lowering.operator_plan import NetworkInput
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.feature_map import FeatureMap, bits
+from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
 from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
-from tilesim.tiled.compiler.names import map_name
-from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
-from tilesim.tiled.compiler.rows import each_row, part_words, rows_for, rows_of, wide_rows
+from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.rows import part_words, receive, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TileOutput
-from tilesim.tiled.isa.model.fields import Flag, Traversal
-from tilesim.tiled.isa.model.instructions import (
-    Classify,
-    Infeed,
-    NarrowToWide,
-    Outfeed,
-    RingConsume,
-    RingProduce,
-    WideToNarrow,
-)
+from tilesim.tiled.isa.model import instructions as isa
+from tilesim.tiled.isa.model.fields import Flag, Traversal, bits
 from tilesim.tiled.isa.model.program import Block
 
 
@@ -43,10 +34,9 @@ def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int,
     rows = {tile: wide_rows(address, rows_for(part, row_bytes), row_bytes) for tile, part in maps[band].parts()}
     unpacks = {tile: _unpack(builder, name, tile, rows_there, layer) for tile, rows_there in rows.items()}
     left = builder.completions[names[band - 2]] if band > 1 else {}  # what came through these rows before
-    builder.write(
-        f"{label}.receive",
-        {tile: _receive(builder, rows_there, left.get(tile), layer) for tile, rows_there in rows.items()},
-    )
+    free = {tile: (builder.counted(before.flag, before.count),) for tile, before in left.items()}
+    consumes = {tile: receive(rows_there, free.get(tile, ()), layer) for tile, rows_there in rows.items()}
+    builder.write(f"{label}.receive", consumes)
     for number, infeed in enumerate(_infeeds(maps[band], row_bytes)):
         builder.infeed(replace(infeed, turn=turn, layer=layer, label=f"{label}.send{number}"))
     labels = builder.write(label, unpacks)
@@ -55,18 +45,12 @@ def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int,
     builder.note(name, source.stored, labels)
 
 
-def _receive(builder: ProgramBuilder, rows: Traversal, left: Completion | None, layer: int) -> RingConsume:
-    arriving = each_row(rows) if rows_of(rows) > 1 else rows
-    wait = (builder.counted(left.flag, left.count),) if left else ()
-    return RingConsume(tiles=0, write=arriving, wait=wait, produce=arriving.nest.loops[-1].name, layer=layer)
-
-
-def _unpack(builder: ProgramBuilder, name: str, tile: int, rows: Traversal, layer: int) -> WideToNarrow:
+def _unpack(builder: ProgramBuilder, name: str, tile: int, rows: Traversal, layer: int) -> isa.WideToNarrow:
     """The next rows to come, on to narrow memory."""
     topology, part = builder.topology, builder.placement.maps[name].part(tile)
     first = builder.raised[tile, Flag.RING_READ_A] + 1
     arrival = builder.counted(Flag.RING_READ_A, first, *(("r", 1) if rows_of(rows) > 1 else ()))
-    return WideToNarrow(
+    return isa.WideToNarrow(
         tiles=0,
         read=rows,
         write=part_words(part, topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes),
@@ -76,18 +60,18 @@ def _unpack(builder: ProgramBuilder, name: str, tile: int, rows: Traversal, laye
     )
 
 
-def _infeeds(map_: FeatureMap, row_bytes: int) -> list[Infeed]:
+def _infeeds(map_: FeatureMap, row_bytes: int) -> list[isa.Infeed]:
     """A transfer a part, in the order of the tiles; neighbours in number with as many rows in one instruction."""
     sizes = {tile: rows_for(part, row_bytes) for tile, part in map_.parts()}
     if all(part.whole for _, part in map_.parts()):
-        return [Infeed(source="host", rows=next(iter(sizes.values())), to=map_.tiles)]
+        return [isa.Infeed(source="host", rows=next(iter(sizes.values())), to=map_.tiles)]
     runs: list[list[int]] = []
     for tile, rows in sizes.items():
         if runs and runs[-1][-1] == tile - 1 and sizes[tile - 1] == rows:
             runs[-1].append(tile)
         else:
             runs.append([tile])
-    return [Infeed(source="host", rows=sizes[run[0]], to=1 << run[0], transfers=len(run)) for run in runs]
+    return [isa.Infeed(source="host", rows=sizes[run[0]], to=1 << run[0], transfers=len(run)) for run in runs]
 
 
 def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
@@ -114,7 +98,7 @@ def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) 
     builder.write(
         label,
         {
-            tile: NarrowToWide(
+            tile: isa.NarrowToWide(
                 tiles=0,
                 read=part_words(parts[tile], row_bytes, builder.topology.narrow_memory.word_bytes),
                 write=rows[tile],
@@ -127,19 +111,19 @@ def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) 
     sent = sum(rows_for(parts[tile], row_bytes) for tile in owners)
     softmax = None if sink.softmax is None else _classify(sink, sink.softmax, sent, map_.block, f"{label}.softmax")
     leaving = sent if softmax is None else -(-softmax.elements // row_bytes)
-    builder.rest.append(Outfeed(output=number, rows=leaving, label=f"{label}.receive"))
+    builder.rest.append(isa.Outfeed(output=number, rows=leaving, label=f"{label}.receive"))
     if softmax is not None:
         builder.rest.append(softmax)
     to = 1 << (tiles if softmax is not None else tiles + 1)
     for tile in owners:
         wait = (builder.count(tile, Flag.NARROW_TO_WIDE), *builder.turn(tile))
-        builder.write(f"{label}.send{tile}", {tile: RingProduce(tiles=0, read=rows[tile], to=to, wait=wait)})
+        builder.write(f"{label}.send{tile}", {tile: isa.RingProduce(tiles=0, read=rows[tile], to=to, wait=wait)})
         builder.send(tile, to)
 
 
-def _classify(sink: TileOutput, softmax: Softmax, rows: int, block: int, label: str) -> Classify:
+def _classify(sink: TileOutput, softmax: Softmax, rows: int, block: int, label: str) -> isa.Classify:
     kind = element_type(sink.stored.dtype)
-    return Classify(
+    return isa.Classify(
         rows=rows,
         elements=sink.elements,
         elements_per_sender=block,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tilesim.errors import CapacityError
-from tilesim.lowering.allocation import DoesNotFit
+from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.machines.policies import CachePolicy
-from tilesim.tiled.caching.plan import Decision, Home, ParameterSet, order_of, plan
-from tilesim.tiled.compiler.parameter_sets import ParameterSets, SetKey
-from tilesim.tiled.compiler.stream_buffer import area_bytes, least_bytes, stream_slots
-from tilesim.tiled.compiler.wide_layout import DataRange, Staging, StreamSlot, WideLayout
+from tilesim.tiled.caching import Decision, ParameterSet, order_of, plan
+from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
+from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
+from tilesim.tiled.isa.model.program import Region
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
-
-STAYS = frozenset({Home.COPY, Home.PARTITION})
 
 
 @dataclass(frozen=True)
@@ -39,18 +38,24 @@ class Needs:
 
     def described(self, number: int) -> list[ParameterSet]:
         """The sets as the planner sees them; the network is the one of this number."""
-        return [self._described(number, key) for key in self.sets.keys()]  # noqa: SIM118  (not a mapping)
-
-    def _described(self, number: int, key: SetKey) -> ParameterSet:
-        several = len(self.sets.variants(key)) > 1
-        size, tiles = self.sets.size_bytes(key), self.sets.tiles(key)
-        return ParameterSet(
-            number, key.layer, key.chunk, key.title, size, several, tiles, self.issue_cycles.get(key, 0)
-        )
+        sets = self.sets
+        return [
+            ParameterSet(
+                number,
+                key.layer,
+                key.chunk,
+                key.title,
+                sets.size_bytes(key),
+                len(sets.variants(key)) > 1,
+                sets.tiles(key),
+                self.issue_cycles.get(key, 0),
+            )
+            for key in sets.keys()  # noqa: SIM118  (not a mapping)
+        ]
 
 
 @dataclass(frozen=True)
-class _Joint:
+class JointResidency:
     """For each network: what becomes of its sets, and where those lie that stay, from the first byte for such. ``end``
     is how many bytes they take in the tile with most.
     """
@@ -63,33 +68,33 @@ class _Joint:
 def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | None:
     """Everything in every tile that needs it, or None if it doesn't fit or is not wanted."""
     free = min(need.free_bytes for need in needs)
-    joint = _joint(needs, policy, free)
-    stays = all(decision.home in STAYS for own in joint.decisions for decision in own.values())
-    return _layouts(needs, joint, [{}] * len(needs)) if policy.cache and stays and joint.end <= free else None
+    residency = _joint_residency(needs, policy, free)
+    stays = all(decision.resident for own in residency.decisions for decision in own.values())
+    return _layouts(needs, residency, [{}] * len(needs)) if policy.cache and stays and residency.end <= free else None
 
 
 def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]:
-    """As much in the tiles as fits beside an area through which the rest streams.
+    """As much in the tiles as fits beside the region through which the rest streams.
 
     Raises:
         CapacityError: not even what one round of tensorops needs fits.
     """
-    free = min(need.free_bytes - _area(need) for need in needs)
+    free = min(need.free_bytes - _stream_bytes(need) for need in needs)
     budget = free if policy.cache else 0
-    joint = _joint(needs, policy, budget)
-    while joint.end > free:
-        budget -= joint.end - free  # places alike in all tiles leave gaps
-        joint = _joint(needs, policy, budget)
-    streaming = zip(needs, joint.decisions, strict=True)
-    return _layouts(needs, joint, [_slots(need, decisions, joint.end) for need, decisions in streaming])
+    residency = _joint_residency(needs, policy, budget)
+    while residency.end > free:
+        budget -= residency.end - free  # places alike in all tiles leave gaps
+        residency = _joint_residency(needs, policy, budget)
+    streaming = zip(needs, residency.decisions, strict=True)
+    return _layouts(needs, residency, [_buffers(need, decisions, residency.end) for need, decisions in streaming])
 
 
-def _joint(needs: Sequence[Needs], policy: CachePolicy, budget: int) -> _Joint:
+def _joint_residency(needs: Sequence[Needs], policy: CachePolicy, budget: int) -> JointResidency:
     sets = [parameters for number, own in enumerate(needs) for parameters in own.described(number)]
     order = order_of(sets, policy.network_priority, policy.layer_priority)
     planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order))
     decisions = [{key: next(planned) for key in own.sets.keys()} for own in needs]  # noqa: SIM118
-    return _Joint(decisions, *_residents(needs, decisions))
+    return JointResidency(decisions, *_residents(needs, decisions))
 
 
 def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) -> tuple[list[dict[SetKey, int]], int]:
@@ -104,28 +109,30 @@ def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) 
     return stay, max(ends)
 
 
-def _area(needs: Needs) -> int:
+def _stream_bytes(needs: Needs) -> int:
     """Bytes for what streams."""
     if least_bytes(needs.sets, needs.uses) > needs.free_bytes:
         raise _too_large(needs, least_bytes(needs.sets, needs.uses))
-    return area_bytes(needs.sets, needs.uses, needs.free_bytes)
+    return region_bytes(needs.sets, needs.uses, needs.free_bytes)
 
 
-def _slots(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> dict[SetKey, StreamSlot]:
+def _buffers(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> dict[SetKey, StreamBuffer]:
     """Places for what streams in all that reserve, what stays and staging rows leave."""
     wide = needs.topology.wide_memory
-    area = range(wide.size_bytes - needs.free_bytes + end, wide.size_bytes)
-    streaming = [key for key, decision in decisions.items() if decision.home not in STAYS]
+    region = range(wide.size_bytes - needs.free_bytes + end, wide.size_bytes)
+    streaming = [key for key, decision in decisions.items() if not decision.resident]
     try:
         ahead = -(-needs.topology.instruction_bus.buffer_depth // 2)
-        return stream_slots(needs.sets, needs.uses, streaming, area, wide.row_bytes, ahead)
+        return stream_buffers(needs.sets, needs.uses, streaming, region, wide.row_bytes, ahead)
     except DoesNotFit as error:
         raise _too_large(needs, error.item.size) from None
 
 
-def _layouts(needs: Sequence[Needs], joint: _Joint, streaming: list[dict[SetKey, StreamSlot]]) -> list[WideLayout]:
-    networks = zip(needs, joint.decisions, joint.stay, streaming, strict=True)
-    layouts = [_layout(own, decisions, stay, joint.end, slots) for own, decisions, stay, slots in networks]
+def _layouts(
+    needs: Sequence[Needs], residency: JointResidency, streaming: list[dict[SetKey, StreamBuffer]]
+) -> list[WideLayout]:
+    networks = zip(needs, residency.decisions, residency.stay, streaming, strict=True)
+    layouts = [_layout(own, decisions, stay, residency.end, buffers) for own, decisions, stay, buffers in networks]
     _check_data_memory(needs, sum(layout.data_bytes for layout in layouts))
     return layouts
 
@@ -161,14 +168,14 @@ def _layout(
     decisions: Mapping[SetKey, Decision],
     stay: Mapping[SetKey, int],
     end: int,
-    streaming: Mapping[SetKey, StreamSlot],
+    streaming: Mapping[SetKey, StreamBuffer],
 ) -> WideLayout:
     """From the bottom: the reserve, what stays, staging rows, and all the rest for what streams."""
     wide = needs.topology.wide_memory
     first = wide.reserve_bytes
     staging, address = {}, first + end
     for name, (size, tiles) in needs.staging.items():
-        staging[name] = Staging(address, size, tiles)
+        staging[name] = Region("staging", "wide", tiles, address, size)
         address += size
     return WideLayout(
         topology=needs.topology,
@@ -176,7 +183,7 @@ def _layout(
         decisions=decisions,
         staging=staging,
         stay={key: first + place for key, place in stay.items()},
-        slots=streaming,
+        buffers=streaming,
         stream=range(address, wide.size_bytes),
         sources=_sources(needs, [*stay, *streaming]),
     )
@@ -190,8 +197,87 @@ def _sources(needs: Needs, keys: Iterable[SetKey]) -> dict[SetKey, tuple[DataRan
     address = 0
     for key in dict.fromkeys(keys):
         own = []
-        for variant in needs.sets.variants(key):
-            own.append(DataRange(variant.tiles, address, variant.data))
-            address += variant.data.size
+        for tiles, data in needs.sets.variants(key):
+            own.append(DataRange(tiles, address, data))
+            address += data.size
         ranges[key] = tuple(own)
     return ranges
+
+
+Uses = Mapping[SetKey, range]
+"""From which round of tensorops to which a set is used."""
+
+Sizes = Mapping[SetKey, int]
+"""Bytes of each set."""
+
+
+def least_bytes(sets: ParameterSets, uses: Uses) -> int:
+    """All that any one round needs, for which the stream region must have room."""
+    live: dict[int, int] = {}
+    for key, rounds in uses.items():
+        for now in rounds:
+            live[now] = live.get(now, 0) + sets.size_bytes(key)
+    return max(live.values(), default=0)
+
+
+def region_bytes(sets: ParameterSets, uses: Uses, free_bytes: int) -> int:
+    """Bytes through which all sets could stream: the least, or, so that one can come while the one before is in use,
+    any two that follow each other, if that leaves half of the memory to what stays.
+    """
+    least = least_bytes(sets, uses)
+    sizes = [sets.size_bytes(key) for key in _by_use(uses, uses)]
+    two = max((a + b for a, b in pairwise(sizes)), default=0)
+    return two if least <= two <= free_bytes // 2 else least
+
+
+def stream_buffers(
+    sets: ParameterSets, uses: Uses, keys: Iterable[SetKey], region: range, row_bytes: int, ahead: int
+) -> dict[SetKey, StreamBuffer]:
+    """A place in ``region`` for each of ``keys``, in the order of their use. At most ``ahead`` of them are on their way
+    at once: more would fill the ring consumers' buffers and hold the instruction bus.
+
+    Raises:
+        DoesNotFit: one of them finds none.
+    """
+    streaming = _by_use(uses, keys)
+    sizes = {key: sets.size_bytes(key) for key in streaming}
+    addresses = _round(sizes, uses, streaming, len(region)) or _fitted(sizes, uses, streaming, len(region), row_bytes)
+    buffers: dict[SetKey, StreamBuffer] = {}
+    ready = 0
+    for place, key in enumerate(streaming):
+        before = tuple(other for other in buffers if _overlap(sizes, addresses, key, other))
+        ready = max([ready, *(uses[other].stop for other in before)])
+        if place >= ahead:
+            ready = max(ready, min(uses[streaming[place - ahead]].start + 1, uses[key].start))
+        buffers[key] = StreamBuffer(region.start + addresses[key], ready, before)
+    return buffers
+
+
+def _by_use(uses: Uses, keys: Iterable[SetKey]) -> list[SetKey]:
+    return sorted(keys, key=lambda key: (uses[key].start, key))
+
+
+def _round(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], capacity: int) -> dict[SetKey, int] | None:
+    """An address for each set, directly behind the one before it and round again: so they can come as far ahead as
+    there is room. None if one would still be in use there.
+    """
+    addresses: dict[SetKey, int] = {}
+    end = 0
+    for key in keys:
+        size = sizes[key]
+        addresses[key] = end if end + size <= capacity else 0
+        end = addresses[key] + size
+        before = (other for other in addresses if other != key and _overlap(sizes, addresses, key, other))
+        if end > capacity or any(uses[other].stop > uses[key].start for other in before):
+            return None
+    return addresses
+
+
+def _fitted(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], capacity: int, row_bytes: int) -> dict[SetKey, int]:
+    """An address for each set, by lifetime."""
+    lives = [Lifetime(sizes[key], uses[key].start, uses[key].stop - 1, key.title) for key in keys]
+    return dict(zip(keys, allocate(lives, capacity, row_bytes), strict=True))
+
+
+def _overlap(sizes: Sizes, addresses: Mapping[SetKey, int], a: SetKey, b: SetKey) -> bool:
+    return addresses[a] < addresses[b] + sizes[b] and addresses[b] < addresses[a] + sizes[a]

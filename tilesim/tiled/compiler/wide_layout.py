@@ -1,4 +1,4 @@
-"""What lies where in wide memory: the reserve, rows through which activations come and go, an area through which
+"""What lies where in wide memory: the reserve, rows through which activations come and go, a region through which
 parameters stream, and the parameters that stay.
 """
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tilesim.tiled.caching.plan import Decision, Home
-from tilesim.tiled.compiler.parameter_sets import Bytes, ParameterSets, SetKey
+from tilesim.tiled.caching import Decision
+from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingConsume
 from tilesim.tiled.isa.model.program import DataSegment, Region
@@ -18,17 +18,8 @@ from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True)
-class Staging:
-    """Wide rows, at one address in ``tiles``, for a tensor that crosses the ring."""
-
-    address: int
-    bytes: int
-    tiles: int
-
-
-@dataclass(frozen=True)
-class StreamSlot:
-    """Where a set that doesn't stay has its place for a while. ``replaces`` are the sets that had the bytes before,
+class StreamBuffer:
+    """Where a set that doesn't stay lies for a while. ``replaces`` are the sets that had the bytes before,
     all of them used for the last time before the round ``ready``.
     """
 
@@ -50,23 +41,23 @@ class DataRange:
 class WideLayout:
     """The places of everything of one network, alike in all tiles but for sets that only their home tile keeps.
 
-    ``stay`` are the addresses of the sets that stay, ``slots`` the places of those that stream through the bytes
+    ``stay`` are the addresses of the sets that stay, ``buffers`` the places of those that stream through the bytes
     ``stream``; a set with a home tile has both.
     """
 
     topology: Topology
     sets: ParameterSets
     decisions: Mapping[SetKey, Decision]
-    staging: Mapping[str, Staging]
+    staging: Mapping[str, Region]
     stay: Mapping[SetKey, int]
-    slots: Mapping[SetKey, StreamSlot]
+    buffers: Mapping[SetKey, StreamBuffer]
     stream: range
     sources: Mapping[SetKey, tuple[DataRange, ...]]
 
     @property
     def transient_bytes(self) -> int:
         """Bytes of a tile that come and go: staging rows, and what streams through at most."""
-        ends = [self.slots[key].address + self.sets.size_bytes(key) for key in self.slots]
+        ends = [self.buffers[key].address + self.sets.size_bytes(key) for key in self.buffers]
         staged = sum(staging.bytes for staging in self.staging.values())
         return staged + max(ends, default=self.stream.start) - self.stream.start
 
@@ -83,13 +74,12 @@ class WideLayout:
     def base(self, key: SetKey, tile: int) -> int:
         """Where the set begins from which ``tile`` computes."""
         decision = self.decisions[key]
-        resident = decision.home in {Home.COPY, Home.PARTITION} or decision.tile == tile
-        return self.stay[key] if resident else self.slots[key].address
+        return self.stay[key] if decision.resident or decision.tile == tile else self.buffers[key].address
 
     def streams_to(self, key: SetKey) -> int:
         """The tiles (a bitmap) that get the set during the run."""
         decision = self.decisions[key]
-        if decision.home in {Home.COPY, Home.PARTITION}:
+        if decision.resident:
             return 0
         tiles = self.sets.tiles(key)
         return tiles if decision.tile is None else tiles & ~(1 << decision.tile)
@@ -111,18 +101,17 @@ class WideLayout:
     def data(self) -> tuple[DataSegment, ...]:
         """The parameters as they stand in data memory."""
         parts = [source.data for sources in self.sources.values() for source in sources]
-        return (DataSegment("parameters", 0, np.concatenate(parts)),) if parts else ()
+        return (DataSegment("parameters", np.concatenate(parts), 0),) if parts else ()
 
     def regions(self) -> list[Region]:
         """What programs may touch."""
-        regions = [Region("parameters", "wide", area.tiles, area.target, area.bytes) for area in _joined(self._loads())]
+        regions = [Region("parameters", "wide", load.tiles, load.target, load.bytes) for load in _joined(self._loads())]
         everywhere = 0
-        for key in self.slots:
+        for key in self.buffers:
             everywhere |= self.streams_to(key)
         if everywhere:
             regions.append(Region("stream", "wide", everywhere, self.stream.start, len(self.stream)))
-        staging = self.staging.values()
-        return [*regions, *(Region("staging", "wide", area.tiles, area.address, area.bytes) for area in staging)]
+        return [*regions, *self.staging.values()]
 
     def _loads(self) -> Iterator[_Load]:
         for key, target in self.stay.items():

@@ -7,18 +7,30 @@ requests never meet in the tiles, while the host's links, with queues of their o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import accumulate, takewhile
 
 from tilesim.errors import ProgramError
-from tilesim.tiled.caching import tokens
+from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Engine, Flag
-from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, Outfeed, ScalarFence, TileFence
-from tilesim.tiled.isa.model.program import Program, Request
-from tilesim.tiled.link import segments
-from tilesim.tiled.link.start_fence import with_start_fence
-from tilesim.tiled.link.turns import TURN, TurnRewriter, near_sink
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, ScalarFence, TileFence
+from tilesim.tiled.isa.model.program import DataSegment, HostTensor, Layer, Program, Region, Request
+from tilesim.tiled.link.turns import TURN, TurnRewriter, near_sink, with_start_fence
+
+NO_TOKEN = 0
+"""The token of a program that was not compiled together with others: nothing outlives its request."""
+
+
+@dataclass(frozen=True)
+class CacheRequest:
+    """One inference of a package. Packages compiled together share a ``token``, because their parameters lie side by
+    side; ``caches`` says whether the package has a load program at all.
+    """
+
+    package: str
+    token: int
+    caches: bool = True
 
 
 @dataclass(frozen=True)
@@ -35,15 +47,6 @@ class _LinkedSection:
         return f"{'load' if self.section == 'load' else 'request'}{self.request + 1}"
 
 
-@dataclass(frozen=True)
-class _Relocation:
-    """How far the data, the layers and the outputs of a part are moved in the whole program."""
-
-    address: int
-    layer: int
-    output: int
-
-
 def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """The program that runs ``programs`` in ``order``, by their numbers.
 
@@ -56,7 +59,7 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     Raises:
         ProgramError: programs for several chips, or too much for the controller's memories, all at once.
     """
-    if faults := list(segments.faults(programs)):
+    if faults := list(_faults(programs)):
         raise ProgramError(faults)
     load, run = _parts(programs, order)
     loaded = {part.request for part in (*load, *run) if part.section == "load"}
@@ -66,11 +69,11 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
         topology=programs[0].topology,
         load=tuple(_linked(load, programs, order)),
         run=with_start_fence(tuple(_linked(run, programs, order)), programs[0].topology),
-        data=tuple(segments.segments(programs)),
-        inputs=tuple(segments.tensors(order, [program.inputs for program in programs])),
-        outputs=tuple(segments.tensors(order, [program.outputs for program in programs])),
-        layers=tuple(segments.layers(programs, Counter(order))),
-        regions=segments.regions(programs),
+        data=tuple(_data(programs)),
+        inputs=tuple(_tensors(order, [program.inputs for program in programs])),
+        outputs=tuple(_tensors(order, [program.outputs for program in programs])),
+        layers=tuple(_layers(programs, Counter(order))),
+        regions=_regions(programs),
         requests=tuple(
             Request(program.name, len(program.outputs), int(k in loaded), begins.get(k, "") if k else "")
             for k, program in enumerate(programs[number] for number in order)
@@ -82,10 +85,8 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
 
 def _parts(programs: Sequence[Program], order: Sequence[int]) -> tuple[list[_LinkedSection], list[_LinkedSection]]:
     """What is issued in front of everything, and then."""
-    packages = [
-        tokens.CacheRequest(str(number), programs[number].token, bool(programs[number].load)) for number in order
-    ]
-    loaded, first = tokens.loads(packages), packages[0].token
+    packages = [CacheRequest(str(number), programs[number].token, bool(programs[number].load)) for number in order]
+    loaded, first = loads(packages), packages[0].token
     ahead = len(list(takewhile(lambda package: package.token == first, packages))) if first else 1
     load = [_LinkedSection(number, k, "load") for k, number in enumerate(order) if loaded[k] and k < ahead]
     run: list[_LinkedSection] = []
@@ -95,36 +96,51 @@ def _parts(programs: Sequence[Program], order: Sequence[int]) -> tuple[list[_Lin
     return load, run
 
 
+def loads(requests: Iterable[CacheRequest]) -> tuple[bool, ...]:
+    """For each of ``requests``, on a chip that holds nothing at first, whether its load program runs.
+
+    **Source**: the run-time library of the Edge TPU, ``driver.cc``: tokens, and what another one clears.
+    """
+    token, resident, must_load = NO_TOKEN, set[str](), []
+    for request in requests:
+        if request.token != token or token == NO_TOKEN:
+            token, resident = request.token, set()  # its parameters overwrite what lies there
+        must_load.append(request.caches and request.package not in resident)
+        resident |= {request.package} if request.caches else set()
+    return tuple(must_load)
+
+
 def _linked(
     parts: Sequence[_LinkedSection], programs: Sequence[Program], order: Sequence[int]
 ) -> Iterator[Instruction]:
     chip = programs[0].topology
-    tails, replies = TurnRewriter(chip), False
-    starts, layers = segments.data_starts(programs), segments.steps([len(program.layers) for program in programs])
-    outputs = segments.steps([len(programs[number].outputs) for number in order])
+    turns, replies = TurnRewriter(chip), False
+    starts, layers = _data_starts(programs), _firsts([len(program.layers) for program in programs])
+    outputs = _firsts([len(programs[number].outputs) for number in order])
     for place, part in enumerate(parts):
         ops: tuple[Instruction, ...] = getattr(programs[part.number], part.section)
-        shift = _Relocation(starts[part.number], layers[part.number], outputs[part.request])
-        shifted = [_relocated(op, k, part, shift) for k, op in enumerate(ops)]
+        at = starts[part.number], layers[part.number], outputs[part.request]
+        labels = [f"{part.title}.{op.label or f'{part.section}[{k}]'}" for k, op in enumerate(ops)]
+        shifted = [_relocated(replace(op, label=label), *at) for op, label in zip(ops, labels, strict=True)]
         if place:
             shifted = [*_fenced(shifted, part, chip.tiles)]
         if replies and (near := near_sink(shifted, chip)) is not None:
             shifted.insert(near, ScalarFence(count=0, idle=("outfeed",), label=f"replies.{part.title}"))
             replies = False
-        replies = replies or any(isinstance(op, Classify) for op in ops)
-        tails.begin()
+        replies = replies or any(isinstance(op, isa.Classify) for op in ops)
+        turns.begin()
         for op in shifted:
-            yield from tails.rewrite(op)
+            yield from turns.rewrite(op)
 
 
-def _relocated(op: Instruction, place: int, part: _LinkedSection, shift: _Relocation) -> Instruction:
-    op = replace(op, label=f"{part.title}.{op.label or f'{part.section}[{place}]'}")
+def _relocated(op: Instruction, address: int, layer: int, output: int) -> Instruction:
+    """The instruction with its data, its layer and its output moved so far in the whole program."""
     if op.layer >= 0:
-        op = replace(op, layer=op.layer + shift.layer)
-    if isinstance(op, Outfeed):
-        return replace(op, output=op.output + shift.output)
+        op = replace(op, layer=op.layer + layer)
+    if isinstance(op, isa.Outfeed):
+        return replace(op, output=op.output + output)
     if isinstance(op, Infeed) and op.source == "data":
-        return replace(op, address=op.address + shift.address)
+        return replace(op, address=op.address + address)
     return op
 
 
@@ -149,3 +165,63 @@ def _fenced(ops: Sequence[Instruction], part: _LinkedSection, tiles: int) -> Ite
 
 def _scalar(part: _LinkedSection) -> str:
     return f"begin.{part.title}"
+
+
+def _faults(programs: Sequence[Program]) -> Iterator[str]:
+    """Why programs can't run on one chip, each of them kept in the controller's memories once."""
+    chip = programs[0].topology
+    yield from (
+        f"{program.name}: must be compiled for the chip of {programs[0].name}, {chip.name}, not for another one"
+        for program in programs[1:]
+        if program.topology != chip
+    )
+    size_bytes = sum(isa.program_bytes((*program.load, *program.run)) for program in programs)
+    needs = (
+        ("programs", size_bytes, "instruction memory", chip.instruction_memory.size_bytes),
+        ("parameters", _data_starts(programs)[-1], "data memory", chip.data_memory.size_bytes),
+    )
+    yield from (
+        f"the {what} of {len(programs)} networks must fit the {memory} of {have} bytes, not take {need}"
+        for what, need, memory, have in needs
+        if need > have
+    )
+
+
+def _tensors(order: Sequence[int], tensors: Sequence[Sequence[HostTensor]]) -> Iterator[HostTensor]:
+    """The inputs or outputs of all requests."""
+    for k, number in enumerate(order):
+        yield from (replace(tensor, name=f"request{k + 1}.{tensor.name}") for tensor in tensors[number])
+
+
+def _layers(programs: Sequence[Program], times: Counter[int]) -> Iterator[Layer]:
+    """What all requests together compute."""
+    for number, program in enumerate(programs):
+        yield from (replace(layer, macs=layer.macs * times[number], network=program.name) for layer in program.layers)
+
+
+def _data(programs: Sequence[Program]) -> Iterator[DataSegment]:
+    """Data memory holds the parameters of one network after those of the other."""
+    for number, (start, program) in enumerate(zip(_data_starts(programs), programs, strict=False)):
+        for segment in program.data:
+            name = segment.name if len(programs) == 1 else f"network{number + 1}.{segment.name}"
+            yield replace(segment, name=name, address=segment.address + start)
+
+
+def _data_starts(programs: Sequence[Program]) -> list[int]:
+    """Where the data of each program begins, in whole rows, and where the last one's end."""
+    row_bytes = programs[0].topology.wide_memory.row_bytes
+    ends = (max((segment.address + segment.data.size for segment in program.data), default=0) for program in programs)
+    return [0, *accumulate(-(-end // row_bytes) * row_bytes for end in ends)]
+
+
+def _regions(programs: Sequence[Program]) -> tuple[Region, ...]:
+    """All, but none of a memory of which a program has none: it may go where it likes."""
+    memories = [{region.memory for region in program.regions} for program in programs]
+    known = set.intersection(*memories)
+    regions = (region for program in programs for region in program.regions if region.memory in known)
+    return tuple(dict.fromkeys(regions))
+
+
+def _firsts(counts: Sequence[int]) -> list[int]:
+    """The first number of each of consecutive runs of so many."""
+    return [0, *accumulate(counts)][:-1]

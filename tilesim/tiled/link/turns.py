@@ -1,4 +1,6 @@
-"""Turns on the ring when programs follow one another: what each waits for, counted from the first of them on."""
+"""Turns on the ring: what each waits for when programs follow one another, counted from the first of them on; and the
+fence before which no transfer may pass a tile that counts.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tilesim.tiled.isa.model.fields import Flag, Watcher
-from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, RingProduce, TileFence, Work
-from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer, sent_by
+from tilesim.tiled.isa.model import instructions as isa
+from tilesim.tiled.isa.model.fields import Flag, Watcher, bits
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingProduce, TileFence, Work
+from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer, sent_by
 from tilesim.tiled.topology import Topology
 
 TURN = Flag.RING_PRODUCER_A
@@ -54,17 +57,17 @@ class TurnRewriter:
             return op
         if self._keeps:
             return replace(op, reset=tuple(flag for flag in op.reset if flag != TURN))
-        for tile in _bits(op.tiles):
+        for tile in bits(op.tiles):
             self._passed[tile + 1] = self._before[tile + 1] = 0
         return op
 
     def _by_turn(self, op: Work) -> Iterator[Work]:
         groups: dict[int, int] = {}
-        for tile in _bits(op.tiles):
+        for tile in bits(op.tiles):
             before = self._before[tile + 1]
             groups[before] = groups.get(before, 0) | 1 << tile
         for before, tiles in groups.items():
-            label = op.label if len(groups) == 1 else f"{op.label}.t{next(_bits(tiles))}"
+            label = op.label if len(groups) == 1 else f"{op.label}.t{bits(tiles)[0]}"
             yield replace(op, tiles=tiles, wait=self._waits(op, before), label=label)
 
     def _waits(self, op: Work, before: int) -> tuple[Watcher, ...]:
@@ -86,16 +89,49 @@ def near_sink(ops: Sequence[Instruction], chip: Topology) -> int | None:
     tile sees, or of the broadcast in front of it; None if there is none.
     """
     place = next((k for k, op in enumerate(ops) if _nears_sink(op, chip)), None)
-    return place - 1 if place and isinstance(ops[place - 1], Broadcast) else place
+    return place - 1 if place and isinstance(ops[place - 1], isa.Broadcast) else place
 
 
 def _nears_sink(op: Instruction, chip: Topology) -> bool:
-    if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "ring"):
+    if isinstance(op, isa.Outfeed) or (isinstance(op, Infeed) and op.source == "ring"):
         return True
     sent = sent_by(op, chip) if isinstance(op, RingProduce) else ()
     sink = chip.tiles + 2
-    return any(Transfer(0, op, "", 0, 0, *each, sink + 1).passes(sink) for each in sent)
+    return any(Transfer(0, op, "", 0, 0, *transfer, sink + 1).passes(sink) for transfer in sent)
 
 
-def _bits(bitmap: int) -> Iterator[int]:
-    return (bit for bit in range(bitmap.bit_length()) if bitmap >> bit & 1)
+def with_start_fence(ops: Sequence[Instruction], chip: Topology) -> tuple[Instruction, ...]:
+    """``ops``, with a wait for tiles to have begun in front of the first transfer whose tail they may otherwise miss.
+
+    A tile has begun that sends or takes rows, whose instructions wait behind its fence, and stays so for all that
+    follows, as transfers go one after the other. Only tiles count that wait for a turn.
+    """
+    counting = _counting(ops)
+    begun = fenced = 0
+    for place, op in enumerate(ops):
+        if isinstance(op, TileFence) and op.increment:
+            fenced |= op.tiles
+        elif isinstance(op, isa.ScalarFence):
+            begun |= fenced
+        for master, to, rows in sent_by(op, chip):
+            transfer = Transfer(0, op, op.label, place, 0, master, to, rows, chip.tiles + 3)
+            begun |= to | (1 << master) >> 1
+            if transfer.occupied >> 1 & counting & ~begun:
+                return (*ops[:place], *_wait(counting & ~begun), *ops[place:])
+    return tuple(ops)
+
+
+def _counting(ops: Sequence[Instruction]) -> int:
+    """The tiles that wait for a turn."""
+    tiles = 0
+    for op in ops:
+        if isinstance(op, Work) and any(watcher.flag == TURN for watcher in op.wait):
+            tiles |= op.tiles
+    return tiles
+
+
+def _wait(tiles: int) -> tuple[Instruction, Instruction]:
+    return (
+        TileFence(tiles=tiles, idle=(), increment=1, label="started.fence"),
+        isa.ScalarFence(count=tiles.bit_count(), label="started"),
+    )

@@ -11,7 +11,7 @@ from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import SHEET
-from tilesim.tiled.units.chip import Chip, Part
+from tilesim.tiled.units.chip import Chip, RunPart
 
 OTHER = "flags"
 CAUSES: Mapping[str, str] = {
@@ -51,7 +51,7 @@ def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
     return {**layers, NO_LAYER: Bottleneck(Counter({NO_WORK: left}))}
 
 
-def _before(part: Part, layers: int) -> Iterator[tuple[int, int]]:
+def _before(part: RunPart, layers: int) -> Iterator[tuple[int, int]]:
     """For each layer, the last one before it that any tile had a share in (-1: none), and when all before were over."""
     ends: dict[int, int] = {}
     for shares in part.shares:
@@ -64,7 +64,7 @@ def _before(part: Part, layers: int) -> Iterator[tuple[int, int]]:
             last, over = k, max(over, ends[k])
 
 
-def _in_part(part: Part, layer: int, before: tuple[int, int], ring: str) -> Counter[str]:
+def _in_part(part: RunPart, layer: int, before: tuple[int, int], ring: str) -> Counter[str]:
     """Where a tile had no share in the last layer before, its wait for this one begins when all before are over."""
     total: Counter[str] = Counter()
     last, over = before

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource
-from tilesim.tiled.isa.model.fields import Engine, Side
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Side, neighbour
 from tilesim.tiled.isa.model.sheet import CLIENTS
 from tilesim.tiled.topology import Topology
 
@@ -26,10 +25,10 @@ def wakeup_sources(topology: Topology, tracks: Collection[str]) -> dict[tuple[st
     pairs = [*_host(topology), *_ring(topology), *_bus(topology)]
     for tile in range(topology.tiles):
         pairs += [*_mesh(topology, tile), *_ports(tile), *_ends(tile)]
-    partners_of = {(f"chip.{track}", reason.kind): partner for track, reason, partner in pairs}
+    sources = {(f"chip.{track}", reason.kind): source for track, reason, source in pairs}
     return {
-        (track, kind): partner._replace(tracks=[name for name in partner.tracks if name in tracks])
-        for (track, kind), partner in partners_of.items()
+        (track, kind): source._replace(tracks=[name for name in source.tracks if name in tracks])
+        for (track, kind), source in sources.items()
         if track in tracks
     }
 
@@ -84,7 +83,7 @@ def _ports(tile: int) -> Pairs:
     for engine in dict.fromkeys(name for port in clients for name in port):
         before = [port[: len(port) - 1 - port[::-1].index(engine)] for port in clients if engine in port]
         others = dict.fromkeys(name for port in before for name in port if name != engine)
-        partner = WakeupSource([f"chip.tile{tile}.{name}" for name in others], holding=True)
-        yield f"tile{tile}.{engine}", Reason.PORT, partner
+        source = WakeupSource([f"chip.tile{tile}.{name}" for name in others], holding=True)
+        yield f"tile{tile}.{engine}", Reason.PORT, source
         if engine is Engine.TENSOR:
-            yield f"tile{tile}.{MAC_ARRAY}", Reason.PORT, partner
+            yield f"tile{tile}.{MAC_ARRAY}", Reason.PORT, source

@@ -7,7 +7,7 @@ last all effects, which the next cycle sees. Nothing is skipped, nothing is plan
 the same cycles.
 """
 
-from tilesim.tiled.stepped.chip import Touch
+from tilesim.tiled.stepped.memory import Touch
 from tilesim.tiled.stepped.simulate import Outcome, simulate
 
 __all__ = ["Outcome", "Touch", "simulate"]

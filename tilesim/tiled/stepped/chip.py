@@ -4,59 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from itertools import pairwise
-from typing import NamedTuple
 
 from tilesim.machines.holds import NO_HOLDS, Holds
-from tilesim.tiled.isa.model.fields import Side
-from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
+from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import DataSegment
-from tilesim.tiled.stepped.account import IDLE, WORK, Account, Span
 from tilesim.tiled.stepped.classifier import ClassifierTile
-from tilesim.tiled.stepped.clock import Clock
 from tilesim.tiled.stepped.controller import Controller
-from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.core import IDLE, WORK, Account, Clock, Span, Thread
 from tilesim.tiled.stepped.host import HostInfeed, HostOutfeed
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Station
-from tilesim.tiled.stepped.livelock import LivelockMonitor
-from tilesim.tiled.stepped.memory import Access, Bytes, Memory
-from tilesim.tiled.stepped.mesh_link import MeshLink
-from tilesim.tiled.stepped.monitor import Monitor
+from tilesim.tiled.stepped.memory import Bytes, Memory, Touch
+from tilesim.tiled.stepped.mesh import MeshLink
+from tilesim.tiled.stepped.monitors import LivelockMonitor, RingMonitor
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
 from tilesim.tiled.stepped.ring import RingStop
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import Topology
-
-
-class Touch(NamedTuple):
-    """Bytes of a tile's memory that an instruction read or wrote, in a cycle of its section."""
-
-    cycle: int
-    memory: str
-    address: int
-    width_bytes: int
-    writes: bool
-
-
-class ClassifierStation:
-    """The classifier's place on the instruction bus, where no fence ever comes."""
-
-    def __init__(self, classifier: ClassifierTile) -> None:
-        self._classifier = classifier
-
-    def buffer_of(self, _op: Instruction) -> Fifo[Classify]:
-        return self._classifier.buffer
-
-    def deliver(self, op: Classify, later_cycles: int) -> None:
-        self._classifier.deliver(op, later_cycles)
-
-    def fence_is_through(self, _fence: TileFence) -> bool:
-        return True
-
-    def obey(self, fence: TileFence) -> None:
-        raise AssertionError(f"{fence.label} is for tiles, not for the classifier")
 
 
 class Chip:
@@ -74,14 +39,14 @@ class Chip:
         observes: bool = False,
         watched: Collection[tuple[int, str]] = (),
     ) -> None:
-        self.touches: dict[tuple[int, str], list[Touch]] = {each: [] for each in watched}
+        self.touches: dict[tuple[int, str], list[Touch]] = {instruction: [] for instruction in watched}
         self._observes = observes
         self._start = 0
         self.clock = Clock()
         self.accounts: list[Account] = []
         self._keeps_spans = keeps_spans
         tiles, clock = topology.tiles, self.clock
-        self.monitor = Monitor()
+        self.monitor = RingMonitor()
         self.stops = [
             RingStop(clock, self._account(f"chip.ring.link{node}"), node, topology.ring) for node in range(tiles + 3)
         ]
@@ -103,7 +68,6 @@ class Chip:
             self.host_outfeed,
             self.stops[-1],
             self.infeed.forwarded,
-            self._outfeed_is_through,
         )
         self.tiles = [
             Tile(k, clock, topology, self.stops[k + 1], self._account, self._raise_fence, self._listener(k))
@@ -125,7 +89,7 @@ class Chip:
             self.controller,
         ]
 
-        self._circulation = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
+        self._livelock = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
 
     def _awaits_tails(self) -> bool:
         return self.infeed.awaits_turn or any(tile.awaits_tails for tile in self.tiles)
@@ -143,7 +107,7 @@ class Chip:
         tile.mesh_out[side].link = self.tiles[to].mesh_in[OPPOSITE[side]].link = link
 
     def _instruction_bus(self, topology: Topology) -> list[BusStop]:
-        stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
+        stations: list[Station] = [*self.tiles, self.classifier]
         bus = [
             BusStop(self.clock, self._account(f"chip.instruction_bus.stop{k}"), k, topology.instruction_bus, station)
             for k, station in enumerate(stations)
@@ -154,9 +118,6 @@ class Chip:
 
     def _raise_fence(self, increment: int) -> None:
         self.controller.fences += increment
-
-    def _outfeed_is_through(self) -> None:
-        self.controller.outfeeds_through += 1
 
     def step(self) -> None:
         """One cycle of everything."""
@@ -198,7 +159,7 @@ class Chip:
         self.controller.to_issue = list(ops)
         self.host_infeed.start(rows, ops)
         self.clock.stir()
-        while not (self.clock.rests or self.collided or self._circulation.endless()):
+        while not (self.clock.rests or self.collided or self._livelock.endless()):
             self.step()
         return start, max(start, self.host_outfeed.last_arrival, *(account.active_until for account in self.accounts))
 
@@ -210,13 +171,13 @@ class Chip:
             own = {label: start + cycle for (label, index), cycle in holds.items() if index == tile.index}
             tile.holds = everywhere | own
 
-    def _listener(self, tile: int) -> Callable[[str, Access], None] | None:
+    def _listener(self, tile: int) -> Callable[[str, Touch], None] | None:
         """Who keeps what the watched instructions of a tile touch, if there are any."""
         watched = {label: touches for (index, label), touches in self.touches.items() if index == tile}
 
-        def listen(label: str, access: Access) -> None:
+        def listen(label: str, touch: Touch) -> None:
             if label in watched:
-                watched[label].append(Touch(self.clock.cycle - self._start, *access))
+                watched[label].append(touch._replace(cycle=self.clock.cycle - self._start))
 
         return listen if watched else None
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from tilesim.arithmetic.classify import classified
-from tilesim.tiled.isa.model.instructions import Classify
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.isa.model.instructions import Classify, TileFence
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.mac_array import DTYPES
 from tilesim.tiled.stepped.memory import Bytes
-from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer
-from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
 from tilesim.tiled.topology import Topology
 
 
@@ -33,9 +31,17 @@ class ClassifierTile(Thread):
         stop.receiver = self
         super().__init__(clock, account)
 
-    def deliver(self, op: Classify, later_cycles: int) -> None:
-        """An instruction arrives so many cycles later; its place was kept."""
+    def buffer_of(self, _op: object) -> Fifo[Classify]:
+        return self.buffer
+
+    def deliver(self, op: Any, later_cycles: int) -> None:
         self.buffer.put(op, later_cycles)
+
+    def fence_is_through(self, _fence: TileFence) -> bool:
+        return True
+
+    def obey(self, fence: TileFence) -> None:
+        raise AssertionError(f"{fence.label} is for tiles, not for the classifier")
 
     def life(self) -> Iterator[str]:
         while True:
@@ -51,7 +57,7 @@ class ClassifierTile(Thread):
 
     def _reply(self, op: Classify) -> Iterator[str]:
         rows = results(op, self._rows)
-        transfer = Transfer(op.label)
+        transfer = RingTransfer(op.label)
         for k, row in enumerate(rows):
             self._stop.outgoing = Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer)
             while self._stop.outgoing is not None:
@@ -76,11 +82,11 @@ class ClassifierTile(Thread):
 def results(op: Classify, rows: list[Bytes]) -> list[Bytes]:
     """The rows of results: contiguous, with zeros behind them."""
     row_bytes = len(rows[0])
-    each = op.elements_per_sender or op.elements
-    rows_each = -(-each // row_bytes)
-    parts = [np.concatenate(rows[at : at + rows_each])[:each] for at in range(0, len(rows), rows_each)]
-    elements = np.concatenate(parts)[: op.elements].view(DTYPES[op.input_type])
-    made = classified(op.function, elements[None], op.scaling)
+    elements = op.elements_per_sender or op.elements
+    rows_of_one = -(-elements // row_bytes)
+    parts = [np.concatenate(rows[at : at + rows_of_one])[:elements] for at in range(0, len(rows), rows_of_one)]
+    x = np.concatenate(parts)[: op.elements].view(DTYPES[op.input_type])
+    made = classified(op.function, x[None], op.scaling)
     data = np.zeros(-(-op.elements // row_bytes) * row_bytes, np.uint8)
     data[: op.elements] = made[0].astype(DTYPES[op.output_type]).view(np.uint8)
     return list(data.reshape(-1, row_bytes))

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
-from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, IDLE, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, IDLE, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Delivery, bus_words, send
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 
@@ -22,12 +19,11 @@ class Controller(Thread):
     What a tile is to broadcast goes to that tile's stop alone. Rows that are forwarded concern both infeed and outfeed.
 
     Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. ``fences`` counts the tile
-    fences that are through, at once; ``outfeeds_through`` the instructions that the outfeed is through with.
+    fences that are through, at once.
     """
 
     def __init__(self, clock: Clock, account: Account, topology: Topology) -> None:
         self.fences = 0
-        self.outfeeds_through = 0
         self.to_issue: list[Instruction] = []
         self._topology = topology
         self._starts = 0
@@ -78,6 +74,6 @@ class Controller(Thread):
         while self.fences < op.count:
             yield FLAG
         self.fences -= op.count
-        while op.idle and self.outfeeds_through < self._outfeeds:
+        while op.idle and self._outfeed.through < self._outfeeds:
             yield FLAG
         yield BUSY

@@ -5,36 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from tilesim.tiled.isa.model.fields import Engine as EngineName
 from tilesim.tiled.isa.model.fields import Flag, Nest
 from tilesim.tiled.isa.model.instructions import Work
-from tilesim.tiled.stepped.account import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.flags import FlagFile
-from tilesim.tiled.stepped.memory import Access, Memories
-from tilesim.tiled.stepped.ttu import Step, Watch, walk
+from tilesim.tiled.stepped.core import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Account, Clock, Fifo, FlagFile
+from tilesim.tiled.stepped.memory import Memories, Touch
+from tilesim.tiled.stepped.ttu import Iteration, Watch, walk
 from tilesim.tiled.topology import Topology
 
 
-class Buffer(Protocol):
-    """Where an engine's instructions wait."""
-
-    def head(self) -> Any | None:
-        """The instruction that can be taken in this cycle."""
-
-    def take(self) -> Any:
-        """Take it."""
-
-    def room(self) -> bool:
-        """Whether there is a place in this cycle."""
-
-    def reserve(self) -> None:
-        """Keep a place."""
-
-    def put(self, item: Any, later_cycles: int = 0) -> None:
-        """Fill it."""
-
-
-class Tile(Protocol):
+class TileContext(Protocol):
     """What an engine knows of its tile."""
 
     clock: Clock
@@ -42,7 +22,8 @@ class Tile(Protocol):
     memories: Memories
     flags: FlagFile
     holds: Mapping[str, int]
-    touch: Callable[[str, Access], None] | None
+    engines: dict[EngineName, Engine]
+    touch: Callable[[str, Touch], None] | None
     """Hears of what an instruction, by its label, reads or writes in this cycle."""
 
 
@@ -55,7 +36,10 @@ class Engine:
     the multiplier form; the next one starts in the cycle after the last one of the one before.
     """
 
-    def __init__(self, tile: Tile, account: Account, flag: Flag, buffer: Buffer) -> None:
+    shares_with: Engine | None = None
+    """The other one that takes its instructions from the same buffer, if there is any."""
+
+    def __init__(self, tile: TileContext, account: Account, flag: Flag, buffer: Fifo[Any]) -> None:
         self.tile = tile
         self.clock = tile.clock
         self.memories = tile.memories
@@ -80,13 +64,18 @@ class Engine:
     def request(self) -> None:
         """The cycle begins."""
         if self.op is None:
-            if self.buffer.head() is None:
+            op = self.buffer.head()
+            if op is None or not self._is_next(op):
                 return
             self._take_up(self.buffer.take())
         if not self.begun:
             self._prepare()
         if self.begun:
             self.proceed()
+
+    def _is_next(self, op: Work) -> bool:
+        """Of two that share a buffer each takes what is for it, once the other has come to the end of its own."""
+        return self.shares_with is None or (self.shares_with.op is None and self.tile.engines[op.engine] is self)
 
     def _take_up(self, op: Any) -> None:
         tile = self.tile.topology.tile
@@ -181,13 +170,13 @@ class Rounds:
         self._steps = walk(nest)
         self._watch = Watch(op.wait)
         self._produce = op.produce
-        self.step: Step | None = None
+        self.step: Iteration | None = None
 
     def next(self) -> list[tuple[Flag, int]]:
         """Go on to the next iteration; what it waits for."""
         self.step = next(self._steps, None)
         return self._watch.gates(self.step) if self.step else []
 
-    def raises(self, step: Step) -> bool:
+    def raises(self, step: Iteration) -> bool:
         """Whether the flag rises when ``step`` is through."""
         return self._produce in step.completes

@@ -6,12 +6,9 @@ from collections.abc import Generator, Iterator
 from math import ceil
 
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FIFO, FLAG, HOST, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, HOST, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.memory import Bytes, Memory
-from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer
-from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
 from tilesim.tiled.topology import Topology
 
 FORWARDED_ROWS = 2
@@ -55,7 +52,7 @@ class InfeedEngine(Thread):
 
     def _send(self, op: Infeed) -> Iterator[str]:
         for k in range(op.transfers):
-            transfer = Transfer(op.label)
+            transfer = RingTransfer(op.label)
             for place in range(op.rows):
                 row = yield from self._row(op, k * op.rows + place)
                 self._stop.outgoing = Packet(op.to << k, row, place == op.rows - 1, transfer)

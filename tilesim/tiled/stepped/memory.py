@@ -15,16 +15,17 @@ from tilesim.tiled.topology import Topology
 Bytes = NDArray[np.uint8]
 
 
-class Access(NamedTuple):
-    """Bytes of a memory that were read or written."""
+class Touch(NamedTuple):
+    """Bytes of a memory that were read or written, in a ``cycle`` of the section, which who hears of it adds."""
 
     memory: str
     address: int
     width_bytes: int
     writes: bool
+    cycle: int = 0
 
 
-Hear = Callable[[Access], None]
+Hear = Callable[[Touch], None]
 
 
 class Memory:
@@ -45,13 +46,13 @@ class Memory:
     def read(self, address: int, width_bytes: int) -> Bytes:
         self._check(address, width_bytes)
         if self.hear is not None:
-            self.hear(Access(self.name, address, width_bytes, writes=False))
+            self.hear(Touch(self.name, address, width_bytes, writes=False))
         return self._bytes[address : address + width_bytes].copy()
 
     def write(self, address: int, data: Bytes) -> None:
         self._check(address, len(data))
         if self.hear is not None:
-            self.hear(Access(self.name, address, len(data), writes=True))
+            self.hear(Touch(self.name, address, len(data), writes=True))
         self._bytes[address : address + len(data)] = data
 
     def _check(self, address: int, width_bytes: int) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilesim.tiled.isa.model.fields import Nest, Reference
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.stepped.memory import Bytes, Memories
-from tilesim.tiled.stepped.ttu import Step, walk
+from tilesim.tiled.stepped.ttu import Iteration, walk
 
 Place = tuple[str, int]
 """A memory and the number of a word (narrow) or row (wide) in it."""
@@ -21,14 +21,14 @@ class Operands:
     def __init__(self, op: TensorOp, memories: Memories, inputs_per_cycle: int) -> None:
         outer = op.nest.loops[: len(op.nest.loops) - 1 - len(op.reduce)]
         inner = op.nest.loops[len(outer) : -1]
-        self.groups: Iterator[Step] = walk(Nest(outer))
+        self.groups: Iterator[Iteration] = walk(Nest(outer))
         self.steps = list(walk(Nest(inner)))
         self.reduction = {loop.name for loop in inner}
         self._op = op
         self._memories = memories
         self._inputs_per_cycle = inputs_per_cycle
 
-    def lanes(self, group: Step) -> int:
+    def lanes(self, group: Iteration) -> int:
         """The innermost bound, or the alternate limit in the last iteration of its loop."""
         nest = self._op.nest
         bounds = {loop.name: loop.bound for loop in nest.loops}
@@ -36,7 +36,7 @@ class Operands:
             return nest.alternate.limit
         return nest.loops[-1].bound
 
-    def read(self, group: Step, step: Step) -> tuple[Bytes, Bytes | None]:
+    def read(self, group: Iteration, step: Iteration) -> tuple[Bytes, Bytes | None]:
         """The input, and the second one or the weights, of one reduction step."""
         op, lanes, narrow = self._op, self.lanes(group), self._memories.narrow
         size = self._input_bytes(lanes)
@@ -48,7 +48,7 @@ class Operands:
         width = size * lanes if op.operation is Operation.CONVOLUTION else size
         return x, self._memories.wide.read(self._address(op.weights, group, step), width)
 
-    def reads_where_it_writes(self, group: Step) -> frozenset[Place]:
+    def reads_where_it_writes(self, group: Iteration) -> frozenset[Place]:
         """What a group reads of the memory that the instruction writes."""
         op = self._op
         if op.sums_out is None:
@@ -58,7 +58,7 @@ class Operands:
         addresses += [group.address(op.sums_in)] if op.sums_in else []
         return frozenset(("wide", address // row_bytes) for address in addresses)
 
-    def _words_read(self, group: Step) -> Iterator[Place]:
+    def _words_read(self, group: Iteration) -> Iterator[Place]:
         word_bytes, size = self._memories.word_bytes, self._input_bytes(self.lanes(group))
         for reference in filter(None, (self._op.input, self._op.input_b)):
             for step in self.steps:
@@ -69,5 +69,5 @@ class Operands:
     def _input_bytes(self, lanes: int) -> int:
         return self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else lanes
 
-    def _address(self, reference: Reference, group: Step, step: Step) -> int:
+    def _address(self, reference: Reference, group: Iteration, step: Iteration) -> int:
         return group.address(reference) + step.address(reference) - reference.base

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed
-from tilesim.tiled.stepped.account import BUSY, FIFO, Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.fifo import Fifo
+from tilesim.tiled.stepped.core import BUSY, FIFO, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.host import HostOutfeed, row_cycles
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 
 class OutfeedEngine(Thread):
     """Takes rows at the ring's sink and sends them to the host, or to the infeed that forwards them, one at a time.
 
-    Timing: a row that is taken in t is on the host's link, or at the infeed, from t + 1 on. ``through`` hears of each
-    instruction that is.
+    Timing: a row that is taken in t is on the host's link, or at the infeed, from t + 1 on. ``through`` counts the
+    instructions that are.
     """
 
     def __init__(
@@ -30,13 +27,12 @@ class OutfeedEngine(Thread):
         host: HostOutfeed,
         stop: RingStop,
         forwarded: Fifo[Bytes],
-        through: Callable[[], None],
     ) -> None:
         self.buffer: Fifo[Outfeed | Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self._row_cycles = row_cycles(topology)
         self._host = host
         self._forwarded = forwarded
-        self._through = through
+        self.through = 0
         self._posted = False
         self._row: Bytes | None = None
         stop.receiver = self
@@ -50,7 +46,7 @@ class OutfeedEngine(Thread):
                 while self._posted:
                     yield FIFO
                 yield from self._to_host(op) if isinstance(op, Outfeed) else self._to_infeed()
-            self._through()
+            self.through += 1
 
     def _to_host(self, op: Outfeed) -> Iterator[str]:
         assert self._row is not None

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tilesim.tiled.stepped.account import BUSY, CREDIT, IDLE, Account
-from tilesim.tiled.stepped.clock import Clock
+from tilesim.tiled.stepped.core import BUSY, CREDIT, IDLE, Account, Clock
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.topology import Ring
 
 
 @dataclass(eq=False)
-class Transfer:
+class RingTransfer:
     """Rows that end with one tail, for the monitor: ``afloat`` of them are on the ring."""
 
     sender: str
@@ -29,7 +28,7 @@ class Packet:
     header: int
     row: Bytes
     tail: bool
-    transfer: Transfer
+    transfer: RingTransfer
 
 
 class Receiver(Protocol):

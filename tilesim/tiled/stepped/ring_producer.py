@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import RingProduce
-from tilesim.tiled.stepped.account import BUSY, CREDIT, FLAG, PORT, Account
-from tilesim.tiled.stepped.engine import Buffer, Engine, Rounds, Tile
-from tilesim.tiled.stepped.ring import Packet, RingStop, Transfer
-from tilesim.tiled.stepped.ttu import Step
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FLAG, PORT, Account, Fifo
+from tilesim.tiled.stepped.engine import Engine, Rounds, TileContext
+from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
+from tilesim.tiled.stepped.ttu import Iteration
 
 ORDINAL = Flag.RING_PRODUCER_A
 """Counts the transfers that have passed the tile's stop."""
@@ -22,12 +24,12 @@ class RingProducer(Engine):
 
     op: RingProduce
 
-    def __init__(self, tile: Tile, account: Account, buffer: Buffer, stop: RingStop) -> None:
+    def __init__(self, tile: TileContext, account: Account, buffer: Fifo[Any], stop: RingStop) -> None:
         super().__init__(tile, account, Flag.RING_WRITE, buffer)
         self._stop = stop
 
     def begin(self, op: RingProduce) -> None:
-        self._transfer = Transfer(op.label)
+        self._transfer = RingTransfer(op.label)
         self._packet: Packet | None = None
         self._rounds = Rounds(op.read.nest, op)
         self.gate(self._rounds.next())
@@ -61,7 +63,7 @@ class RingProducer(Engine):
 
     def _advance_read(self) -> str:
         assert self._rounds.step is not None
-        self._sent: Step = self._rounds.step
+        self._sent: Iteration = self._rounds.step
         self.gate(self._rounds.next())
         self._packet = Packet(self.op.to, self._row, self._rounds.step is None, self._transfer)
         self.clock.stir()

@@ -14,8 +14,9 @@ from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.stepped import host_driver
-from tilesim.tiled.stepped.account import Span
-from tilesim.tiled.stepped.chip import Chip, Touch
+from tilesim.tiled.stepped.chip import Chip
+from tilesim.tiled.stepped.core import Span
+from tilesim.tiled.stepped.memory import Touch
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ def simulate(
         ProgramError: an instruction that the chip could not run, or several inferences.
         ArrayError: inputs that do not fit, or several samples.
     """
-    if found := faults(program):
-        raise ProgramError(found)
+    if wrong := faults(program):
+        raise ProgramError(wrong)
     if len(program.requests) > 1:
         raise ProgramError(f"requests must be one inference, not {len(program.requests)}")
     rows = host_driver.input_rows(program, list(inputs))

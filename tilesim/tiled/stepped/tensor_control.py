@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TensorOp
-from tilesim.tiled.stepped.account import BUSY, FIFO, FLAG, HAZARD, IDLE, Account
 from tilesim.tiled.stepped.activation_unit import ActivationUnit
-from tilesim.tiled.stepped.engine import Buffer, Engine, Tile
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HAZARD, IDLE, Account, Fifo
+from tilesim.tiled.stepped.engine import Engine, TileContext
 from tilesim.tiled.stepped.mac_array import MacArray, Sums, cycles_per_step
 from tilesim.tiled.stepped.memory import Bytes, Port
 from tilesim.tiled.stepped.operands import Operands, Place
-from tilesim.tiled.stepped.ttu import Step, Watch
+from tilesim.tiled.stepped.ttu import Iteration, Watch
 
 
 @dataclass
-class Group:
+class ResultGroup:
     """A result group being made: what is still to be read, and what has come of it."""
 
-    outer: Step
+    outer: Iteration
     lanes: int
     array: MacArray
     extras: deque[tuple[str, int]] = field(default_factory=deque)
@@ -36,7 +37,7 @@ class Group:
 class Result:
     """A finished group: the accesses that write it, (address, bytes) each, and the places that they write."""
 
-    outer: Step
+    outer: Iteration
     accesses: deque[tuple[int, Bytes]]
     places: frozenset[Place]
 
@@ -55,7 +56,7 @@ class TensorControl(Engine):
 
     op: TensorOp
 
-    def __init__(self, tile: Tile, account: Account, mac_account: Account, buffer: Buffer) -> None:
+    def __init__(self, tile: TileContext, account: Account, mac_account: Account, buffer: Fifo[Any]) -> None:
         super().__init__(tile, account, Flag.AVDATA, buffer)
         self.mac_account = mac_account
 
@@ -66,7 +67,7 @@ class TensorControl(Engine):
         self._cycles_per_step = cycles_per_step(op)
         self._unit = ActivationUnit(op, self.memories.row_bytes)
         self._results: deque[Result] = deque()
-        self._group: Group | None = None
+        self._group: ResultGroup | None = None
         self._next_group()
 
     def _next_group(self) -> None:
@@ -75,7 +76,7 @@ class TensorControl(Engine):
         if outer is None:
             return
         lanes = self._operands.lanes(outer)
-        self._group = Group(outer, lanes, MacArray(self.op, lanes))
+        self._group = ResultGroup(outer, lanes, MacArray(self.op, lanes))
         self.gate(self._watch.gates(outer))
         if self.op.parameters:
             rows = self._unit.missing_rows(outer.address(self.op.parameters))
@@ -125,7 +126,7 @@ class TensorControl(Engine):
             if group.cycle == 0:
                 group.array.step(*self._operands.read(group.outer, self._operands.steps[group.step]))
 
-    def _read_extra(self, group: Group) -> None:
+    def _read_extra(self, group: ResultGroup) -> None:
         what, address = group.extras.popleft()
         row = self.memories.wide.read(address, self.memories.row_bytes)
         group.started = True
@@ -174,7 +175,7 @@ class TensorControl(Engine):
             self._results.append(self._finished(group))
             self._next_group()
 
-    def _finished(self, group: Group) -> Result:
+    def _finished(self, group: ResultGroup) -> Result:
         op, outer = self.op, group.outer
         sums = group.array.result()
         if group.sums_in is not None:
@@ -188,7 +189,7 @@ class TensorControl(Engine):
         words[: group.lanes] = data
         return self._result(outer, outer.address(op.output), words, self.memories.word_bytes, "narrow")
 
-    def _result(self, outer: Step, address: int, data: Bytes, width: int, memory: str) -> Result:
+    def _result(self, outer: Iteration, address: int, data: Bytes, width: int, memory: str) -> Result:
         accesses = deque((address + at, data[at : at + width]) for at in range(0, len(data), width))
         return Result(outer, accesses, frozenset((memory, place // width) for place, _ in accesses))
 

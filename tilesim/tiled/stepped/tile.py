@@ -6,24 +6,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tilesim.tiled.isa.model.fields import Engine as EngineName
-from tilesim.tiled.isa.model.fields import Flag, Side
-from tilesim.tiled.isa.model.instructions import TileFence, Work
-from tilesim.tiled.isa.model.neighbours import neighbour
-from tilesim.tiled.stepped.account import Account
-from tilesim.tiled.stepped.clock import Clock
-from tilesim.tiled.stepped.engine import Buffer, Engine
-from tilesim.tiled.stepped.fifo import Fifo
-from tilesim.tiled.stepped.flags import FlagFile
-from tilesim.tiled.stepped.memory import Access, Memories
-from tilesim.tiled.stepped.mesh_in import MeshInEngine
-from tilesim.tiled.stepped.mesh_out import MeshOutEngine
-from tilesim.tiled.stepped.narrow_to_wide import NarrowToWideEngine
+from tilesim.tiled.isa.model.fields import Flag, Side, neighbour
+from tilesim.tiled.isa.model.instructions import TileFence
+from tilesim.tiled.stepped.copy_engine import CopyEngine
+from tilesim.tiled.stepped.core import Account, Clock, Fifo, FlagFile
+from tilesim.tiled.stepped.engine import Engine
+from tilesim.tiled.stepped.memory import Memories, Touch
+from tilesim.tiled.stepped.mesh import MeshInEngine, MeshOutEngine
 from tilesim.tiled.stepped.ring import RingStop
 from tilesim.tiled.stepped.ring_consumer import RingConsumer
 from tilesim.tiled.stepped.ring_producer import ORDINAL, RingProducer
-from tilesim.tiled.stepped.ring_queue import Share
 from tilesim.tiled.stepped.tensor_control import TensorControl
-from tilesim.tiled.stepped.wide_to_narrow import WideToNarrowEngine
 from tilesim.tiled.topology import Topology
 
 
@@ -43,7 +36,7 @@ class Tile:
         stop: RingStop,
         account: Callable[[str], Account],
         raise_fence: Callable[[int], None],
-        touch: Callable[[str, Access], None] | None,
+        touch: Callable[[str, Touch], None] | None,
     ) -> None:
         self.index = index
         self.clock = clock
@@ -58,15 +51,17 @@ class Tile:
             return account(f"chip.tile{index}.{name}")
 
         self.tensor = TensorControl(self, track("tensor"), track("mac_array"), self._buffer())
-        consumes, produces = self._ring_buffers()
-        self.consumer = RingConsumer(self, track("ring_consumer"), Flag.RING_READ_A, consumes)
-        self.producer = RingProducer(self, track("ring_producer"), produces, stop)
-        if isinstance(consumes, Share) and isinstance(produces, Share):
-            consumes.other, produces.other = self.producer, self.consumer
+        self.consumer = RingConsumer(self, track("ring_consumer"), Flag.RING_READ_A, self._buffer())
+        shares = topology.ring.queue == "shared"
+        self.producer = RingProducer(
+            self, track("ring_producer"), self.consumer.buffer if shares else self._buffer(), stop
+        )
+        if shares:
+            self.consumer.shares_with, self.producer.shares_with = self.producer, self.consumer
         stop.receiver = self.consumer
         stop.on_tail = lambda: self.flags.rise(ORDINAL)
-        to_wide = NarrowToWideEngine(self, track("narrow_to_wide"), Flag.NARROW_TO_WIDE, self._buffer())
-        to_narrow = WideToNarrowEngine(self, track("wide_to_narrow"), Flag.WIDE_TO_NARROW, self._buffer())
+        to_wide = CopyEngine(self, track("narrow_to_wide"), Flag.NARROW_TO_WIDE, self._buffer())
+        to_narrow = CopyEngine(self, track("wide_to_narrow"), Flag.WIDE_TO_NARROW, self._buffer())
         self.mesh_in = {
             side: MeshInEngine(self, track(f"mesh_in_{side}"), Flag(f"mesh_{side}_in"), self._buffer()) for side in Side
         }
@@ -95,17 +90,10 @@ class Tile:
     def _buffer(self) -> Fifo[Any]:
         return Fifo(self.clock, self.topology.instruction_bus.buffer_depth)
 
-    def _ring_buffers(self) -> tuple[Buffer, Buffer]:
-        """A buffer for each of the ring's roles, or one for both."""
-        if self.topology.ring.queue == "split":
-            return self._buffer(), self._buffer()
-        queue = self._buffer()
-        return Share(queue, EngineName.RING_CONSUMER), Share(queue, EngineName.RING_PRODUCER)
-
-    def buffer_of(self, op: Work) -> Buffer:
+    def buffer_of(self, op: Any) -> Fifo[Any]:
         return self.engines[op.engine].buffer
 
-    def deliver(self, op: Work, later_cycles: int) -> None:
+    def deliver(self, op: Any, later_cycles: int) -> None:
         self.engines[op.engine].deliver(op, later_cycles)
 
     def fence_is_through(self, fence: TileFence) -> bool:

@@ -9,7 +9,7 @@ from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Reference, Watcher
 
 
 @dataclass(frozen=True)
-class Step:
+class Iteration:
     """The loops' counters in one iteration of the innermost body.
 
     ``begins`` are the loops of which an iteration begins here, ``completes`` those that are through after it.
@@ -23,7 +23,7 @@ class Step:
         return reference.base + sum(self.counters.get(loop, 0) * stride for loop, stride in reference.strides)
 
 
-def walk(nest: Nest) -> Iterator[Step]:
+def walk(nest: Nest) -> Iterator[Iteration]:
     """Every iteration in order."""
     counters = [0] * len(nest.loops)
     while True:
@@ -47,7 +47,7 @@ def _bounds(nest: Nest, counters: Sequence[int]) -> list[int]:
     return bounds
 
 
-def _step(loops: Sequence[Loop], counters: Sequence[int], bounds: Sequence[int]) -> Step:
+def _step(loops: Sequence[Loop], counters: Sequence[int], bounds: Sequence[int]) -> Iteration:
     begins, completes = [], []
     first = last = True
     for loop, counter, bound in reversed(list(zip(loops, counters, bounds, strict=True))):
@@ -58,7 +58,7 @@ def _step(loops: Sequence[Loop], counters: Sequence[int], bounds: Sequence[int])
         if last:
             completes.append(loop.name)
     values = {loop.name: counter for loop, counter in zip(loops, counters, strict=True)}
-    return Step(values, tuple(begins), tuple(completes))
+    return Iteration(values, tuple(begins), tuple(completes))
 
 
 class Watch:
@@ -68,11 +68,11 @@ class Watch:
         self._watchers = [watcher for watcher in watchers if watcher.loop is not None]
         self._iterations = [0] * len(self._watchers)
 
-    def gates(self, step: Step) -> list[tuple[Flag, int]]:
+    def gates(self, step: Iteration) -> list[tuple[Flag, int]]:
         """What ``step`` waits for; to be asked once for each, in order."""
-        found = []
+        gates = []
         for place, watcher in enumerate(self._watchers):
             if watcher.loop in step.begins:
-                found.append((watcher.flag, watcher.expected + self._iterations[place] * watcher.stride))
+                gates.append((watcher.flag, watcher.expected + self._iterations[place] * watcher.stride))
                 self._iterations[place] += 1
-        return found
+        return gates

@@ -10,21 +10,19 @@ import simpy
 
 from tilesim.arithmetic import classify
 from tilesim.sim.core.action import Action
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.instructions import Classify
+from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Transfer
+from tilesim.tiled.units.ring.ring_monitor import RingTransfer
 from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES
 
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
 """What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""
-
-Work = Generator[simpy.Event, Any, None]
 
 
 class ClassifierTile:
@@ -47,6 +45,16 @@ class ClassifierTile:
         if isinstance(stop, RingStop):
             stop.receiver = self
         clock.process(self._work())
+
+    def buffer_of(self, _op: Instruction) -> Fifo[Classify]:
+        return self.buffer
+
+    def deliver(self, op: Instruction) -> None:
+        assert isinstance(op, Classify)
+        self.buffer.put(op)
+
+    def fence(self, op: TileFence) -> simpy.Event:
+        raise AssertionError(f"{op.label} is for tiles, not for the classifier")
 
     def _work(self) -> Work:
         while True:
@@ -84,7 +92,7 @@ class ClassifierTile:
             journey = self._stop.ring.send(self._stop.node, op.label, self._sink, rows)
             yield from journey.transmit(self.unit, data.reshape(len(data), rows, -1))
             return
-        transfer = Transfer(op.label, 0, self._stop.node, self._sink)
+        transfer = RingTransfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
             yield from self._stop.transmit(self.unit, Packet(self._sink, row, k == rows - 1, op.label, transfer, k))

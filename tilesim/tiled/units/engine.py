@@ -4,37 +4,33 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise, starmap
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import simpy
 
 from tilesim.sim.core.action import Action, Actions
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.pipe.cycle_accounting import Booking
-from tilesim.sim.pipe.pipe import Activity, Costs, Pipe
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.pipe.course import Activity, Charge, Costs, PipeForm
+from tilesim.sim.pipe.pipe import Pipe
+from tilesim.sim.trace.recorder import Waker
 from tilesim.tiled.isa.model.accesses import operands
 from tilesim.tiled.isa.model.fields import Engine, Flag, Nest, Watcher
 from tilesim.tiled.isa.model.instructions import Work as EngineInstruction
 from tilesim.tiled.isa.model.loops import KEPT, Gate, gates, iterations
 from tilesim.tiled.isa.model.sheet import FLAGS
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.decoder import Decoder
-from tilesim.tiled.units.tensor.ttu import TraversalForm
+from tilesim.tiled.units.ttu import TraversalForm
 
 Op = TypeVar("Op", bound=EngineInstruction)
-Work = Generator[simpy.Event, Any, None]
-
-
 NAMED = 3
 """Instructions that a hang report names for a flag; of more it gives the number."""
 
@@ -63,8 +59,7 @@ UNKNOWN = Throughput(0, 0)
 
 @dataclass(frozen=True)
 class TileContext:
-    """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all their TTUs are built,
-    and so is ``decoder``.
+    """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all its TTUs are built.
 
     ``retired(label)`` hears of every instruction that has; ``raisers(flag)`` names those here that will still raise it.
     """
@@ -77,7 +72,6 @@ class TileContext:
     retired: Callable[[str], None]
     raisers: Callable[[Flag], list[str]]
     ttu: TraversalForm
-    decoder: Decoder
 
 
 class TileEngine(ABC, Generic[Op]):
@@ -147,17 +141,23 @@ class TileEngine(ABC, Generic[Op]):
     def await_flag(self, gate: Gate) -> Work:
         if not self.tile.flags.met(gate.flag, gate.expected):
             reached = self.tile.flags.reached(gate.flag, gate.expected)
-            source = yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
-            self.hear(source)
+            waker = yield from self.unit.wait(reached, Reason.FLAG, lambda: self._describe(gate))
+            self.hear(waker)
 
-    def hear(self, source: Source | None) -> None:
-        """The flag that held the engine until now was raised by ``source``."""
-        self.unit.released(source)
+    def hear(self, waker: Waker | None) -> None:
+        """The flag that held the engine until now was raised by ``waker``."""
+        self.unit.woken_by(waker)
 
-    def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], pace: Throughput = UNKNOWN) -> Work:
+    def pipe(self, costs: Costs, form: PipeForm, move: Callable[[int, int], None]) -> Pipe:
+        """The groups of the instruction in hand, which begin in this cycle; they are the engine's work."""
+        return Pipe(self.tile.clock.cycle, costs, form, move, self.charges, self.tile.arbiter.flat)
+
+    def run_pipe(
+        self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], throughput: Throughput = UNKNOWN
+    ) -> Work:
         """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
         self.tile.arbiter.add(pipe, pipe.slots)
-        yield from self.follow(pipe, pipe.hold, gates, produce, pace)
+        yield from self.follow(pipe, pipe.hold, gates, produce, throughput)
 
     def follow(
         self,
@@ -165,15 +165,15 @@ class TileEngine(ABC, Generic[Op]):
         hold: Callable[[int, int], None],
         gates: Sequence[Gate],
         produce: Sequence[int],
-        pace: Throughput = UNKNOWN,
+        throughput: Throughput = UNKNOWN,
     ) -> Work:
         """See ``pipe``, which has just been added, to its end: ``hold``, one of its own, moves from gate to gate as
         their flags rise; the engine's flag rises each time as many groups are written as ``produce`` lists, in order.
 
-        With a ``pace`` gates whose flags have risen are passed when the pipe may come to them, several at once.
+        With a ``throughput`` gates whose flags have risen are passed when the pipe may come to them, several at once.
         """
         if gates:
-            self._open(pipe, hold, iter(gates), pace, self.unit.waiting)
+            self._open(pipe, hold, iter(gates), throughput, self.unit.waiting)
         for written, rises in Counter(produce).items():
             yield self.tile.arbiter.reach(pipe, written)
             self.raise_flag(rises)
@@ -185,7 +185,7 @@ class TileEngine(ABC, Generic[Op]):
         pipe: Pipe,
         hold: Callable[[int, int], None],
         gates: Iterator[Gate],
-        pace: Throughput,
+        throughput: Throughput,
         otherwise: Wait | None,
     ) -> None:
         """Hold ``pipe`` at the next gate whose flag has not risen, if there is any, until it does. Without a gate the
@@ -202,26 +202,26 @@ class TileEngine(ABC, Generic[Op]):
         def rise(risen: simpy.Event) -> None:
             self.unit.waiting = otherwise
             self.hear(risen.value)
-            early = pace.cycles_to(pipe, group, clock.cycle)
+            early = throughput.cycles_to(pipe, group, clock.cycle)
             if early > 0:
                 clock.timeout(early).callbacks.append(pass_gates)
             else:
                 pass_gates()
 
         def pass_gates(_: simpy.Event | None = None) -> None:
-            self._open(pipe, hold, gates, pace, otherwise)
+            self._open(pipe, hold, gates, throughput, otherwise)
 
         if gate.flag != self.awaited:
-            pipe.book()
+            pipe.charge()
             self.awaited = gate.flag
         self.unit.waiting = Wait(Reason.FLAG, clock.cycle, partial(self._describe, gate))
         flags.reached(gate.flag, gate.expected).callbacks.append(rise)
 
     def raise_flag(self, increment: int) -> None:
         if increment:
-            self.tile.flags.raise_by(self.flag, increment, self.unit.source)
+            self.tile.flags.raise_by(self.flag, increment, self.unit.waker)
 
-    def accounts(self, activity: Activity) -> Sequence[Booking]:
+    def charges(self, activity: Activity) -> Sequence[Charge]:
         """What a pipe's cycle is: busy when it accesses a memory."""
         busy = activity.reading or activity.writing
         return [(self.unit, BUSY if busy else f"stall:{activity.reason}", 0)]

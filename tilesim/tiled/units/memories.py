@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tilesim.sim.core.memory import Memory
 from tilesim.sim.core.port import Port
-from tilesim.sim.pipe.pipe import Slot
+from tilesim.sim.pipe.course import Slot
 from tilesim.tiled.isa.model.fields import Engine, MemoryName
 from tilesim.tiled.isa.model.sheet import CLIENTS, RANKS, PortName
 from tilesim.tiled.topology import Topology

@@ -12,10 +12,9 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.trace.recorder import Source
-from tilesim.tiled.isa.model.fields import Engine, Flag, Side
+from tilesim.sim.trace.recorder import Waker
+from tilesim.tiled.isa.model.fields import Engine, Flag, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence
-from tilesim.tiled.isa.model.neighbours import neighbour
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.dma.copy_engine import CopyEngine
@@ -30,11 +29,10 @@ from tilesim.tiled.units.ring.ring_producer import RingProducer
 from tilesim.tiled.units.ring.ring_queue import RingQueue
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import TensorControl
-from tilesim.tiled.units.tensor.ttu import TraversalForm
 
 
 class Tile:
-    """One tile. ``raise_fence(increment, source)`` bumps the controller's fence counter; ``retired(tile, label)`` hears
+    """One tile. ``raise_fence(increment, waker)`` bumps the controller's fence counter; ``retired(tile, label)`` hears
     of instructions.
     """
 
@@ -47,7 +45,7 @@ class Tile:
         stop: RingStop | BurstStop,
         unit: Callable[[str], Unit],
         samples: int,
-        raise_fence: Callable[[int, Source | None], None],
+        raise_fence: Callable[[int, Waker | None], None],
         retired: Callable[[int, str], None],
         decoder: Decoder,
     ) -> None:
@@ -64,8 +62,7 @@ class Tile:
             topology.instruction_bus.buffer_depth,
             lambda label: retired(index, label),
             self._raisers,
-            TraversalForm(topology.tile),
-            decoder,
+            decoder.ttu,
         )
 
         def track(name: str) -> Unit:
@@ -74,7 +71,7 @@ class Tile:
         queue = RingQueue(clock, topology.instruction_bus.buffer_depth) if topology.ring.queue == "shared" else None
         consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
 
-        self.tensor = TensorControl(around, track("tensor"), track("mac_array"), topology.tile)
+        self.tensor = TensorControl(around, track("tensor"), track("mac_array"), decoder)
         self.engines: dict[Engine, TileEngine[Any]] = {
             Engine.TENSOR: self.tensor,
             Engine.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
@@ -92,7 +89,7 @@ class Tile:
     def _raisers(self, flag: Flag) -> list[str]:
         return [label for engine in self.engines.values() for label in engine.raising(flag)]
 
-    def buffer(self, op: Instruction) -> Fifo[Any]:
+    def buffer_of(self, op: Instruction) -> Fifo[Any]:
         return self.engines[op.engine].buffer  # type: ignore[union-attr]
 
     def deliver(self, op: Instruction) -> None:
@@ -107,13 +104,13 @@ class Tile:
         through = self._clock.event()
         engines = [self.engines[name] for name in op.idle if name in self.engines]
 
-        source: Source | None = None
+        waker: Waker | None = None
 
         def look(_: simpy.Event | None = None) -> None:
-            nonlocal source
+            nonlocal waker
             busy = next((engine for engine in engines if engine.unfinished), None)
             if busy is not None:
-                source = Source(busy.unit.track, busy.unfinished[-1].label)
+                waker = Waker(busy.unit.track, busy.unfinished[-1].label)
             drained = self._clock.phase(Phase.ARBITRATE) if busy is None else busy.drained()
             drained.callbacks.append(end if busy is None else look)
 
@@ -121,8 +118,8 @@ class Tile:
             for flag in op.reset:
                 self.flags.reset(flag)
             if op.increment:
-                self._raise_fence(op.increment, source)
-            through.succeed(source)
+                self._raise_fence(op.increment, waker)
+            through.succeed(waker)
 
         look()
         return through

@@ -195,7 +195,7 @@ def test_a_fault_of_the_vector_unit_has_its_sentence(line: str, fault: str | Non
         ("dtype=int8", "dtype=float32 scale=1e40", "scale must be 0 or 1e-30 to 1e+30, not 1e+40"),
         ("index=0", "index=-1", "index must be 0 or more, not -1"),
         ("index=0", "index=0 zero_point=128", "zero_point must be -128 to 127, not 128"),
-        ("index=0", "index=0 rounding=up", "rounding must be even or away, not 'up'"),
+        ("index=0", "index=0 rounding=up", "rounding must be a way to round, not 'up' (one of away, even)"),
         ("index=0", "index=0 lookup=1,2", "lookup must be 256 numbers from -128 to 127, not 2"),
         ("index=0", "index=0 inference=1", "inference must be below 1, not 1"),
         ("shape=1,4 axes=0,1 e", "shape=1,0 axes=0,1 e", "shape must be at least 1 each way"),

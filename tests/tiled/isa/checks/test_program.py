@@ -294,7 +294,7 @@ def test_a_piece_stands_after_an_instruction_of_the_run() -> None:
 
 def test_data_segments_stay_inside_and_apart() -> None:
     def segment(name: str, address: int) -> DataSegment:
-        return DataSegment(name, address, np.zeros(64, np.uint8))
+        return DataSegment(name, np.zeros(64, np.uint8), address)
 
     assert faults(program(data=(segment("b", 64), segment("a", 0)))) == []
     assert faults(program(data=(segment("b", 60), segment("a", 0), segment("a", 992)))) == [

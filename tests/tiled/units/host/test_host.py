@@ -18,7 +18,7 @@ AFTER = ScalarFence(count=0, idle=("outfeed",), label="after")
 def test_rows_wait_where_data_memory_has_room(parameter_bytes: int, rows: int) -> None:
     """Four rows of data memory, less what parameters take, and eight beside it."""
     bench = Bench(chip_of(data_memory={"size_bytes": 1024}))
-    bench.chip.fill((DataSegment("parameters", 0, np.zeros(parameter_bytes, np.uint8)),))
+    bench.chip.fill((DataSegment("parameters", np.zeros(parameter_bytes, np.uint8), 0),))
     bench.chip.host_infeed.start(random_rows(bench, 20))
     bench.clock.run(until=2000)
     assert len(bench.chip.host_infeed.rows) == rows

@@ -20,10 +20,10 @@ from tilesim.errors import CollisionError, HangError
 from tilesim.findings import sentence
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Monitor, Passage, Transfer
+from tilesim.tiled.units.ring.ring_monitor import Passage, RingMonitor, RingTransfer
 
 TILES = 5
 NODES = TILES + 3
@@ -32,13 +32,13 @@ NODES = TILES + 3
 class Log(Passage):
     """Keeps what passes."""
 
-    def __init__(self, node: int, monitor: Monitor, clock: Clock) -> None:
+    def __init__(self, node: int, monitor: RingMonitor, clock: Clock) -> None:
         super().__init__(node, monitor._meet, monitor._begin)
-        self.passed: list[Transfer] = []
+        self.passed: list[RingTransfer] = []
         self.cycles: list[int] = []
         self._clock = clock
 
-    def note(self, transfer: Transfer, tail: bool) -> None:
+    def note(self, transfer: RingTransfer, tail: bool) -> None:
         self.passed.append(transfer)
         self.cycles.append(self._clock.cycle)
         super().note(transfer, tail)
@@ -62,7 +62,7 @@ class Ring:
 
     def __init__(self, masters: list[tuple[int, set[int], int, list[int]]], reading: Reading = Reading.MEET) -> None:
         self.clock = Clock()
-        self.monitor = Monitor(self.clock, TILES, False, self._on_ring, reading)
+        self.monitor = RingMonitor(self.clock, TILES, False, self._on_ring, reading)
         self.logs = [Log(node, self.monitor, self.clock) for node in range(NODES)]
         self.monitor.passages = list(self.logs)
         bits = [None, *range(NODES - 1)]
@@ -73,17 +73,17 @@ class Ring:
             stop.connect(following)
         for k, (node, destinations, start, gaps) in enumerate(masters):
             to = sum(1 << each - 1 for each in destinations)
-            self.clock.process(self._send(Transfer(f"m{k}", 0, node, to), start, gaps))
+            self.clock.process(self._send(RingTransfer(f"m{k}", 0, node, to), start, gaps))
         self.clock.run()
 
-    def _send(self, transfer: Transfer, start: int, gaps: list[int]) -> Iterator[simpy.Event]:
+    def _send(self, transfer: RingTransfer, start: int, gaps: list[int]) -> Iterator[simpy.Event]:
         yield self.clock.timeout(start)
         for row, gap in enumerate(gaps):
             data = Packet(transfer.to, np_row(), row == len(gaps) - 1, transfer.sender, transfer, row)
             yield self.stops[transfer.master].send(data)
             yield self.clock.timeout(1 + gap)
 
-    def _on_ring(self) -> list[Transfer]:
+    def _on_ring(self) -> list[RingTransfer]:
         return [packet.transfer for stop in self.stops for packet in stop.packets if packet.transfer is not None]
 
     def noticed(self, kind: str = "meeting") -> set[frozenset[str]]:
@@ -185,9 +185,9 @@ def test_a_transfer_that_is_over_at_the_end_of_the_cycle_meets_nobody_in_it(firs
     after that.
     """
     clock = Clock()
-    one, other = (Transfer(name, 0, node, 0b100) for node, name in enumerate(("one", "other")))
+    one, other = (RingTransfer(name, 0, node, 0b100) for node, name in enumerate(("one", "other")))
     afloat = [one, other]
-    monitor = Monitor(clock, TILES, False, lambda: afloat)
+    monitor = RingMonitor(clock, TILES, False, lambda: afloat)
     monitor.passages[0].note(one, tail=True)
     stop = monitor.passages[3]
     stop.note(one, tail=False)

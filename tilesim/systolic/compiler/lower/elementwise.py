@@ -10,24 +10,14 @@ from dataclasses import replace
 from tilesim.arithmetic.softmax import softmax_scaling
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
-from tilesim.network.operators.normalise import Normalise as NormaliseOperator
-from tilesim.network.operators.rescale import Rescale as RescaleOperator
-from tilesim.network.operators.softmax import Softmax as SoftmaxOperator
+from tilesim.network.operators.normalise import Normalise
+from tilesim.network.operators.rescale import Rescale
+from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.boxes import Strided, broadcast, nests, together
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
-from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.nests import Strided, broadcast, nests
 from tilesim.systolic.compiler.task import element_of
-from tilesim.systolic.isa.model.instructions import (
-    Combine,
-    Instruction,
-    Lookup,
-    Nest,
-    Normalisation,
-    Normalise,
-    Rescale,
-    Softmax,
-)
+from tilesim.systolic.isa.model import instructions as isa
 
 MOST_PIECES = 8
 """A large tensor is worked on in so many parts, so that what reads it can begin with the first."""
@@ -35,7 +25,7 @@ LEAST_CYCLES = 64
 """A part of fewer cycles is not worth an instruction."""
 
 
-def pieces(call: TaskCall, rows: bool = False) -> Iterator[list[Nest]]:
+def pieces(call: TaskCall, rows: bool = False) -> Iterator[list[isa.Nest]]:
     """Nests of what is read and of what is made, part by part; with ``rows``, innermost are last axes."""
     shape = call.output.shape
     tensors = [*call.task.inputs, call.output]
@@ -72,15 +62,15 @@ def _parts(
         yield moved, (*size[:axis], min(step, size[axis] - first), *size[axis + 1 :])
 
 
-def lower_table(call: TaskCall, op: Table) -> Iterator[Instruction]:
+def lower_table(call: TaskCall, op: Table) -> Iterator[isa.Instruction]:
     address = call.storage.keep(op.entries)
     for source, destination in pieces(call):
-        yield Lookup(source=source, destination=destination, table=address)
+        yield isa.Lookup(source=source, destination=destination, table=address)
 
 
-def lower_rescale(call: TaskCall, op: RescaleOperator) -> Iterator[Instruction]:
+def lower_rescale(call: TaskCall, op: Rescale) -> Iterator[isa.Instruction]:
     for source, destination in pieces(call):
-        yield Rescale(
+        yield isa.Requantise(
             source=source,
             destination=destination,
             rule=op.rule,
@@ -94,9 +84,9 @@ def lower_rescale(call: TaskCall, op: RescaleOperator) -> Iterator[Instruction]:
         )
 
 
-def lower_pair(call: TaskCall, op: Add | Multiply) -> Iterator[Instruction]:
+def lower_pair(call: TaskCall, op: Add | Multiply) -> Iterator[isa.Instruction]:
     for a, b, destination in pieces(call):
-        yield Combine(
+        yield isa.Combine(
             function="add" if isinstance(op, Add) else "multiply",
             a=a,
             b=b,
@@ -108,9 +98,9 @@ def lower_pair(call: TaskCall, op: Add | Multiply) -> Iterator[Instruction]:
         )
 
 
-def lower_softmax(call: TaskCall, op: SoftmaxOperator) -> Iterator[Instruction]:
+def lower_softmax(call: TaskCall, op: Softmax) -> Iterator[isa.Instruction]:
     for source, destination in pieces(call, rows=True):
-        yield Softmax(
+        yield isa.RowSoftmax(
             source=source,
             destination=destination,
             rule=op.rule,
@@ -120,21 +110,23 @@ def lower_softmax(call: TaskCall, op: SoftmaxOperator) -> Iterator[Instruction]:
         )
 
 
-def normalise_of(op: NormaliseOperator) -> Normalise:
-    return Normalise(op.size, tuple(op.scaling), op.clamp)
+def normalise_of(op: Normalise) -> isa.Normalise:
+    return isa.Normalise(op.size, tuple(op.scaling), op.clamp)
 
 
-def lower_normalise(call: TaskCall, op: NormaliseOperator) -> Iterator[Instruction]:
+def lower_normalise(call: TaskCall, op: Normalise) -> Iterator[isa.Instruction]:
     """Pixel by pixel."""
     for source, destination in pieces(call, rows=True):
-        yield Normalisation(source=source, destination=destination, normalise=normalise_of(op), element=call.element)
+        yield isa.Normalisation(
+            source=source, destination=destination, normalise=normalise_of(op), element=call.element
+        )
 
 
 OPERATORS = {
     Add: ArrayTraits(lower_pair),
     Multiply: ArrayTraits(lower_pair),
-    NormaliseOperator: ArrayTraits(lower_normalise),
-    RescaleOperator: ArrayTraits(lower_rescale),
-    SoftmaxOperator: ArrayTraits(lower_softmax, bytes_only=True),
+    Normalise: ArrayTraits(lower_normalise),
+    Rescale: ArrayTraits(lower_rescale),
+    Softmax: ArrayTraits(lower_softmax, bytes_only=True),
     Table: ArrayTraits(lower_table, bytes_only=True),
 }

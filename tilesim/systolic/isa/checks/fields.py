@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any
 
 from tilesim.systolic.isa.checks.footprints import SIZES
-from tilesim.systolic.isa.model.instructions import (
-    Activate,
-    Combine,
-    Copy,
-    Fill,
-    Instruction,
-    Lookup,
-    MatrixMultiply,
-    Nest,
-    Normalisation,
-    Normalise,
-    Pool,
-    Pooling,
-    ReadWeights,
-    Rescale,
-    Softmax,
-    Window,
-)
+from tilesim.systolic.isa.model import instructions as isa
 from tilesim.systolic.topology import Topology
 
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
@@ -44,7 +28,7 @@ NORMALISING = 7
 """Numbers of a scaling that normalises."""
 
 
-def field_faults(op: Instruction, topology: Topology) -> Iterator[str]:
+def field_faults(op: isa.Instruction, topology: Topology) -> Iterator[str]:
     """What is wrong with ``op``, whose fields have room for what they hold, beyond its addresses."""
     find = _RULES.get(type(op))
     return find(op, topology) if find else iter(())
@@ -78,11 +62,7 @@ def _at_most(name: str, value: int, most: int, what: str) -> Iterator[str]:
         yield f"{name} must be at most {most}, {what}, not {value}"
 
 
-def _read_weights(op: ReadWeights, _: Topology) -> Iterator[str]:
-    return _at_most("weight_bytes", op.weight_bytes, 2, "the bytes of int16")
-
-
-def _multiply(op: MatrixMultiply, topology: Topology) -> Iterator[str]:
+def _multiply(op: isa.MatrixMultiply, topology: Topology) -> Iterator[str]:
     yield from _at_most("rows", op.rows, topology.array.inputs, "what the array takes in")
     yield from _at_most("columns", op.columns, topology.array.outputs, "what the array gives out")
     yield from _at_most("first + vectors", op.first + op.vectors, op.window.positions, "the positions of the window")
@@ -91,7 +71,7 @@ def _multiply(op: MatrixMultiply, topology: Topology) -> Iterator[str]:
     yield from _within("weight_zero_point", op.weights, op.weight_zero_point)
 
 
-def _activate(op: Activate, topology: Topology) -> Iterator[str]:
+def _activate(op: isa.Activate, topology: Topology) -> Iterator[str]:
     yield from _at_most("columns", op.columns, topology.array.outputs, "what the array gives out")
     yield from _ruled("scale", op.scale.rule)
     yield from _within("scale.clamp", op.element, *op.scale.clamp)
@@ -110,7 +90,7 @@ def _activate(op: Activate, topology: Topology) -> Iterator[str]:
     yield from _stride(op.stride_bytes, vectors, op.columns * SIZES[op.element])
 
 
-def _pooled(op: Activate, window: Window, pool: Pooling) -> Iterator[str]:
+def _pooled(op: isa.Activate, window: isa.Window, pool: isa.Pooling) -> Iterator[str]:
     pixels = window.images * window.height * window.width
     if pixels != op.vectors:
         yield f"vectors must be {pixels}, the pixels of the window's maps, not {op.vectors}"
@@ -124,13 +104,13 @@ def _stride(stride: int, vectors: int, width: int) -> Iterator[str]:
         yield f"stride_bytes must be at least {width}, the bytes of a vector, not {stride}"
 
 
-def _normalise(normalise: Normalise, element: str) -> Iterator[str]:
+def _normalise(normalise: isa.Normalise, element: str) -> Iterator[str]:
     if len(normalise.scaling) != NORMALISING:
         yield f"normalise.scaling must be {NORMALISING} numbers, not {len(normalise.scaling)}"
     yield from _within("normalise.clamp", element, *normalise.clamp)
 
 
-def _pooling(pool: Pooling, window: Window, element: str) -> Iterator[str]:
+def _pooling(pool: isa.Pooling, window: isa.Window, element: str) -> Iterator[str]:
     yield from _within("pool.clamp", element, *pool.clamp)
     yield from _within("pool.zero_point", element, pool.zero_point)
     yield from _within("pool.input_zero_point", element, pool.input_zero_point)
@@ -148,7 +128,7 @@ def _pooling(pool: Pooling, window: Window, element: str) -> Iterator[str]:
         yield f"pool.scalings must have an entry for {', '.join(map(str, missing))} elements"
 
 
-def _counts(window: Window, axis: int) -> set[int]:
+def _counts(window: isa.Window, axis: int) -> set[int]:
     """How many taps along ``axis`` are inside of the map, of all positions."""
     stride, dilation, padding = window.strides[axis], window.dilations[axis], window.padding[axis]
     size, places = ((window.height, window.output_height), (window.width, window.output_width))[axis]
@@ -160,29 +140,29 @@ def _counts(window: Window, axis: int) -> set[int]:
     return counts
 
 
-def _pool(op: Pool, _: Topology) -> Iterator[str]:
+def _pool(op: isa.Pool, _: Topology) -> Iterator[str]:
     yield from _pooling(op.pool, op.window, op.element)
     yield from _stride(op.stride_bytes, op.window.positions, op.window.channels * SIZES[op.element])
 
 
-def _normalisation(op: Normalisation, _: Topology) -> Iterator[str]:
+def _normalisation(op: isa.Normalisation, _: Topology) -> Iterator[str]:
     yield from _alike(op.element, {"source": op.source, "destination": op.destination}, runs=True)
     yield from _normalise(op.normalise, op.element)
 
 
-def _softmax(op: Softmax, _: Topology) -> Iterator[str]:
+def _softmax(op: isa.RowSoftmax, _: Topology) -> Iterator[str]:
     yield from _alike(op.element, {"source": op.source, "destination": op.destination}, runs=True)
     yield from _within("clamp", op.element, *op.clamp)
     yield from _ruled("softmax", op.rule, op.scaling)
 
 
-def _combine(op: Combine, _: Topology) -> Iterator[str]:
+def _combine(op: isa.Combine, _: Topology) -> Iterator[str]:
     yield from _alike(op.element, {"a": op.a, "b": op.b, "destination": op.destination})
     yield from _within("clamp", op.element, *op.clamp)
     yield from _ruled(op.function, op.rule, op.scaling)
 
 
-def _rescale(op: Rescale, _: Topology) -> Iterator[str]:
+def _requantise(op: isa.Requantise, _: Topology) -> Iterator[str]:
     yield from _nest_faults("source", op.source, op.element)
     yield from _nest_faults("destination", op.destination, op.result)
     here, there = _elements(op.source, op.element), _elements(op.destination, op.result)
@@ -194,15 +174,11 @@ def _rescale(op: Rescale, _: Topology) -> Iterator[str]:
     yield from _within("clamp", op.result, *op.clamp)
 
 
-def _moved(op: Lookup | Copy, _: Topology) -> Iterator[str]:
-    return _alike("uint8", {"source": op.source, "destination": op.destination})
-
-
-def _alike(element: str, nests: dict[str, Nest], runs: bool = False) -> Iterator[str]:
+def _alike(element: str, nests: dict[str, isa.Nest], runs: bool = False) -> Iterator[str]:
     """Nests of as many elements each; with ``runs`` in innermost runs of one length, too."""
     (name, first), *others = nests.items()
-    for each, nest in nests.items():
-        yield from _nest_faults(each, nest, element)
+    for other, nest in nests.items():
+        yield from _nest_faults(other, nest, element)
     for other, nest in others:
         here, there = _elements(first, element), _elements(nest, element)
         if here != there:
@@ -211,34 +187,31 @@ def _alike(element: str, nests: dict[str, Nest], runs: bool = False) -> Iterator
             yield f"{other}.bytes must be {first.bytes}, as {name} has, not {nest.bytes}"
 
 
-def _nest_faults(name: str, nest: Nest, element: str) -> Iterator[str]:
+def _nest_faults(name: str, nest: isa.Nest, element: str) -> Iterator[str]:
     if len(nest.counts) != len(nest.strides):
         yield f"{name} must have as many strides as counts ({len(nest.counts)}), not {len(nest.strides)}"
     if nest.bytes % SIZES[element]:
         yield f"{name}.bytes must be a multiple of {SIZES[element]}, the bytes of {element}, not {nest.bytes}"
 
 
-def _elements(nest: Nest, element: str) -> int:
-    total = nest.bytes // SIZES[element]
-    for count in nest.counts:
-        total *= count
-    return total
+def _elements(nest: isa.Nest, element: str) -> int:
+    return nest.bytes // SIZES[element] * prod(nest.counts)
 
 
-def _fill(op: Fill, _: Topology) -> Iterator[str]:
-    return _nest_faults("destination", op.destination, "uint8")
+def _bytes_moved(op: isa.Lookup | isa.Copy, _: Topology) -> Iterator[str]:
+    return _alike("uint8", {"source": op.source, "destination": op.destination})
 
 
 _RULES: dict[type, Callable[[Any, Topology], Iterator[str]]] = {
-    ReadWeights: _read_weights,
-    MatrixMultiply: _multiply,
-    Activate: _activate,
-    Pool: _pool,
-    Normalisation: _normalisation,
-    Softmax: _softmax,
-    Combine: _combine,
-    Rescale: _rescale,
-    Lookup: _moved,
-    Copy: _moved,
-    Fill: _fill,
+    isa.ReadWeights: lambda op, _: _at_most("weight_bytes", op.weight_bytes, 2, "the bytes of int16"),
+    isa.MatrixMultiply: _multiply,
+    isa.Activate: _activate,
+    isa.Pool: _pool,
+    isa.Normalisation: _normalisation,
+    isa.RowSoftmax: _softmax,
+    isa.Combine: _combine,
+    isa.Requantise: _requantise,
+    isa.Lookup: _bytes_moved,
+    isa.Copy: _bytes_moved,
+    isa.Fill: lambda op, _: _nest_faults("destination", op.destination, "uint8"),
 }

@@ -7,33 +7,13 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
-from tilesim.systolic.isa.model.instructions import (
-    Activate,
-    Combine,
-    Copy,
-    Fill,
-    Instruction,
-    Lookup,
-    MatrixMultiply,
-    Nest,
-    Normalisation,
-    Pool,
-    ReadHostMemory,
-    ReadWeights,
-    Rescale,
-    Scale,
-    Softmax,
-    Window,
-    WriteHostMemory,
-)
+from tilesim.arithmetic.table import ENTRIES
+from tilesim.systolic.isa.model import instructions as isa
 from tilesim.systolic.topology import Topology
 
 BUFFER, WEIGHTS, ACCUMULATORS = "the unified buffer", "weight memory", "the accumulators"
-TABLE_BYTES = 256
 SIZES = {"int8": 1, "uint8": 1, "int16": 2}
 """Bytes of an element."""
-PARAMETER_BYTES = 12
-"""Of an output: bias, multiplier and shift."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +45,7 @@ class Footprint:
 
 
 @dataclass(frozen=True)
-class Access:
+class MemoryAccess:
     """An instruction's ``field`` has it read or write a ``footprint`` of a ``memory``."""
 
     field: str
@@ -74,74 +54,71 @@ class Access:
     writes: bool = False
 
 
-def accesses(op: Instruction, topology: Topology) -> list[Access]:
+def accesses(op: isa.Instruction, topology: Topology) -> list[MemoryAccess]:
     """Everything that ``op`` touches, parameters and tables included."""
-    find = _ACCESSES.get(type(op))
-    return list(find(op, topology)) if find else []
+    return list(_ACCESSES.get(type(op), _nests)(op, topology))
 
 
 def _run(first: int, length: int) -> Footprint:
     return Footprint(first, first + length)
 
 
-def _read_host_memory(op: ReadHostMemory, _: Topology) -> Iterator[Access]:
-    yield Access("offset", f"{op.source} {op.tensor}", _run(op.offset, op.bytes))
+def _read_host_memory(op: isa.ReadHostMemory, _: Topology) -> Iterator[MemoryAccess]:
+    yield MemoryAccess("offset", f"{op.source} {op.tensor}", _run(op.offset, op.bytes))
     memory = BUFFER if op.destination == "unified_buffer" else WEIGHTS
-    yield Access("address", memory, _run(op.address, op.bytes), writes=True)
+    yield MemoryAccess("address", memory, _run(op.address, op.bytes), writes=True)
 
 
-def _write_host_memory(op: WriteHostMemory, _: Topology) -> Iterator[Access]:
-    yield Access("address", BUFFER, _run(op.address, op.bytes))
-    yield Access("offset", f"output {op.tensor}", _run(op.offset, op.bytes), writes=True)
+def _write_host_memory(op: isa.WriteHostMemory, _: Topology) -> Iterator[MemoryAccess]:
+    yield MemoryAccess("address", BUFFER, _run(op.address, op.bytes))
+    yield MemoryAccess("offset", f"output {op.tensor}", _run(op.offset, op.bytes), writes=True)
 
 
-def _read_weights(op: ReadWeights, topology: Topology) -> Iterator[Access]:
+def _read_weights(op: isa.ReadWeights, topology: Topology) -> Iterator[MemoryAccess]:
     tile_bytes = topology.array.inputs * topology.array.outputs * op.weight_bytes
-    yield Access("address", WEIGHTS, _run(op.address, op.tiles * tile_bytes))
+    yield MemoryAccess("address", WEIGHTS, _run(op.address, op.tiles * tile_bytes))
 
 
-def _multiply(op: MatrixMultiply, _: Topology) -> Iterator[Access]:
+def _multiply(op: isa.MatrixMultiply, _: Topology) -> Iterator[MemoryAccess]:
     footprint = window_footprint(op.window, SIZES[op.activations], (op.first, op.vectors), (op.first_row, op.rows))
     if footprint:
-        yield Access("window", BUFFER, footprint)
-    yield Access("accumulator", ACCUMULATORS, _run(op.accumulator, op.vectors), writes=True)
+        yield MemoryAccess("window", BUFFER, footprint)
+    yield MemoryAccess("accumulator", ACCUMULATORS, _run(op.accumulator, op.vectors), writes=True)
 
 
-def _activate(op: Activate, _: Topology) -> Iterator[Access]:
-    yield Access("accumulator", ACCUMULATORS, _run(op.accumulator, op.vectors))
-    yield from _parameters(op.scale, op.columns)
+def _activate(op: isa.Activate, _: Topology) -> Iterator[MemoryAccess]:
+    yield MemoryAccess("accumulator", ACCUMULATORS, _run(op.accumulator, op.vectors))
+    yield MemoryAccess("scale.parameters", BUFFER, _run(op.scale.parameters, isa.PARAMETER_BYTES * op.columns))
     if op.table >= 0:
-        yield Access("table", BUFFER, _run(op.table, TABLE_BYTES))
+        yield MemoryAccess("table", BUFFER, _run(op.table, ENTRIES))
     vectors = op.window.positions if op.window else op.vectors
     yield _results(op.address, vectors, op.stride_bytes, op.columns * SIZES[op.element])
 
 
-def _parameters(scale: Scale, columns: int) -> Iterator[Access]:
-    yield Access("scale.parameters", BUFFER, _run(scale.parameters, PARAMETER_BYTES * columns))
+def _results(address: int, vectors: int, stride: int, width: int) -> MemoryAccess:
+    return MemoryAccess("address", BUFFER, nest_footprint(isa.Nest(address, width, (vectors,), (stride,))), writes=True)
 
 
-def _results(address: int, vectors: int, stride: int, width: int) -> Access:
-    return Access("address", BUFFER, nest_footprint(Nest(address, width, (vectors,), (stride,))), writes=True)
-
-
-def _pool(op: Pool, _: Topology) -> Iterator[Access]:
+def _pool(op: isa.Pool, _: Topology) -> Iterator[MemoryAccess]:
     window, size = op.window, SIZES[op.element]
     footprint = window_footprint(window, size, (0, window.positions), (0, window.elements))
     if footprint:
-        yield Access("window", BUFFER, footprint)
+        yield MemoryAccess("window", BUFFER, footprint)
     yield _results(op.address, window.positions, op.stride_bytes, window.channels * size)
 
 
-def _nests(op: Normalisation | Combine | Rescale | Lookup | Copy | Fill | Softmax, _: Topology) -> Iterator[Access]:
-    if isinstance(op, Lookup):
-        yield Access("table", BUFFER, _run(op.table, TABLE_BYTES))
+def _nests(op: isa.Instruction, _: Topology) -> Iterator[MemoryAccess]:
+    if isinstance(op, isa.Lookup):
+        yield MemoryAccess("table", BUFFER, _run(op.table, ENTRIES))
     for name in ("source", "a", "b", "destination"):
-        nest: Nest | None = getattr(op, name, None)
+        nest: isa.Nest | None = getattr(op, name, None)
         if nest:
-            yield Access(name, BUFFER, nest_footprint(nest), writes=name == "destination")
+            yield MemoryAccess(name, BUFFER, nest_footprint(nest), writes=name == "destination")
 
 
-def window_footprint(window: Window, size: int, vectors: tuple[int, int], rows: tuple[int, int]) -> Footprint | None:
+def window_footprint(
+    window: isa.Window, size: int, vectors: tuple[int, int], rows: tuple[int, int]
+) -> Footprint | None:
     """What the windows ``vectors`` (first and how many) touch with elements ``rows`` (likewise) of ``size`` bytes.
 
     None if they have nothing but padding.
@@ -170,18 +147,18 @@ def window_footprint(window: Window, size: int, vectors: tuple[int, int], rows: 
     return Footprint(first, after, period, width) if steady else Footprint(first, after)
 
 
-def _place(window: Window, axis: int, place: int, tap: int) -> int:
+def _place(window: isa.Window, axis: int, place: int, tap: int) -> int:
     """The coordinate that a tap of a window has, in the map or beside it."""
     return place * window.strides[axis] - window.padding[axis] + tap * window.dilations[axis]
 
 
-def _columns(window: Window, places: tuple[int, int], taps: tuple[int, int]) -> tuple[int, int]:
+def _columns(window: isa.Window, places: tuple[int, int], taps: tuple[int, int]) -> tuple[int, int]:
     """The first and the last column inside the map that places and taps from here to there have."""
     low, high = (_place(window, 1, place, tap) for place, tap in zip(places, taps, strict=True))
     return max(low, 0), min(high, window.width - 1)
 
 
-def _first_row(window: Window, image: int, top: int, tap: int) -> tuple[int, int]:
+def _first_row(window: isa.Window, image: int, top: int, tap: int) -> tuple[int, int]:
     """The image and the row that windows from row ``top`` of an image on reach first: of the next image, if of this
     one they have nothing but padding below it.
     """
@@ -189,7 +166,7 @@ def _first_row(window: Window, image: int, top: int, tap: int) -> tuple[int, int
     return (image, max(y, 0)) if y < window.height else (image + 1, max(_place(window, 0, 0, tap), 0))
 
 
-def _last_row(window: Window, image: int, bottom: int, tap: int) -> tuple[int, int]:
+def _last_row(window: isa.Window, image: int, bottom: int, tap: int) -> tuple[int, int]:
     """The image and the row that windows up to row ``bottom`` of an image reach last: of the image before, if of this
     one they have nothing but padding above it.
     """
@@ -199,7 +176,7 @@ def _last_row(window: Window, image: int, bottom: int, tap: int) -> tuple[int, i
     return image, min(y, window.height - 1)
 
 
-def nest_footprint(nest: Nest) -> Footprint:
+def nest_footprint(nest: isa.Nest) -> Footprint:
     """What a nest touches."""
     loops = sorted((abs(stride), count) for count, stride in zip(nest.counts, nest.strides, strict=True) if count > 1)
     first = nest.address + sum((n - 1) * min(s, 0) for n, s in zip(nest.counts, nest.strides, strict=True))
@@ -213,12 +190,12 @@ def nest_footprint(nest: Nest) -> Footprint:
     return Footprint(first, end, period, width) if steady else Footprint(first, end)
 
 
-_ACCESSES: dict[type, Callable[[Any, Topology], Iterator[Access]]] = {
-    ReadHostMemory: _read_host_memory,
-    WriteHostMemory: _write_host_memory,
-    ReadWeights: _read_weights,
-    MatrixMultiply: _multiply,
-    Activate: _activate,
-    Pool: _pool,
-    **dict.fromkeys((Normalisation, Combine, Rescale, Lookup, Copy, Fill, Softmax), _nests),
+_ACCESSES: dict[type, Callable[[Any, Topology], Iterator[MemoryAccess]]] = {
+    isa.ReadHostMemory: _read_host_memory,
+    isa.WriteHostMemory: _write_host_memory,
+    isa.ReadWeights: _read_weights,
+    isa.MatrixMultiply: _multiply,
+    isa.Activate: _activate,
+    isa.Pool: _pool,
 }
+"""What touches more than nests."""

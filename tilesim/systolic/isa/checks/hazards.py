@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilesim.systolic.isa.checks.deadlock import named
-from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, WEIGHTS, Access, Footprint, accesses
+from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, WEIGHTS, Footprint, MemoryAccess, accesses
 from tilesim.systolic.isa.checks.program import sections, span
 from tilesim.systolic.isa.checks.untimed import UNITS, Begun, Clock, UntimedExecution
 from tilesim.systolic.isa.model.instructions import Instruction, Queue
@@ -23,7 +23,7 @@ _PIPELINED = UNITS.index(Queue.VECTOR)
 Kind = tuple[int, bool]
 """A unit, and whether it writes."""
 Shape = tuple[int, int, int]
-"""Areas of one shape touch the same bytes of whatever range lies in all of them: period, place in it, width."""
+"""Footprints of one shape touch the same bytes of whatever range lies in all of them: period, place in it, width."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,8 @@ def _meetings(
         # A host tensor belongs to one unit alone: those that come in to one, those that go out to the other.
         for access in (it for it in accesses(section[instruction.place], topology) if it.memory in ranges):
             for last in ranges[access.memory].touch(instruction, access):
-                first, end = (
-                    max(last.footprint.first, access.footprint.first),
-                    min(last.footprint.end, access.footprint.end),
-                )
+                first = max(last.footprint.first, access.footprint.first)
+                end = min(last.footprint.end, access.footprint.end)
                 yield last.begun.place, instruction.place, f"{span(access.memory, first, end)} of {access.memory}"
 
 
@@ -81,7 +79,7 @@ class Ranges:
     starts: list[int] = field(default_factory=lambda: [0])
     touched: list[Accesses] = field(default_factory=lambda: [{}])
 
-    def touch(self, begun: Begun, access: Access) -> list[_Last]:
+    def touch(self, begun: Begun, access: MemoryAccess) -> list[_Last]:
         """Note an access, and return those before that meet it and that ``begun`` does not know of."""
         footprint, kind = access.footprint, (begun.unit, access.writes)
         first, end = _whole_periods(footprint)

@@ -6,16 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from math import isnan, prod
 
+from tilesim.machines.checks import MOST_HOST_BYTES, conversion_faults
 from tilesim.systolic.isa.checks.fields import RANGES
 from tilesim.systolic.isa.checks.footprints import SIZES
 from tilesim.systolic.isa.model.program import Batching, HostTensor, Program, TensorPlace
 
-MOST_HOST_BYTES = 1 << 28
-"""The bytes of a host tensor: more would only fill the simulator's own memory."""
 MOST_INFERENCES = 1 << 20
-SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
-ENTRIES = 256
-"""Of a look-up: one for each byte."""
 SCHEDULES = ("none", "demand", "lcm")
 
 
@@ -33,9 +29,9 @@ def tensor_faults(program: Program) -> Iterator[str]:
     for label in _twice(labels):
         yield f"{label}: a label must belong to one instruction"
     run = {op.label for op in program.run if op.label}
-    for each in program.tensors:
-        for sentence in _place_faults(each, program, run):
-            yield f"tensor {each.name!r}: {sentence}"
+    for tensor_place in program.tensors:
+        for sentence in _place_faults(tensor_place, program, run):
+            yield f"tensor {tensor_place.name!r}: {sentence}"
 
 
 def _twice(names: Iterable[str]) -> list[str]:
@@ -46,30 +42,16 @@ def _host_faults(tensor: HostTensor, inferences: int) -> Iterator[str]:
     if tensor.element not in SIZES:
         yield f"element must be one of {', '.join(SIZES)}, not {tensor.element!r}"
         return
-    integers = {tensor.element} if not tensor.lookup else set(SIZES)
-    if tensor.dtype not in {*integers, "float32"} or (tensor.dtype == "float32") != (tensor.scale != 0):
-        wanted = " or ".join(sorted(integers))
-        yield f"dtype must be {wanted}, or float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
-    if tensor.scale and not SMALLEST_SCALE <= tensor.scale <= LARGEST_SCALE:
-        yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
-    if tensor.rounding not in {"even", "away"}:
-        yield f"rounding must be even or away, not {tensor.rounding!r}"
-    yield from _numbers(tensor, inferences)
-    yield from _shape_faults(tensor)
-
-
-def _numbers(tensor: HostTensor, inferences: int) -> Iterator[str]:
-    low, high = RANGES[tensor.element if not tensor.lookup else tensor.dtype if tensor.dtype in RANGES else "int16"]
-    if not low <= tensor.zero_point <= high:
-        yield f"zero_point must be {low} to {high}, not {tensor.zero_point}"
-    if tensor.lookup and (len(tensor.lookup) != ENTRIES or min(tensor.lookup) < low or max(tensor.lookup) > high):
-        yield f"lookup must be {ENTRIES} numbers from {low} to {high}, not {len(tensor.lookup)}"
+    # the entries of a look-up may be of another type
+    made = tensor.element if not tensor.lookup else tensor.dtype if tensor.dtype in RANGES else "int16"
+    yield from conversion_faults(tensor, list(SIZES) if tensor.lookup else [tensor.element], RANGES[made])
     if tensor.lookup and SIZES[tensor.element] != 1:
         yield f"element must be int8 or uint8 for a lookup, not {tensor.element}"
     if not 0 <= tensor.inference < inferences:
         yield f"inference must be below {inferences}, not {tensor.inference}"
     if tensor.index < 0:
         yield f"index must be 0 or more, not {tensor.index}"
+    yield from _shape_faults(tensor)
 
 
 def _shape_faults(tensor: HostTensor | TensorPlace) -> Iterator[str]:
@@ -86,10 +68,8 @@ def _place_faults(tensor: TensorPlace, program: Program, labels: set[str]) -> It
     if tensor.dtype not in SIZES:
         yield f"dtype must be one of {', '.join(SIZES)}, not {tensor.dtype!r}"
     else:
-        end, size = (
-            tensor.address + prod(tensor.shape) * SIZES[tensor.dtype],
-            program.topology.unified_buffer.size_bytes,
-        )
+        end = tensor.address + prod(tensor.shape) * SIZES[tensor.dtype]
+        size = program.topology.unified_buffer.size_bytes
         if not 0 <= tensor.address <= end <= size:
             reach = f"{tensor.address:#x} to {end:#x}"
             yield f"address must keep it inside the unified buffer, which has {size}, not {reach}"
@@ -109,11 +89,11 @@ def _batching(batching: Batching, program: Program) -> Iterator[str]:
         yield f"schedule must be one of {', '.join(SCHEDULES)}, not {batching.schedule!r}"
     if isnan(batching.weight_reuse):
         yield "weight_reuse must be a number, not nan"
-    if len(batching.batches) != len(program.layers) or any(each < 0 for each in batching.batches):
+    if len(batching.batches) != len(program.layers) or min(batching.batches, default=0) < 0:
         yield f"batches must be a size of 0 or more for each of {len(program.layers)} layers, not {batching.batches}"
-    for each in batching.predicted:
-        if each.schedule not in SCHEDULES or each.cycles < 0:
-            what = f"{each.cycles} of {each.schedule!r}"
+    for prediction in batching.predicted:
+        if prediction.schedule not in SCHEDULES or prediction.cycles < 0:
+            what = f"{prediction.cycles} of {prediction.schedule!r}"
             yield f"predicted must be 0 or more cycles of one of {', '.join(SCHEDULES)}, not {what}"
     labels = {op.label for op in program.run if op.label}
     for place, step in enumerate(batching.steps):

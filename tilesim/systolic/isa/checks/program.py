@@ -5,15 +5,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
+from math import prod
 
+from tilesim.machines.program import where
 from tilesim.systolic.isa.checks.deadlock import Deadlock
 from tilesim.systolic.isa.checks.fields import field_faults
-from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, Access, accesses
+from tilesim.systolic.isa.checks.footprints import ACCUMULATORS, BUFFER, SIZES, WEIGHTS, MemoryAccess, accesses
 from tilesim.systolic.isa.checks.host import batching_faults, tensor_faults
 from tilesim.systolic.isa.checks.untimed import UntimedExecution
 from tilesim.systolic.isa.encoding import range_faults
 from tilesim.systolic.isa.model.instructions import Instruction, MatrixMultiply, Queue, ReadWeights, Sync
-from tilesim.systolic.isa.model.program import HostTensor, Program, where
+from tilesim.systolic.isa.model.program import Program
 
 
 def faults(program: Program) -> list[str]:
@@ -22,18 +24,18 @@ def faults(program: Program) -> list[str]:
     A fault names the instruction by its label or its place (``run[3] activate``). A program without a halt is sound,
     and hangs; whether syncs order what must be ordered, :func:`tilesim.systolic.isa.checks.hazards.hazards` says.
     """
-    found = [*tensor_faults(program), *batching_faults(program)]
+    sentences = [*tensor_faults(program), *batching_faults(program)]
     sizes = _sizes(program)
     for name, section in sections(program):
         for place, op in enumerate(section):
-            found += (f"{where(name, place, op)}: {fault}" for fault in _instruction_faults(op, program, sizes))
-        found += _count_faults(name, section)
-    if not found:
-        found += _weight_faults(program)
-    for name, section in sections(program) if not found else ():
+            sentences += (f"{where(name, place, op)}: {fault}" for fault in _instruction_faults(op, program, sizes))
+        sentences += _count_faults(name, section)
+    if not sentences:
+        sentences += _weight_faults(program)
+    for name, section in sections(program) if not sentences else ():
         execution = UntimedExecution(section, program.topology)
-        found += Deadlock(name, section, program.topology, execution.stuck, execution.issued).sentences()
-    return found
+        sentences += Deadlock(name, section, program.topology, execution.stuck, execution.issued).sentences()
+    return sentences
 
 
 def sections(program: Program) -> tuple[tuple[str, tuple[Instruction, ...]], ...]:
@@ -44,21 +46,18 @@ def sections(program: Program) -> tuple[tuple[str, tuple[Instruction, ...]], ...
 def _sizes(program: Program) -> dict[str, int]:
     """What every memory holds, the host's included: bytes, or entries."""
     topology = program.topology
-    tensors = [("input", program.inputs), ("output", program.outputs)]
+    ends = [("input", program.inputs), ("output", program.outputs)]
     return {
         BUFFER: topology.unified_buffer.size_bytes,
         WEIGHTS: topology.weight_memory.size_bytes,
         ACCUMULATORS: topology.accumulators.entries,
-        **{f"{name} {place}": _bytes(tensor) for name, each in tensors for place, tensor in enumerate(each)},
+        **{
+            f"{way} {place}": SIZES.get(tensor.element, 1) * prod(tensor.shape)
+            for way, tensors in ends
+            for place, tensor in enumerate(tensors)
+        },
         **{f"data {place}": segment.data.size for place, segment in enumerate(program.data)},
     }
-
-
-def _bytes(tensor: HostTensor) -> int:
-    total = SIZES.get(tensor.element, 1)
-    for size in tensor.shape:
-        total *= size
-    return total
 
 
 def _instruction_faults(op: Instruction, program: Program, sizes: dict[str, int]) -> Iterator[str]:
@@ -73,7 +72,7 @@ def _instruction_faults(op: Instruction, program: Program, sizes: dict[str, int]
             yield from _footprint_faults(accesses(op, program.topology), sizes)
 
 
-def _footprint_faults(touched: Iterable[Access], sizes: dict[str, int]) -> Iterator[str]:
+def _footprint_faults(touched: Iterable[MemoryAccess], sizes: dict[str, int]) -> Iterator[str]:
     for access in touched:
         size, footprint = sizes.get(access.memory), access.footprint
         if size is None:
@@ -133,10 +132,6 @@ def _weight_faults(program: Program) -> Iterator[str]:
                 elif fetch == len(ends):
                     there = ends[-1] if ends else 0
                     yield f"{here}: must have a tile of weights, and takes number {taken} of {there} that are fetched"
-                else:
-                    yield from _tile_faults(here, op, taken, *fetches[fetch])
-
-
-def _tile_faults(here: str, op: MatrixMultiply, tile: int, there: str, fetch: ReadWeights) -> Iterator[str]:
-    if fetch.weight_bytes != SIZES[op.weights]:
-        yield f"{here}: weights must be of {fetch.weight_bytes} bytes, as {there} fetches tile {tile}, not {op.weights}"
+                elif (size := fetches[fetch][1].weight_bytes) != SIZES[op.weights]:
+                    source = fetches[fetch][0]
+                    yield f"{here}: weights must be of {size} bytes, as {source} fetches tile {taken}, not {op.weights}"

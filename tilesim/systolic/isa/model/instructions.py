@@ -15,6 +15,8 @@ from typing import ClassVar, Literal, TypeAlias
 
 Element = Literal["int8", "uint8", "int16"]
 """What a number is stored as."""
+PARAMETER_BYTES = 12
+"""Of an output: bias, multiplier and shift."""
 
 
 class Queue(StrEnum):
@@ -29,16 +31,13 @@ class Queue(StrEnum):
     @property
     def owner(self) -> str:
         """What sentences call the unit."""
-        return OWNERS[self]
-
-
-OWNERS = {
-    Queue.DMA_IN: "DMA in",
-    Queue.DMA_OUT: "DMA out",
-    Queue.WEIGHTS: "the weight fetcher",
-    Queue.MATRIX: "the matrix unit",
-    Queue.VECTOR: "the vector unit",
-}
+        return {
+            Queue.DMA_IN: "DMA in",
+            Queue.DMA_OUT: "DMA out",
+            Queue.WEIGHTS: "the weight fetcher",
+            Queue.MATRIX: "the matrix unit",
+            Queue.VECTOR: "the vector unit",
+        }[self]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -267,13 +266,19 @@ class Pool(Instruction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Normalisation(Instruction):
-    """Normalise pixels of ``source`` (innermost: the channels of one) into ``destination``."""
+class Unary(Instruction):
+    """From ``source`` to as many elements of ``destination``."""
 
     queue: ClassVar[Queue] = Queue.VECTOR
-    mnemonic: ClassVar[str] = "normalise"
     source: Nest
     destination: Nest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normalisation(Unary):
+    """Normalise pixels of ``source`` (innermost: the channels of one) into ``destination``."""
+
+    mnemonic: ClassVar[str] = "normalise"
     normalise: Normalise
     element: Element = "int8"
 
@@ -300,15 +305,12 @@ class Combine(Instruction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rescale(Instruction):
+class Requantise(Unary):
     """From one quantisation to another: one multiplier and shift, as
     :class:`~tilesim.network.operators.rescale.Rescale` has it.
     """
 
-    queue: ClassVar[Queue] = Queue.VECTOR
     mnemonic: ClassVar[str] = "rescale"
-    source: Nest
-    destination: Nest
     rule: str
     multiplier: int
     shift: int
@@ -320,24 +322,18 @@ class Rescale(Instruction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lookup(Instruction):
+class Lookup(Unary):
     """Replace each byte by the entry that it counts of the 256 bytes at ``table``."""
 
-    queue: ClassVar[Queue] = Queue.VECTOR
     mnemonic: ClassVar[str] = "lookup"
-    source: Nest
-    destination: Nest
     table: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy(Instruction):
+class Copy(Unary):
     """Copy bytes as they are."""
 
-    queue: ClassVar[Queue] = Queue.VECTOR
     mnemonic: ClassVar[str] = "copy"
-    source: Nest
-    destination: Nest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -351,15 +347,12 @@ class Fill(Instruction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Softmax(Instruction):
+class RowSoftmax(Unary):
     """Softmax of each innermost run of bytes of ``source``; ``rule`` and ``scaling`` (bits of float64 input scale,
     output scale, output zero point) as :class:`~tilesim.network.operators.softmax.Softmax` has them.
     """
 
-    queue: ClassVar[Queue] = Queue.VECTOR
     mnemonic: ClassVar[str] = "softmax"
-    source: Nest
-    destination: Nest
     rule: str
     scaling: tuple[int, ...]
     clamp: tuple[int, int]
@@ -396,11 +389,11 @@ class Halt(Instruction):
     mnemonic: ClassVar[str] = "halt"
 
 
-VectorInstruction: TypeAlias = Activate | Pool | Normalisation | Combine | Rescale | Lookup | Copy | Fill | Softmax
+VectorInstruction: TypeAlias = Activate | Pool | Combine | Fill | Unary
 """What the vector unit carries out."""
 
 CLASSES: tuple[type[Instruction], ...] = (
-    ReadHostMemory, WriteHostMemory, ReadWeights, MatrixMultiply, Activate, Pool, Normalisation, Combine, Rescale,
-    Lookup, Copy, Fill, Softmax, Sync, Nop, Halt,
+    ReadHostMemory, WriteHostMemory, ReadWeights, MatrixMultiply, Activate, Pool, Normalisation, Combine, Requantise,
+    Lookup, Copy, Fill, RowSoftmax, Sync, Nop, Halt,
 )  # fmt: skip
 """Every instruction that there is."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from math import prod
+from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tilesim.machines.program import Program as AnyProgram
+from tilesim.machines import program
 from tilesim.systolic.isa.model.instructions import Element, Instruction
 from tilesim.systolic.topology import Topology
 
@@ -16,20 +14,9 @@ Place = Literal["array", "vector", "host", "nowhere"]
 
 
 @dataclass(frozen=True)
-class HostTensor:
-    """How the host presents one model input, or takes one model output; ``index`` is the model's.
+class HostTensor(program.HostTensor):
+    """One of the host's tensors of an ``inference``."""
 
-    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). The link carries it
-    canonical (channels last), an ``element`` each. A float tensor is quantised by the host on its way in (``rounding``
-    half to ``even`` or ``away`` from zero), dequantised on its way out: ``real = scale * (q - zero_point)`` in float32,
-    ``scale`` 0 for integers. ``lookup``: before that each byte of an output is replaced by the entry that it counts.
-    """
-
-    name: str
-    index: int
-    dtype: str
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
     element: Element
     scale: float = 0.0
     zero_point: int = 0
@@ -38,30 +25,18 @@ class HostTensor:
     inference: int = 0
 
     @property
-    def carried(self) -> np.dtype[Any]:
-        return np.dtype(self.element)
+    def bytes(self) -> int:
+        """Of it, as the link carries it."""
+        return prod(self.shape) * self.carried.itemsize
 
 
 @dataclass(frozen=True)
-class DataSegment:
-    """Bytes that the host holds before the program starts: parameters."""
-
-    name: str
-    data: NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A layer of the network, for statistics: instructions name it by its place in the program's list.
-
-    ``place`` says where it runs; ``macs`` are those of one inference. On the array, a run sends ``vectors`` vectors of
-    ``inputs`` activations an inference through it for ``outputs`` outputs (a depthwise layer: of each group of
-    channels, ``groups`` in all).
+class Layer(program.Layer):
+    """``place`` says where a layer runs; ``macs`` are those of one inference. On the array, a run sends ``vectors``
+    vectors of ``inputs`` activations an inference through it for ``outputs`` outputs (a depthwise layer: of each group
+    of channels, ``groups`` in all).
     """
 
-    name: str
-    kind: str
-    macs: int
     place: Place = "array"
     vectors: int = 0
     inputs: int = 0
@@ -122,14 +97,12 @@ class Batching:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Program(AnyProgram):
+class Program(program.Program):
     """A program for a systolic machine, of one network."""
 
-    name: str
     topology: Topology
     load: tuple[Instruction, ...]
     run: tuple[Instruction, ...]
-    data: tuple[DataSegment, ...] = ()
     inputs: tuple[HostTensor, ...] = ()
     outputs: tuple[HostTensor, ...] = ()
     layers: tuple[Layer, ...] = ()
@@ -139,8 +112,3 @@ class Program(AnyProgram):
     """Of how many inferences the inputs are."""
     batching: Batching | None = None
     """Its batches, if it was made for a plan of them."""
-
-
-def where(section: str, place: int, instruction: Instruction) -> str:
-    """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
-    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"

@@ -1,9 +1,9 @@
-"""Convolution, dense or grouped, and fully connected layers: one word to all lanes."""
+"""Convolution, dense or grouped, and fully connected layers: one word to all lanes; depthwise: byte j to lane j."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod
 from typing import Any, TypeVar
 
@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.tiled.compiler.nest import Level, NestWriter
-from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requantisation_rows
-from tilesim.tiled.compiler.receptive_field import Fields, everything, under_kernel
-from tilesim.tiled.compiler.task import TileTask, element_type
-from tilesim.tiled.compiler.traits import TileTraits, constant_weights
+from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
+from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
+from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
+
+Weighted = TypeVar("Weighted", Convolution, DepthwiseConvolution, FullyConnected)
 
 
 def lower_convolution(task: TileTask, op: Convolution) -> list[TensorOp]:
@@ -29,9 +30,7 @@ def lower_convolution(task: TileTask, op: Convolution) -> list[TensorOp]:
         dense = _dense(task.constants[0], op.groups, op.weight_zero_point)
         return lower_convolution(task.with_constants((dense, *task.constants[1:])), replace(op, groups=1))
     task, op = _some(task, op)
-    outputs, height, width, channels = task.constants[0].shape
-    kernel = Kernel(outputs, height, width, channels, op.strides, op.dilations)
-    return [_windows(task, op, kernel)]
+    return [_windows(task, op, op.strides, op.dilations)]
 
 
 def lower_fully_connected(task: TileTask, op: FullyConnected) -> list[TensorOp]:
@@ -40,20 +39,71 @@ def lower_fully_connected(task: TileTask, op: FullyConnected) -> list[TensorOp]:
     task, op = _some(task, op)
     weights, bias = task.constants
     by_place = weights.reshape(-1, shape.height, shape.width, shape.channels)
-    kernel = Kernel(len(weights), shape.height, shape.width, shape.channels)
-    return [_windows(task.with_constants((by_place, bias)), op, kernel)]
+    return [_windows(task.with_constants((by_place, bias)), op)]
 
 
-Weighted = TypeVar("Weighted", Convolution, FullyConnected)
+def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
+    """Loops: output row, block of channels, output column, word of channels; kernel row and column inside.
+
+    With several outputs a channel the layer becomes a grouped convolution: a word's bytes can only go to one lane each.
+    """
+    if task.constants[0].shape[2] != task.inputs[0].shape.channels:
+        return _as_grouped(task, op, task.inputs[0].shape.channels)
+    task, op = _some(task, op, 2)
+    weights, channels = task.constants[0], len(task.outputs)
+    vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
+    height, width, _ = weights.shape
+    block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
+    row, pixel = source.row_bytes, source.pixel_bytes
+    nest = NestWriter(
+        [
+            Level(
+                "y",
+                len(target.block_rows),
+                {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes},
+            ),
+            Level(
+                "cb",
+                padded(channels, vector) // block,
+                {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
+            ),
+            Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+            Level(
+                "cg",
+                block // vector,
+                {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector},
+            ),
+            Level("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
+            Level("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
+            Level("lane", vector, {}),
+        ]
+    )
+    return [
+        _weighted(
+            task, op, nest, Operation.DEPTHWISE, block, lambda: byte_weights(weights, block, op.weight_zero_point)
+        )
+    ]
 
 
-def _some(task: TileTask, op: Weighted) -> tuple[TileTask, Weighted]:
-    """The task with the weights and scales of the outputs that are to be made."""
+def _some(task: TileTask, op: Weighted, axis: int = 0) -> tuple[TileTask, Weighted]:
+    """The task with the weights and scales of the outputs that are to be made, which lie along ``axis``."""
+    weights, bias = task.constants
     some = slice(task.outputs.start, task.outputs.stop)
-    bias = task.constants[1]
     multiplier, shift = (np.broadcast_to(values, bias.shape)[some] for values in (op.multiplier, op.shift))
     mine = replace(op, multiplier=multiplier, shift=shift)
-    return task.with_constants(tuple(constant[some] for constant in task.constants)), mine
+    return task.with_constants((weights[(slice(None),) * axis + (some,)], bias[some])), mine
+
+
+def channel_block(words: int, most: int) -> int:
+    """The largest divisor of ``words`` that is not above ``most``: blocks of one size need no alternate limit."""
+    return max(size for size in range(1, min(words, most) + 1) if words % size == 0)
+
+
+def _as_grouped(task: TileTask, op: DepthwiseConvolution, channels: int) -> list[TensorOp]:
+    weights, bias = task.constants
+    grouped = Convolution(**vars(op), groups=channels)
+    by_output = weights.transpose(2, 0, 1)[..., None]
+    return lower_convolution(task.with_constants((by_output, bias)), grouped)
 
 
 def block_weight_bytes(shape: tuple[int, ...], groups: int, tile: Tile) -> int:
@@ -67,18 +117,6 @@ def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
     return _first_input(task, op), task.target, len(task.output.block_rows), len(task.output.block_columns)
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """What a window multiplies: sizes, and the steps between windows and within one."""
-
-    outputs: int
-    height: int
-    width: int
-    channels: int
-    strides: tuple[int, int] = (1, 1)
-    dilations: tuple[int, int] = (1, 1)
-
-
 def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     """Grouped weights with the weights between groups written out as ``fill``, their zero point."""
     if groups == 1:
@@ -90,15 +128,21 @@ def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     return dense.reshape(outputs, height, width, groups * channels)
 
 
-def _windows(task: TileTask, op: Convolution | FullyConnected, kernel: Kernel) -> TensorOp:
-    tile, source, target = task.topology.tile, task.inputs[0], task.output
-    weights, bias = task.constants
-    lanes = min(tile.lanes, kernel.outputs)
-    blocks, steps = -(-kernel.outputs // lanes), -(-kernel.channels // tile.inputs_per_cycle)
+def _windows(
+    task: TileTask,
+    op: Convolution | FullyConnected,
+    strides: tuple[int, int] = (1, 1),
+    dilations: tuple[int, int] = (1, 1),
+) -> TensorOp:
+    """The windows of a kernel (O, kH, kW, C) at every output position."""
+    tile, source, target, weights = task.topology.tile, task.inputs[0], task.output, task.constants[0]
+    outputs, height, width, channels = weights.shape
+    lanes = min(tile.lanes, outputs)
+    blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
-    kernel_row = kernel.width * steps * step
-    down, across = kernel.strides
+    kernel_row = width * steps * step
+    down, across = strides
     nest = NestWriter(
         [
             Level(
@@ -107,38 +151,40 @@ def _windows(task: TileTask, op: Convolution | FullyConnected, kernel: Kernel) -
             Level(
                 "zb",
                 blocks,
-                {"weights": kernel.height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes},
+                {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes},
             ),
             Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
-            Level("ky", kernel.height, {"input": kernel.dilations[0] * row, "weights": kernel_row}, reduce=True),
-            Level("kx", kernel.width, {"input": kernel.dilations[1] * pixel, "weights": steps * step}, reduce=True),
+            Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
+            Level("kx", width, {"input": dilations[1] * pixel, "weights": steps * step}, reduce=True),
             Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
             Level("lane", lanes, {}),
         ],
-        Alternate("zb", kernel.outputs % lanes) if kernel.outputs % lanes else None,
+        Alternate("zb", outputs % lanes) if outputs % lanes else None,
     )
-    return weighted(
+    return _weighted(
         task,
         op,
         nest,
         Operation.CONVOLUTION,
-        task.keep("weights", lambda: lane_weights(weights, lanes, tile.inputs_per_cycle, op.weight_zero_point)),
-        task.keep(
-            "parameters",
-            lambda: requantisation_rows(bias, op.multiplier, op.shift, lanes, task.row_bytes),
-        ),
+        lanes,
+        lambda: lane_weights(weights, lanes, tile.inputs_per_cycle, op.weight_zero_point),
     )
 
 
-def weighted(
+def _weighted(
     task: TileTask,
     op: Convolution | DepthwiseConvolution | FullyConnected,
     nest: NestWriter,
     operation: Operation,
-    weights: int,
-    parameters: int,
+    block: int,
+    make_weights: Callable[[], NDArray[Any]],
 ) -> TensorOp:
-    """A tensorop with weights and parameter rows at addresses of wide memory."""
+    """A tensorop with its weights, and parameter rows for each ``block`` of channels, in wide memory."""
+    weights = task.keep("weights", make_weights)
+    parameters = task.keep(
+        "parameters",
+        lambda: requantisation_rows(task.constants[1], op.multiplier, op.shift, block, task.row_bytes),
+    )
     return replace(
         task.tensorop(operation, nest, _first_input(task, op), task.target),
         weights=nest.reference("weights", weights),
@@ -161,11 +207,10 @@ def _first_input(task: TileTask, op: Convolution | DepthwiseConvolution | FullyC
     return task.inputs[0].at(row, task.output.columns.start * op.strides[1] - op.padding.left)
 
 
-def _fields(op: Convolution, weights: tuple[int, ...]) -> Fields:
-    return under_kernel(op, weights[1:3])
-
-
 OPERATORS: Mapping[type[Any], TileTraits] = {
-    Convolution: TileTraits(lower_convolution, _fields, constant_weights, row_by_row=True, in_chunks=True),
+    Convolution: TileTraits(lower_convolution, under_kernel, constant_weights, row_by_row=True, in_chunks=True),
+    DepthwiseConvolution: TileTraits(
+        lower_depthwise, under_kernel, constant_weights, channel_wise=True, row_by_row=True
+    ),
     FullyConnected: TileTraits(lower_fully_connected, everything, constant_weights, in_chunks=True),
 }

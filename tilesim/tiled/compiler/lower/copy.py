@@ -11,17 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 from tilesim.lowering.copy_runs import CopyRun, copy_runs
-from tilesim.lowering.pads import is_spatial
+from tilesim.lowering.operator_plan import is_spatial
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.tiled.compiler.feature_map import MapPart, padded
-from tilesim.tiled.compiler.nest import Level, NestWriter
-from tilesim.tiled.compiler.receptive_field import CopiedField, Fields, ReceptiveField
-from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import TileTraits, no_constants
+from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
+from tilesim.tiled.compiler.traits import CopiedField, Fields, ReceptiveField, TileTraits, no_constants
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 

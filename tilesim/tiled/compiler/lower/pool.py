@@ -11,10 +11,8 @@ from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.rescale import Rescale
-from tilesim.tiled.compiler.nest import Level, NestWriter
-from tilesim.tiled.compiler.receptive_field import Fields, ReceptiveField, everything
-from tilesim.tiled.compiler.task import TileTask
-from tilesim.tiled.compiler.traits import TileTraits
+from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
+from tilesim.tiled.compiler.traits import Fields, ReceptiveField, TileTraits, everything
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 

@@ -7,20 +7,15 @@ from math import prod
 
 import numpy as np
 
+from tilesim.machines.checks import MOST_HOST_BYTES, conversion_faults
 from tilesim.printable import unknown
 from tilesim.tiled.isa.checks.values import FUNCTIONS, RANGES
 from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.isa.model.program import Block, HostTensor
 
-MOST_HOST_BYTES = 1 << 28
-"""The bytes of a host tensor: more would only fill the simulator's own memory."""
-SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
 HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8"}
-ROUNDINGS = ("even", "away")
 EITHER = min(low for low, _ in RANGES.values()), max(high for _, high in RANGES.values())
 """What a byte of whichever type can be."""
-ENTRIES = 256
-"""Of a look-up: one for each byte."""
 
 
 def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
@@ -28,20 +23,12 @@ def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     if tensor.element not in HOST_DTYPES:
         yield f"element {unknown(tensor.element, ElementType, 'a type')}"
         return
-    yield from _step_faults(tensor)
-    dtypes = _dtypes(tensor)
-    if tensor.dtype not in (*dtypes, "float32") or (tensor.dtype == "float32") != (tensor.scale != 0):
-        integers = "".join(f"{dtype}, or " for dtype in dtypes)
-        yield f"dtype must be {integers}float32 with a scale, not {tensor.dtype} with the scale {tensor.scale}"
-    if tensor.scale and not SMALLEST_SCALE <= tensor.scale <= LARGEST_SCALE:
-        yield f"scale must be 0 or {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, not {tensor.scale}"
-    if tensor.rounding not in ROUNDINGS:
-        yield f"rounding {unknown(tensor.rounding, ROUNDINGS, 'a way to round')}"
-    own = RANGES[ElementType(tensor.element)]
-    looked_up = EITHER if tensor.lookup else own  # entries may be of the other type
-    for name, value, (low, high) in (("pad", tensor.pad, own), ("zero_point", tensor.zero_point, looked_up)):
-        if not low <= value <= high:
-            yield f"{name} must be {low} to {high}, not {value}"
+    low, high = RANGES[ElementType(tensor.element)]
+    # the entries of a look-up may be of the other type
+    yield from conversion_faults(tensor, _dtypes(tensor), EITHER if tensor.lookup else (low, high))
+    yield from _function_faults(tensor)
+    if not low <= tensor.pad <= high:
+        yield f"pad must be {low} to {high}, not {tensor.pad}"
     yield from _shape_faults(tensor)
     yield from _block_faults(tensor, row_bytes)
 
@@ -50,18 +37,12 @@ def _dtypes(tensor: HostTensor) -> list[str]:
     """What integers the host may give: bytes as they are, or what all entries of the look-up are."""
     if not tensor.lookup:
         return [HOST_DTYPES[ElementType(tensor.element)]]
-    return [HOST_DTYPES[kind] for kind, (low, high) in RANGES.items() if _within(tensor.lookup, low, high)]
+    least, most = min(tensor.lookup), max(tensor.lookup)
+    return [HOST_DTYPES[kind] for kind, (low, high) in RANGES.items() if low <= least and most <= high]
 
 
-def _within(entries: tuple[int, ...], low: int, high: int) -> bool:
-    return low <= min(entries) and max(entries) <= high
-
-
-def _step_faults(tensor: HostTensor) -> Iterator[str]:
+def _function_faults(tensor: HostTensor) -> Iterator[str]:
     """What is wrong with what the host computes of an output."""
-    lowest, highest = EITHER
-    if tensor.lookup and (len(tensor.lookup) != ENTRIES or not _within(tensor.lookup, lowest, highest)):
-        yield f"lookup must be {ENTRIES} numbers from {lowest} to {highest}, not {len(tensor.lookup)}"
     if tensor.function and tensor.function not in FUNCTIONS:
         yield f"function {unknown(tensor.function, FUNCTIONS, 'a function of the classifier')}"
     elif len(tensor.scaling) != FUNCTIONS.get(tensor.function, 0):

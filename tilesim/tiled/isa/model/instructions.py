@@ -10,6 +10,7 @@ Source: US 19/025,090 Fig. 3 and [0046]-[0059] for what there is; the record fie
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
@@ -360,6 +361,11 @@ ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
 Instruction: TypeAlias = TileInstruction | Classify | ControllerInstruction
 
 INSTRUCTIONS: tuple[type[Instruction], ...] = get_args(Instruction)
+
+
+def program_bytes(instructions: Iterable[Instruction]) -> int:
+    """What instructions take of instruction memory."""
+    return sum(op.words for op in instructions) * WORD_BYTES
 
 
 def header_of(op: Instruction, tiles: int) -> int:

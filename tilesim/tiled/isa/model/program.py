@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tilesim.machines.program import Program as AnyProgram
+from tilesim.machines import program
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 
@@ -36,25 +35,15 @@ class Block:
 
 
 @dataclass(frozen=True)
-class HostTensor:
-    """How the host presents one model input, or takes one model output; ``index`` is the model's.
+class HostTensor(program.HostTensor):
+    """One of the host's tensors: on the ring one byte an element of type ``element`` (``i8`` or ``u8``), folded into a
+    map of ``extent`` (height, width, channels) of which ``blocks`` travel one after the other, all padding being the
+    byte ``pad``. Blocks of an input may overlap or repeat, those of an output make up the map.
 
-    ``dtype``, ``shape`` and ``axes`` are the model's (model axis k is canonical axis ``axes[k]``). On the ring the
-    tensor is canonical (channels last), one byte an element of type ``element`` (``i8`` or ``u8``), folded into a map
-    of ``extent`` (height, width, channels) of which ``blocks`` travel one after the other, all padding being the byte
-    ``pad``. Blocks of an input may overlap or repeat, those of an output make up the map. A float tensor is quantised
-    by the host on its way in (``rounding`` half to ``even`` or ``away`` from zero), dequantised on its way out:
-    ``real = scale * (q - zero_point)`` in float32, ``scale`` 0 for integers. Before that the host applies to an output
-    the ``function`` with its ``scaling``, as the classifier would, to each pixel's channels, and replaces each byte by
-    the entry of ``lookup`` that it counts, if there are any.
+    Before it dequantises an output, the host applies to it the ``function`` with its ``scaling``, as the classifier
+    would, to each pixel's channels, and then ``lookup``.
     """
 
-    name: str
-    index: int
-    dtype: str
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-    element: str
     extent: tuple[int, int, int]
     blocks: tuple[Block, ...]
     pad: int = 0
@@ -76,27 +65,20 @@ class HostTensor:
 
 
 @dataclass(frozen=True)
-class DataSegment:
-    """Bytes that stand in data memory at ``address`` before the program starts."""
+class DataSegment(program.DataSegment):
+    """Bytes that stand in data memory at ``address``."""
 
-    name: str
     address: int
-    data: NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class Layer:
-    """A layer of the network, for statistics: instructions name it by its place in the program's list.
-
-    ``place`` says where it runs: on the ``tiles``, in the ``classifier``, at the ``host``, or ``nowhere``, as it moves
-    nothing or another layer does its work. ``network`` is the one that it belongs to, where a program has several.
-    ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``; ``bands``, in how
-    many bands of rows it is made, one after the other; ``parameters``, where its parameters live.
+class Layer(program.Layer):
+    """``place`` says where a layer runs: on the ``tiles``, in the ``classifier``, at the ``host``, or ``nowhere``, as
+    it moves nothing or another layer does its work. ``network`` is the one that it belongs to, where a program has
+    several. ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``; ``bands``,
+    in how many bands of rows it is made, one after the other; ``parameters``, where its parameters live.
     """
 
-    name: str
-    kind: str
-    macs: int
     place: str = "tiles"
     network: str = ""
     spread: str = ""
@@ -180,10 +162,9 @@ class Region:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Program(AnyProgram):
+class Program(program.Program):
     """A program for tiles; its instructions are issued in order."""
 
-    name: str
     topology: Topology
     load: tuple[Instruction, ...]
     run: tuple[Instruction, ...]
@@ -206,8 +187,3 @@ class Program(AnyProgram):
     """How the user wanted layers to be spread over the tiles: ``spatial``, ``channel`` or ``auto``."""
     candidates: tuple[Candidate, ...] = ()
     """What was tried to find out."""
-
-
-def where(section: str, place: int, instruction: Instruction) -> str:
-    """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
-    return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
-import simpy
-
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -22,8 +20,6 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.control.instruction_bus import Delivery, InstructionBus, bus_words
-
-Work = Generator[simpy.Event, Any, None]
 
 FENCES = "tile_fences"
 """The controller's counter of tile fences that are through."""
@@ -108,13 +104,13 @@ class Sequencer:
 
     def _await_fences(self, op: ScalarFence) -> Work:
         met = self.counters.reached(FENCES, op.count)
-        source = yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
-        self.unit.released(source)
+        waker = yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
+        self.unit.woken_by(waker)
         self.counters.raise_by(FENCES, -op.count)
         if op.idle:
             left = self.counters.reached(OUTFEEDS, self._outfeeds)
-            source = yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
-            self.unit.released(source)
+            waker = yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
+            self.unit.woken_by(waker)
         yield self._clock.timeout(1)
         self.unit.spend(BUSY)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tilesim.sim.core.clock import Work
 from tilesim.sim.core.unit import Unit
-from tilesim.sim.pipe.pipe import Pipe
+from tilesim.sim.pipe.course import PipeForm
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Copy, counted_nest
 from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.isa.model.sheet import SheetRow
-from tilesim.tiled.units.engine import Throughput, TileContext, TileEngine, Work, alike
+from tilesim.tiled.units.engine import Throughput, TileContext, TileEngine, alike
 
 ROW_BUFFERS = 2
 """Rows that are gathered, or wait to be written. Assumption: double buffering."""
@@ -30,8 +31,8 @@ class CopyEngine(TileEngine[Copy]):
     def execute(self, op: Copy) -> Work:
         yield from self.watch(op.wait)
         reading, writing = self._reading, self._writing
-        sources = self.tile.decoder.places(op.read, reading.access_bytes)
-        targets = self.tile.decoder.places(op.write, writing.access_bytes)
+        sources = self.tile.ttu.places(op.read, reading.access_bytes)
+        targets = self.tile.ttu.places(op.write, writing.access_bytes)
         row_bytes = max(reading.access_bytes, writing.access_bytes)
         reads, writes = row_bytes // reading.access_bytes, row_bytes // writing.access_bytes
 
@@ -39,18 +40,8 @@ class CopyEngine(TileEngine[Copy]):
             data = reading.memory.read(sources.part(first * reads, end * reads))
             writing.memory.write(targets.part(first * writes, end * writes), data)
 
-        pipe = Pipe(
-            self.tile.clock.cycle,
-            alike(len(sources) // reads, reads, writes),
-            ROW_BUFFERS,
-            issue=[reading.slot],
-            extra=None,
-            write=writing.slot,
-            move=move,
-            accounts=self.accounts,
-            every_span=self.unit.recording,
-            flat=self.tile.arbiter.flat,
-        )
+        form = PipeForm(ROW_BUFFERS, [reading.slot], writing.slot, every_span=self.unit.recording)
+        pipe = self.pipe(alike(len(sources) // reads, reads, writes), form, move)
         nest = counted_nest(op)
-        pace = Throughput(max(reads, writes), ROW_BUFFERS)
-        yield from self.run_pipe(pipe, gates(nest, op.wait), completions(nest, op.produce), pace)
+        throughput = Throughput(max(reads, writes), ROW_BUFFERS)
+        yield from self.run_pipe(pipe, gates(nest, op.wait), completions(nest, op.produce), throughput)

@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import simpy
 
+from tilesim.sim.core.clock import Work
 from tilesim.sim.core.memory import Places
 from tilesim.sim.core.unit import Reason, Unit, Wait
+from tilesim.sim.pipe.course import PipeForm
 from tilesim.sim.pipe.pipe import Pipe
 from tilesim.tiled.isa.model.fields import MemoryName, Side
 from tilesim.tiled.isa.model.instructions import MeshIn
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import MESH_IN
 from tilesim.tiled.units.dma.mesh_link import MeshLink, WordTransfer
-from tilesim.tiled.units.engine import TileContext, TileEngine, Work, alike
+from tilesim.tiled.units.engine import TileContext, TileEngine, alike
 
 FILL_WORDS = 2
 """Words of a fill that are made or wait to be written: enough for one a cycle."""
@@ -45,7 +47,7 @@ class MeshInEngine(TileEngine[MeshIn]):
 
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)
-        accesses = self.tile.decoder.places(op.write, self.writing.access_bytes)
+        accesses = self.tile.ttu.places(op.write, self.writing.access_bytes)
         nest, words = op.write.nest, self.writing.words_per_access
         held = list(gates(nest, op.wait, words))
         if op.fill is None:
@@ -86,18 +88,7 @@ class MeshInEngine(TileEngine[MeshIn]):
             if len(written):
                 memory.write(written, np.full((1, len(written), written.width_bytes), fill_byte, np.uint8))
 
-        pipe = Pipe(
-            self.tile.clock.cycle,
-            alike(len(accesses) * words),
-            FILL_WORDS,
-            issue=[],
-            extra=None,
-            write=self.writing.slot,
-            move=move,
-            accounts=self.accounts,
-            write_every=words,
-            every_span=self.unit.recording,
-            flat=self.tile.arbiter.flat,
-        )
+        form = PipeForm(FILL_WORDS, [], self.writing.slot, write_every=words, every_span=self.unit.recording)
+        pipe = self.pipe(alike(len(accesses) * words), form, move)
         self.tile.arbiter.add(pipe, pipe.slots)
         return pipe

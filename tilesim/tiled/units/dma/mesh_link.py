@@ -8,8 +8,8 @@ import simpy
 from tilesim.sim.core.memory import Bytes, Places
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.sim.late import Late
-from tilesim.sim.pipe.cycle_accounting import Booking
-from tilesim.sim.pipe.pipe import Activity, Pipe
+from tilesim.sim.pipe.course import Activity, Charge, PipeForm
+from tilesim.sim.pipe.pipe import Pipe
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
 from tilesim.tiled.topology import Mesh
 from tilesim.tiled.units.engine import TileEngine, alike
@@ -82,21 +82,17 @@ class WordTransfer:
         self._to: Places | None = None
         self._late: Late | None = None
         self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
-        self.pipe = Pipe(
-            link.unit.clock.cycle,
-            alike(len(self._from)),
+        form = PipeForm(
             link.mesh.credits,
-            issue=[reading.slot],
-            extra=None,
-            write=self._writing.slot,
-            move=self._move,
-            accounts=self._accounts,
+            [reading.slot],
+            self._writing.slot,
             delay=link.mesh.hop_cycles - 1,
             read_every=reading.words_per_access,
             write_every=self._writing.words_per_access,
             every_span=link.unit.recording,
-            flat=link.sender.tile.arbiter.flat,
         )
+        flat = link.sender.tile.arbiter.flat
+        self.pipe = Pipe(link.unit.clock.cycle, alike(len(words)), form, self._move, self._charges, flat)
         self.pipe.write_limit = 0  # until somebody takes them
 
     def receive(self, accesses: Places) -> None:
@@ -130,19 +126,19 @@ class WordTransfer:
         if len(accesses):
             self._writing.memory.write(accesses, words[:, : len(accesses) * per_access])
 
-    def _accounts(self, activity: Activity) -> list[Booking]:
+    def _charges(self, activity: Activity) -> list[Charge]:
         link = self._link
         if activity.reading:
             word_bytes = link.sender.tile.memories.word_bytes
-            bookings: list[Booking] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, word_bytes)]
+            charges: list[Charge] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, word_bytes)]
         else:
             full = activity.reads_wait == Reason.FIFO
             held = Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}"
-            bookings = [(link.sender.unit, held, 0), (link.unit, held if full else "idle", 0)]
+            charges = [(link.sender.unit, held, 0), (link.unit, held if full else "idle", 0)]
         if self._to is not None:
             kind = BUSY if activity.writing else f"stall:{activity.writes_wait}"
-            bookings.append((link.receiver.unit, kind, 0))
-        return bookings
+            charges.append((link.receiver.unit, kind, 0))
+        return charges
 
 
 def _in_hand(engine: TileEngine[MeshOut] | TileEngine[MeshIn]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from tilesim.sim.core.clock import Work
 from tilesim.sim.core.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import MeshOut
 from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.isa.model.sheet import MESH_OUT
 from tilesim.tiled.units.dma.mesh_link import MeshLink
-from tilesim.tiled.units.engine import TileContext, TileEngine, Work
+from tilesim.tiled.units.engine import TileContext, TileEngine
 
 
 class MeshOutEngine(TileEngine[MeshOut]):
@@ -30,7 +31,7 @@ class MeshOutEngine(TileEngine[MeshOut]):
         nest = op.read.nest
         reading = self.tile.memories.side(self.name, "read", op.memory)
         words = reading.words_per_access
-        pipe = self.link.send(reading, self.tile.decoder.places(op.read, reading.access_bytes, words)).pipe
+        pipe = self.link.send(reading, self.tile.ttu.places(op.read, reading.access_bytes, words)).pipe
         self.unit.waiting = Wait(Reason.CREDIT, self.tile.clock.cycle, self.link.describe_receiver)
         self.tile.arbiter.add(pipe, [reading.slot])
         yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))

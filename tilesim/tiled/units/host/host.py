@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from math import ceil
-from typing import Any
 
 import numpy as np
-import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -22,8 +20,6 @@ from tilesim.tiled.units.ring.announcement import Unforeseen
 
 QUEUED_ROWS = 8
 """Rows that may wait at the controller for an infeed beside those in data memory and on their way. Assumption."""
-
-Work = Generator[simpy.Event, Any, None]
 
 
 class HostInfeed:

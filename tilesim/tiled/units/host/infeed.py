@@ -10,7 +10,7 @@ from typing import Any
 import simpy
 
 from tilesim.sim.core.action import Action, Actions
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.memory import Bytes, Memory
@@ -20,9 +20,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostInfeed
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Transfer
-
-Work = Generator[simpy.Event, Any, None]
+from tilesim.tiled.units.ring.ring_monitor import RingTransfer
 
 FORWARDED_ROWS = 2
 """Rows from the ring's sink that may wait for the infeed: enough for one a cycle. Assumption."""
@@ -78,7 +76,7 @@ class InfeedEngine:
                 yield from self._send(op, self._stop)
                 self.unit.act(_actions(op))
                 continue
-            transfers = [Transfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
+            transfers = [RingTransfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
             for row in range(op.total_rows):
                 data = yield from self._row(op, row)
                 transfer, place = transfers[row // op.rows], row % op.rows
@@ -114,24 +112,19 @@ class InfeedEngine:
         return f"the tails of {op.turn} transfers to pass the infeed's ring stop; so far {passed} have"
 
     def _row(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
-        if op.source == "host":
-            return self._from_host()
-        return self._from_sink() if op.source == "ring" else self._from_memory(op, row)
-
-    def _from_sink(self) -> Generator[simpy.Event, Any, Bytes]:
-        row: Bytes = yield from self.unit.wait(self.forwarded.get(), Reason.FIFO, lambda: "a row to forward")
-        return row
-
-    def _from_host(self) -> Generator[simpy.Event, Any, Bytes]:
-        row: Bytes = yield from self.unit.wait(self._host.rows.get(), Reason.HOST, lambda: "activations from the host")
-        return row
-
-    def _from_memory(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
-        start = op.address + row * self._row_bytes
-        self._data_memory.check(start, start + self._row_bytes)
-        yield self._clock.timeout(self._read_cycles)
-        self.unit.spend(BUSY)
-        return self._data_memory.bytes[:, start : start + self._row_bytes]
+        if op.source == "data":
+            start = op.address + row * self._row_bytes
+            self._data_memory.check(start, start + self._row_bytes)
+            yield self._clock.timeout(self._read_cycles)
+            self.unit.spend(BUSY)
+            return self._data_memory.bytes[:, start : start + self._row_bytes]
+        queue, reason, what = (
+            (self._host.rows, Reason.HOST, "activations from the host")
+            if op.source == "host"
+            else (self.forwarded, Reason.FIFO, "a row to forward")
+        )
+        data: Bytes = yield from self.unit.wait(queue.get(), reason, lambda: what)
+        return data
 
 
 def _actions(op: Infeed) -> Actions:

@@ -7,7 +7,7 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -16,8 +16,6 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostOutfeed
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-
-Work = Generator[simpy.Event, Any, None]
 
 
 class OutfeedEngine:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.pipe.pipe import Slot
+from tilesim.sim.pipe.course import Slot
 from tilesim.tiled.isa.model.fields import Engine, MemoryName
 from tilesim.tiled.isa.model.sheet import RANKS
 

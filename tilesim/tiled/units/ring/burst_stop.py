@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import simpy
 
+from tilesim.sim.core.clock import Timer
 from tilesim.sim.core.memory import Bytes, joined
-from tilesim.sim.core.timer import Timer
 from tilesim.sim.core.unit import Unit
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.packet_train import NEVER, UNKNOWN, Cycles, PacketTrain

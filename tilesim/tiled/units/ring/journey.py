@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import simpy
 
-from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.clock import Clock, Timer, Work
 from tilesim.sim.core.memory import Bytes
-from tilesim.sim.core.timer import Timer
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.packet_train import UNKNOWN, Cycles, PacketTrain
-
-Work = Generator[simpy.Event, Any, None]
 
 
 class Journey:
@@ -54,7 +50,7 @@ class Journey:
         self._sent = self._clock.event()
         self._released(self)
         yield from unit.wait_on(self._sent, Reason.CREDIT, "the ring to take its packets")
-        _book(unit, begin, fetch_cycles, train.asked[rows], train.leaves[rows], data.shape[2])
+        _account(unit, begin, fetch_cycles, train.asked[rows], train.leaves[rows], data.shape[2])
 
     def expect(self) -> None:
         """Wait for what comes next, as it is planned."""
@@ -75,7 +71,7 @@ class Journey:
         sent.succeed()
 
 
-def _book(unit: Unit, begin: int, fetch_cycles: int, asked: Cycles, leaves: Cycles, row_bytes: int) -> None:
+def _account(unit: Unit, begin: int, fetch_cycles: int, asked: Cycles, leaves: Cycles, row_bytes: int) -> None:
     """Account for rows from cycle ``begin`` on: each is waited for, fetched, ``asked`` to be sent, and sent."""
     if unit.recording:
         rows, left = len(asked), np.concatenate([[begin], leaves[:-1] + 1])

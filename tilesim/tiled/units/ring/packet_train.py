@@ -187,9 +187,9 @@ class PacketTrain:
     def _before(self, place: int) -> list[int]:
         """When the last packets that came to a stop before these were handled, as many as it has places."""
         places = self._hop_cycles + 1
-        found = [-places + k - 1 for k in range(places)]
+        freed = [-places + k - 1 for k in range(places)]
         for other in self.ahead:
             theirs = other.position(self.node + place)
             if 0 < theirs <= other.reach:
-                found += other.times[theirs, -places:].tolist()
-        return sorted(found)[-places:]
+                freed += other.times[theirs, -places:].tolist()
+        return sorted(freed)[-places:]

@@ -7,19 +7,17 @@ outfeed), and back to source.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import simpy
 
-from tilesim.sim.core.clock import Clock, Phase
+from tilesim.sim.core.clock import Clock, Phase, Work
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.ring.ring_monitor import Passage, Transfer
-
-Work = Generator[simpy.Event, Any, None]
+from tilesim.tiled.units.ring.ring_monitor import Passage, RingTransfer
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Packet:
     row: Bytes
     tail: bool
     sender: str
-    transfer: Transfer | None = None
+    transfer: RingTransfer | None = None
     number: int = 0
 
     def with_header(self, header: int) -> Packet:

@@ -18,12 +18,12 @@ import simpy
 from tilesim.errors import CollisionError
 from tilesim.findings import Finding, NamedTransfer, sentence
 from tilesim.sim.core.clock import Clock, Phase
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 
 
 @dataclass(frozen=True, eq=False)
-class Transfer:
+class RingTransfer:
     """Rows that end with one tail: number ``ordinal`` of the instruction ``sender``, from the ring's node ``master`` to
     the stops in the bitmap ``to``.
     """
@@ -40,13 +40,13 @@ class Afloat:
     ``node`` the stop where it stands or arrives next.
     """
 
-    transfer: Transfer
+    transfer: RingTransfer
     row: int
     header: int
     node: int
 
 
-Meet = Callable[["Passage", Transfer, Transfer], None]
+Meet = Callable[["Passage", RingTransfer, RingTransfer], None]
 MEETING, AT_ONCE = "meeting", "under way at once"
 """Kinds of findings."""
 
@@ -57,16 +57,16 @@ class Passage:
     order.
     """
 
-    def __init__(self, node: int, meet: Meet, begin: Callable[[Passage, Transfer], None]) -> None:
+    def __init__(self, node: int, meet: Meet, begin: Callable[[Passage, RingTransfer], None]) -> None:
         self.node = node
-        self.under_way: list[Transfer] = []
-        self.sent: set[Transfer] = set()
-        self.taken: defaultdict[str, list[Transfer]] = defaultdict(list)
-        self.met: set[frozenset[Transfer]] = set()
+        self.under_way: list[RingTransfer] = []
+        self.sent: set[RingTransfer] = set()
+        self.taken: defaultdict[str, list[RingTransfer]] = defaultdict(list)
+        self.met: set[frozenset[RingTransfer]] = set()
         self._meet = meet
         self._begin = begin
 
-    def note(self, transfer: Transfer, tail: bool) -> None:
+    def note(self, transfer: RingTransfer, tail: bool) -> None:
         """A packet of ``transfer`` is sent, forwarded or taken here in this cycle."""
         under_way = self.under_way
         if transfer.master == self.node and transfer not in under_way and transfer not in self.sent:
@@ -82,10 +82,10 @@ class Passage:
         if tail and transfer.master == self.node:
             self.sent.add(transfer)
 
-    def mixed(self) -> Iterator[tuple[str, dict[Transfer, list[int]]]]:
+    def mixed(self) -> Iterator[tuple[str, dict[RingTransfer, list[int]]]]:
         """The instructions that took rows of two transfers that met here, with the numbers of each one's rows."""
         for label, transfers in self.taken.items() if self.met else ():
-            rows: dict[Transfer, list[int]] = {}
+            rows: dict[RingTransfer, list[int]] = {}
             for k, transfer in enumerate(transfers):
                 rows.setdefault(transfer, []).append(k)
             if any(frozenset(pair) in self.met for pair in combinations(rows, 2)):
@@ -101,15 +101,15 @@ class _Meeting:
     start: int
     cycle: int
     node: int
-    first: Transfer
-    second: Transfer
+    first: RingTransfer
+    second: RingTransfer
 
     @property
     def place(self) -> tuple[int, int]:
         return self.cycle, self.node
 
 
-class Monitor:
+class RingMonitor:
     """Hears of every packet at every stop; ``strict``: the first meeting ends the run, or whatever else the ``reading``
     of the rule for masters forbids.
 
@@ -123,7 +123,7 @@ class Monitor:
         clock: Clock,
         tiles: int,
         strict: bool,
-        on_ring: Callable[[], Iterable[Transfer]],
+        on_ring: Callable[[], Iterable[RingTransfer]],
         reading: Reading = Reading.MEET,
     ) -> None:
         self.passages = [Passage(node, self._meet, self._begin) for node in range(tiles + 3)]
@@ -132,10 +132,10 @@ class Monitor:
         self._strict = strict
         self._on_ring = on_ring
         self._reading = reading
-        self._under_way: list[Transfer] = []
+        self._under_way: list[RingTransfer] = []
         self._section, self._start = "run", 0
-        self._meetings: dict[tuple[str, frozenset[Transfer]], _Meeting] = {}
-        self._suspected: list[tuple[str, Passage, Transfer, Transfer]] = []
+        self._meetings: dict[tuple[str, frozenset[RingTransfer]], _Meeting] = {}
+        self._suspected: list[tuple[str, Passage, RingTransfer, RingTransfer]] = []
 
     def begin(self, section: str) -> None:
         """A section, ``load`` or ``run``, begins in this cycle."""
@@ -146,17 +146,17 @@ class Monitor:
         then what is ``afloat``.
         """
         return [
-            *(self._meeting(each) for each in sorted(self._meetings.values(), key=lambda each: each.place)),
-            *(self._mixed(passage, *each) for passage in self.passages for each in passage.mixed()),
-            *(self._floating(each) for each in afloat),
+            *(self._meeting(meeting) for meeting in sorted(self._meetings.values(), key=lambda meeting: meeting.place)),
+            *(self._mixed(passage, *mixed) for passage in self.passages for mixed in passage.mixed()),
+            *(self._floating(row) for row in afloat),
         ]
 
-    def _meet(self, passage: Passage, first: Transfer, second: Transfer) -> None:
+    def _meet(self, passage: Passage, first: RingTransfer, second: RingTransfer) -> None:
         """``second`` passes while ``first`` is under way, unless that turns out to be over at the end of the cycle."""
         if frozenset((first, second)) not in passage.met:
             self._suspect(MEETING, passage, first, second)
 
-    def _begin(self, passage: Passage, transfer: Transfer) -> None:
+    def _begin(self, passage: Passage, transfer: RingTransfer) -> None:
         """The first packet of ``transfer`` enters the ring."""
         if self._reading is Reading.MEET:
             return
@@ -165,7 +165,7 @@ class Monitor:
                 self._suspect(AT_ONCE, passage, other, transfer)
         self._under_way.append(transfer)
 
-    def _suspect(self, kind: str, passage: Passage, first: Transfer, second: Transfer) -> None:
+    def _suspect(self, kind: str, passage: Passage, first: RingTransfer, second: RingTransfer) -> None:
         if not self._suspected:
             self._clock.phase(Phase.CLAIM).callbacks.append(self._judge)  # when all stops have passed on what they can
         self._suspected.append((kind, passage, first, second))
@@ -181,7 +181,7 @@ class Monitor:
         if self._strict and self._meetings:
             self._refuse()
 
-    def _note(self, kind: str, passage: Passage, first: Transfer, second: Transfer) -> None:
+    def _note(self, kind: str, passage: Passage, first: RingTransfer, second: RingTransfer) -> None:
         pair = frozenset((first, second))
         if kind == MEETING:
             passage.met.add(pair)
@@ -190,7 +190,7 @@ class Monitor:
         if known is None or meeting.place < known.place:
             self._meetings[kind, pair] = meeting
 
-    def _is_over(self, transfer: Transfer) -> bool:
+    def _is_over(self, transfer: RingTransfer) -> bool:
         """Whether all its packets have left the ring, though some stop has not seen its tail: it was taken on a later
         lap than they.
         """
@@ -216,7 +216,7 @@ class Monitor:
             "nodes": [self._nodes(transfer) for transfer in (meeting.first, meeting.second)],
         }
 
-    def _mixed(self, passage: Passage, label: str, rows: dict[Transfer, list[int]]) -> Finding:
+    def _mixed(self, passage: Passage, label: str, rows: dict[RingTransfer, list[int]]) -> Finding:
         return {
             "kind": "mixed payload",
             "stop": node_name(passage.node, self._tiles),
@@ -237,20 +237,20 @@ class Monitor:
             "stop": node_name(afloat.node, self._tiles),
         }
 
-    def _named(self, transfer: Transfer) -> NamedTransfer:
+    def _named(self, transfer: RingTransfer) -> NamedTransfer:
         return {
             "instruction": transfer.sender,
             "transfer": transfer.ordinal,
             "master": node_name(transfer.master, self._tiles),
         }
 
-    def _nodes(self, transfer: Transfer) -> list[str]:
+    def _nodes(self, transfer: RingTransfer) -> list[str]:
         return [node_name(node, self._tiles) for node in self._path(transfer)]
 
-    def _path(self, transfer: Transfer) -> list[int]:
+    def _path(self, transfer: RingTransfer) -> list[int]:
         count = len(self.passages)
         reach = max((bit + 1 - transfer.master) % count for bit in range(count - 1) if transfer.to >> bit & 1)
         return [(transfer.master + step) % count for step in range(reach + 1)]
 
-    def _share(self, one: Transfer, other: Transfer) -> bool:
+    def _share(self, one: RingTransfer, other: RingTransfer) -> bool:
         return not set(self._path(one)).isdisjoint(self._path(other))

@@ -9,17 +9,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Phase
+from tilesim.sim.core.clock import Phase, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import Engine, Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import RingProduce
 from tilesim.tiled.isa.model.loops import Gate, completions
-from tilesim.tiled.units.engine import TileContext, TileEngine, Work, gates_by_round, stretches
+from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Transfer
+from tilesim.tiled.units.ring.ring_monitor import RingTransfer
 
 ORDINAL = Flag.RING_PRODUCER_A
 """Counts the transfers that have passed a tile's ring stop: who is to be the k-th master there waits for k of them."""
@@ -58,7 +58,7 @@ class RingProducer(TileEngine[RingProduce]):
         if isinstance(self._stop, BurstStop):
             yield from self._send(op, self._stop, addresses, held, rises)
             return
-        transfer = Transfer(op.label, 0, self._stop.node, op.to)
+        transfer = RingTransfer(op.label, 0, self._stop.node, op.to)
         for row in range(len(addresses)):
             for gate in held.get(row, ()):
                 yield from self.await_flag(gate)

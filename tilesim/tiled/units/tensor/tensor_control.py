@@ -10,20 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.core.action import Actions
+from tilesim.sim.core.clock import Work
 from tilesim.sim.core.port import NEVER
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Words
 from tilesim.sim.late import Late
-from tilesim.sim.pipe.cycle_accounting import Booking
-from tilesim.sim.pipe.pipe import Activity, Pipe
-from tilesim.sim.trace.recorder import Source
+from tilesim.sim.pipe.course import Activity, Charge, PipeForm
+from tilesim.sim.trace.recorder import Waker
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
-from tilesim.tiled.topology import Tile
-from tilesim.tiled.units.engine import TileContext, TileEngine, Work
+from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
-from tilesim.tiled.units.tensor.decoder import Decoded
+from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
 from tilesim.tiled.units.tensor.mac_array import MacArray
 from tilesim.tiled.units.tensor.operands import Operands
 
@@ -65,14 +64,14 @@ class TensorControl(TileEngine[TensorOp]):
     is an assumption.
     """
 
-    def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, shape: Tile) -> None:
+    def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, decoder: Decoder) -> None:
         super().__init__(tile, unit, Engine.TENSOR)
         self._ports = {
             side.field: tile.memories.slot(self.name, side.field, side.memory) for side in SHEET["tensorop"].operands
         }
         self.mac_unit = mac_unit
-        self._shape = shape
-        self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
+        self.decoder = decoder
+        self._mac_array = MacArray(tile.memories, tile.ttu.tile.inputs_per_cycle)
         self._activation = ActivationUnit(tile.memories)
         self.shares: dict[int, LayerShare] = {}
         self._share = LayerShare()
@@ -82,7 +81,7 @@ class TensorControl(TileEngine[TensorOp]):
         self.shares = {}
 
     def close(self, end: int) -> None:
-        """Book the rest of a run that has come to its end: there was no more work."""
+        """Account for the rest of a run that has come to its end: there was no more work."""
         for unit in (self.unit, self.mac_unit):
             unit.instruction = ""
             unit.spend(Reason.WORK.kind, end)
@@ -90,26 +89,22 @@ class TensorControl(TileEngine[TensorOp]):
     def execute(self, op: TensorOp) -> Work:
         self._share = self.shares.setdefault(op.layer, LayerShare())
         self.mac_unit.instruction = op.label
-        self._book_wait(Reason.INSTRUCTION, Reason.INSTRUCTION)
+        self._account_wait(Reason.INSTRUCTION, Reason.INSTRUCTION)
         yield from self.watch(op.wait)
         start = self.tile.clock.cycle
         self._share.start = min(self._share.start, start)
         memories = self.tile.memories
-        decoded = self.tile.decoder.tensorop(op, memories)
+        decoded = self.decoder.tensorop(op, memories)
         self.flag = raised_flag(op)
         late = self._late(decoded)
-        pipe = Pipe(
-            start,
-            decoded.costs,
-            self._shape.output_fifo_groups,
+        form = PipeForm(
+            self.tile.ttu.tile.output_fifo_groups,
             issue=[self._ports[name] for name in ("input", "weights") if getattr(op, name) is not None],
-            extra=self._ports["sums_in"],  # and of parameters
             write=self._ports["output" if op.sums_out is None else "sums_out"],
-            move=late.add if decoded.at_once else late.do,
-            accounts=self.accounts,
+            extra=self._ports["sums_in"],  # and of parameters
             every_span=self.unit.recording,
-            flat=self.tile.arbiter.flat,
         )
+        pipe = self.pipe(decoded.costs, form, late.add if decoded.at_once else late.do)
         operands = decoded.operands
         nest = operands.group_nest
         every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
@@ -119,21 +114,21 @@ class TensorControl(TileEngine[TensorOp]):
         self._share.end = self.tile.clock.cycle
 
     def actions(self, op: TensorOp) -> Actions:
-        decoded = self.tile.decoder.tensorop(op, self.tile.memories)
+        decoded = self.decoder.tensorop(op, self.tile.memories)
         self.mac_unit.act(decoded.operations)
         return decoded.accesses
 
     def await_address(self) -> Work:
         yield from super().await_address()
-        self._book_wait(Reason.TRAVERSAL, Reason.TRAVERSAL)
+        self._account_wait(Reason.TRAVERSAL, Reason.TRAVERSAL)
 
     def await_flag(self, gate: Gate) -> Work:
         yield from super().await_flag(gate)
-        self._book_wait(Reason.FLAG, gate.flag)
+        self._account_wait(Reason.FLAG, gate.flag)
 
-    def hear(self, source: Source | None) -> None:
-        super().hear(source)
-        self.mac_unit.released(source)
+    def hear(self, waker: Waker | None) -> None:
+        super().hear(waker)
+        self.mac_unit.woken_by(waker)
 
     def _late(self, decoded: Decoded) -> Late:
         """The groups that are written, to be computed as soon as somebody looks."""
@@ -170,15 +165,15 @@ class TensorControl(TileEngine[TensorOp]):
         at = addresses[:, None] + np.arange(words.shape[2]) * word_bytes
         self.tile.memories.narrow.write_words(at, words)
 
-    def accounts(self, activity: Activity) -> Sequence[Booking]:
+    def charges(self, activity: Activity) -> Sequence[Charge]:
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
         return [
-            *super().accounts(activity),
+            *super().charges(activity),
             (self.mac_unit, BUSY if activity.issuing else f"stall:{activity.reason}", 0),
             (self._share, reason or BUSY, 0),
         ]
 
-    def _book_wait(self, reason: Reason, cause: str) -> None:
+    def _account_wait(self, reason: Reason, cause: str) -> None:
         """The MAC array has waited until now."""
         now = self.tile.clock.cycle
         self._share.waits.append((cause, range(now - self.mac_unit.spend(reason.kind), now)))

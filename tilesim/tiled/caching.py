@@ -1,0 +1,221 @@
+"""Where parameters live between inferences: a copy in every tile, a part in each, in one tile that multicasts them, or
+in data memory. Pure decisions about bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from tilesim.units import format_bytes
+
+
+class Home(StrEnum):
+    """Where parameters are when a tensorop needs them.
+
+    Source: US 2025/0265455 [0010] (copy), [0058] (partition), [0047] (a tile that sends its own to the others), [0038]
+    (streamed through the controller's infeed).
+    """
+
+    COPY = "copy"
+    PARTITION = "partition"
+    HOME_TILE = "home tile"
+    STREAMED = "streamed"
+
+
+@dataclass(frozen=True)
+class ParameterSet:
+    """What one tensorop needs at once: a layer's weights and its rows of bias, multiplier and shift, or those of a run
+    of its output channels (``chunk`` tells the runs apart).
+
+    ``bytes_per_tile`` are whole wide rows. ``tiles`` (a bitmap) are those that need the set: all of them the same
+    bytes, or, ``per_tile``, each a part of its own, as in fully connected layers. ``issue_cycles`` is how long a tile
+    computes with it in one inference, if that is known.
+    """
+
+    network: int
+    layer: int
+    chunk: int
+    title: str
+    bytes_per_tile: int
+    per_tile: bool
+    tiles: int
+    issue_cycles: int = 0
+
+    @property
+    def users(self) -> tuple[int, ...]:
+        """The numbers of the tiles that need it."""
+        return tuple(tile for tile in range(self.tiles.bit_length()) if self.tiles >> tile & 1)
+
+    @property
+    def data_bytes(self) -> int:
+        """Its bytes in data memory, which are also those that leave it to bring the set to all its tiles."""
+        return self.bytes_per_tile * (len(self.users) if self.per_tile else 1)
+
+
+@dataclass(frozen=True)
+class Lack:
+    """A tile that has too little room: for less than ``below_bytes``, or for none at all (0)."""
+
+    tile: int
+    below_bytes: int
+
+    def __str__(self) -> str:
+        has = f"< {format_bytes(self.below_bytes)}" if self.below_bytes else "no room"
+        return f"tile {self.tile} has {has}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Where a set lives; ``tile`` is the home tile, if it has one. ``lack`` is what keeps it from all tiles that need
+    it: of those the one with the least room, or, for a set that finds no home tile either, that with the most.
+    """
+
+    set: ParameterSet
+    home: Home
+    tile: int | None = None
+    lack: Lack | None = None
+
+    @property
+    def reason(self) -> str:
+        """Why, in a few words."""
+        if self.lack is None:
+            return "each tile has room for its part" if self.set.per_tile else "each tile that needs it has room"
+        needs = f"needs {format_bytes(self.set.bytes_per_tile)}"
+        if self.set.per_tile:
+            return f"part {needs}, {self.lack}"
+        return f"{needs}, even {self.lack}" if self.tile is None else f"copy {needs}, {self.lack}"
+
+    @property
+    def cached(self) -> bool:
+        """Whether the set is on the tiles before an inference begins."""
+        return self.home is not Home.STREAMED
+
+    @property
+    def resident(self) -> bool:
+        """Whether each tile that needs the set keeps it."""
+        return self.home in {Home.COPY, Home.PARTITION}
+
+    @property
+    def holders(self) -> tuple[int, ...]:
+        """The tiles that keep ``bytes_per_tile`` of it."""
+        if self.tile is not None:
+            return (self.tile,)
+        return self.set.users if self.cached else ()
+
+
+@dataclass
+class _Room:
+    """What is left of each tile's budget. Cached bytes stay strictly below a budget, so a set that fills it is too
+    large. Source: US 2025/0265455 [0007].
+    """
+
+    left: list[int]
+
+    def fits(self, size: int, tiles: Iterable[int]) -> bool:
+        return all(size < self.left[tile] for tile in tiles)
+
+    def take(self, size: int, tiles: Iterable[int]) -> None:
+        for tile in tiles:
+            self.left[tile] -= size
+
+    def most(self, tiles: Iterable[int]) -> int:
+        """The tile with the most room, the first of several."""
+        return max(tiles, key=lambda tile: (self.left[tile], -tile))
+
+    def least(self, tiles: Iterable[int]) -> int:
+        return min(tiles, key=lambda tile: (self.left[tile], tile))
+
+    def lack(self, tile: int) -> Lack:
+        return Lack(tile, max(0, self.left[tile]))
+
+
+def plan(sets: Sequence[ParameterSet], budget_bytes: Sequence[int], order: Sequence[int]) -> tuple[Decision, ...]:
+    """Where each of ``sets`` lives, given each tile's budget; they are asked in ``order`` (indices, the first first).
+
+    Twice round: first a set gets one place, so that as many as possible need no data memory: a part in each tile
+    that has one, or whole in the tile with the most room, rather one of those that need it. Then those with a home tile
+    get copies in all tiles that need them, where there is room for all: no bus then carries them at run time.
+
+    Raises:
+        ValueError: ``order`` does not name each set once.
+
+    **Source**: US 2025/0265455 [0045], [0047], [0049], [0050], claims 7 to 9; that copies come second is an assumption.
+    """
+    if sorted(order) != list(range(len(sets))):
+        raise ValueError(f"order must name each of {len(sets)} sets once, not {list(order)}")
+    room = _Room(list(budget_bytes))
+    placed = {index: _placed(sets[index], room) for index in order}
+    copied = {index: _copied(placed[index], room) for index in order}
+    return tuple(copied[index] for index in range(len(sets)))
+
+
+def _placed(what: ParameterSet, room: _Room) -> Decision:
+    if not what.per_tile:
+        return _housed(what, room)
+    if not room.fits(what.bytes_per_tile, what.users):
+        return Decision(what, Home.STREAMED, lack=room.lack(room.least(what.users)))
+    room.take(what.bytes_per_tile, what.users)
+    return Decision(what, Home.PARTITION)
+
+
+def _housed(what: ParameterSet, room: _Room) -> Decision:
+    for tile in (room.most(what.users), room.most(range(len(room.left)))):
+        if room.fits(what.bytes_per_tile, (tile,)):
+            room.take(what.bytes_per_tile, (tile,))
+            return Decision(what, Home.HOME_TILE, tile)
+    return Decision(what, Home.STREAMED, lack=room.lack(tile))
+
+
+def _copied(decision: Decision, room: _Room) -> Decision:
+    """A set with a home tile in all the tiles that need it, if they have room; its home tile has it already."""
+    if decision.tile is None:
+        return decision
+    what = decision.set
+    others = [tile for tile in what.users if tile != decision.tile]
+    if not room.fits(what.bytes_per_tile, others):
+        return replace(decision, lack=room.lack(room.least(others)))
+    room.take(what.bytes_per_tile, others)
+    return Decision(what, Home.COPY)
+
+
+def order_of(
+    sets: Sequence[ParameterSet],
+    network_priority: Sequence[int] = (),
+    layer_priority: Sequence[tuple[int, int]] = (),
+) -> tuple[int, ...]:
+    """The indices of ``sets``, the most important first: the layers (network, layer) of ``layer_priority``, then the
+    networks of ``network_priority``, both in descending order, then the others, first come first served: network by
+    network, and in each of them first those with the least computing to hide their streaming, layer by layer.
+
+    **Source**: US 2025/0265455 [0049], [0062] and claim 7; that named layers come before named networks, and that it
+    counts how much computing could hide the streaming, are assumptions.
+    """
+    layers = {layer: place for place, layer in reversed(list(enumerate(layer_priority)))}
+    networks = {network: place for place, network in reversed(list(enumerate(network_priority)))}
+
+    def rank(index: int) -> tuple[float, ...]:
+        parameters = sets[index]
+        layer = layers.get((parameters.network, parameters.layer), len(layer_priority))
+        network = networks.get(parameters.network, len(network_priority))
+        hidden = parameters.issue_cycles / parameters.data_bytes if parameters.data_bytes else 0.0
+        return layer, network, parameters.network, hidden, parameters.layer, parameters.chunk, index
+
+    return tuple(sorted(range(len(sets)), key=rank))
+
+
+def blocks_per_tile(blocks: int, block_bytes: int, budget_bytes: Sequence[int]) -> dict[int, int]:
+    """The blocks of each tile that gets some: all in one tile if it has room, else over as few tiles as can be, the one
+    with the most room first, each as full as it may be (strictly below its budget). Empty if there is no room for all.
+
+    **Source**: US 2025/0265455 [0050] (rather one unit) and [0058] (split by blocks of outputs).
+    """
+    shares: dict[int, int] = {}
+    left = blocks
+    for tile in sorted(range(len(budget_bytes)), key=lambda tile: (-budget_bytes[tile], tile)):
+        share = min(left, max(0, budget_bytes[tile] - 1) // block_bytes)
+        if share:
+            shares[tile] = share
+        left -= share
+    return {} if left else shares

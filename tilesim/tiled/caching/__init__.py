@@ -1,1 +1,0 @@
-"""Which parameters stay in the tiles' wide memories between inferences, and in which: pure decisions about bytes."""

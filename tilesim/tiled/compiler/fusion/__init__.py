@@ -1,1 +1,0 @@
-"""Layers made band by band of rows, several at a time."""

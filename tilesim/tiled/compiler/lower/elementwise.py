@@ -1,0 +1,73 @@
+"""Element-wise layers: two maps added or multiplied, or a function of one byte, looked up; word by word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilesim.network.graph import Network, Node
+from tilesim.network.operators.add import Add
+from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.table import Table
+from tilesim.tiled.compiler.feature_map import MapPart
+from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
+from tilesim.tiled.compiler.traits import TileTraits, no_constants
+from tilesim.tiled.isa.checks.values import RANGES
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+
+
+def lower_add(task: TileTask, op: Add) -> list[TensorOp]:
+    return [_pairs(task, op, Operation.ADD)]
+
+
+def lower_multiply(task: TileTask, op: Multiply) -> list[TensorOp]:
+    return [_pairs(task, op, Operation.MULTIPLY)]
+
+
+def _pairs(task: TileTask, op: Add | Multiply, operation: Operation) -> TensorOp:
+    a, b, target = *task.inputs, task.output
+    first, left = task.first_row, target.columns.start
+    nest = _words(task, target.block_rows, target.block_columns, {"input": a, "b": b, "output": target})
+    return replace(
+        task.tensorop(operation, nest, a.at(first, left), target.at(first, left)),
+        input_b=nest.reference("b", b.at(first, left)),
+        rule=op.rule,
+        scaling=op.scaling,
+        clamp=op.clamp,
+        produce=task.raises(nest),
+    )
+
+
+def lower_table(task: TileTask, op: Table) -> list[TensorOp]:
+    """The table goes where parameters go."""
+    source, target = task.inputs[0], task.output
+    first, left = target.rows.start, target.columns.start
+    nest = _words(task, target.rows, target.columns, {"input": source, "output": target})
+    lookup = task.tensorop(Operation.TABLE, nest, source.at(first, left), target.at(first, left))
+    table = nest.reference("parameters", task.keep("parameters", lambda: op.entries))
+    return [replace(lookup, parameters=table, clamp=RANGES[task.output_type])]
+
+
+def _words(task: TileTask, rows: range, columns: range, maps: dict[str, MapPart]) -> NestWriter:
+    """Loops: row, word."""
+    vector = task.topology.tile.vector_bytes
+    return NestWriter(
+        [
+            Level("y", len(rows), {name: task.step * part.row_bytes for name, part in maps.items()}),
+            Level("w", len(columns) * task.output.pixel_bytes // vector, dict.fromkeys(maps, vector)),
+            Level("lane", vector, {}),
+        ]
+    )
+
+
+def _faults(network: Network, node: Node, word_bytes: int) -> list[str]:
+    shapes = {network.tensors[index].shape for index in node.inputs}
+    if len(shapes) == 1:
+        return no_constants(network, node, word_bytes)
+    return [f"must {node.kind} tensors of one shape, not {' and '.join(map(str, sorted(shapes)))}"]
+
+
+OPERATORS = {
+    Add: TileTraits(lower_add, faults=_faults, channel_wise=True, row_by_row=True),
+    Multiply: TileTraits(lower_multiply, faults=_faults, channel_wise=True, row_by_row=True),
+    Table: TileTraits(lower_table, channel_wise=True, one_table=True),
+}
