@@ -118,7 +118,7 @@ class UntimedExecution:
     def in_the_way(self, transfer: Transfer, node: int) -> Transfer | None:
         """The first transfer that must pass before this one does, on its way up to a node."""
         if self._order is not None:
-            for stop in transfer.way_to(node):
+            for stop in transfer.path[: transfer.hops(node) + 1]:
                 ahead = self._order.before(transfer, stop) & ~self.tails_at[stop]
                 if ahead:
                     return self._order.first(ahead)
@@ -327,7 +327,7 @@ class UntimedExecution:
         """Let the last row pass all stops up to where it is."""
         number = transfer.number
         while (hops := self.tails[number]) <= transfer.reach:
-            node = (transfer.master + hops) % transfer.nodes
+            node = transfer.path[hops]
             come = self.rows[number][transfer.stage(hops)]
             if self._barrier.holds(transfer, hops) or come < transfer.rows or self.in_the_way(transfer, node):
                 return
