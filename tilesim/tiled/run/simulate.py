@@ -13,6 +13,7 @@ from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
 from tilesim.machines.options import RunOptions
+from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
@@ -35,15 +36,8 @@ PLAIN = RunOptions()
 
 
 def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
-    """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once.
-
-    Raises:
-        ProgramError: an instruction that the chip could not run.
-        ArrayError: inputs that do not fit.
-        InputError: other rules, another reading, labels that the program does not have, or tracks to trace that no unit
-            or link matches.
-        CollisionError: two transfers met on the ring, or did what else the reading forbids, against strict rules.
-        HangError: the run can't go on.
+    """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once;
+    raises as :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
     frame.check_rules(options)
     reading = reading_of(options.masters)
@@ -63,10 +57,6 @@ def simulate_requests(
 
     Each program is checked alone: the fences between requests let none meet another. Accesses that nothing orders are
     refused whatever the rules.
-
-    Raises:
-        ProgramError: as in :func:`simulate`, or programs that can't follow one another.
-        ArrayError, InputError, CollisionError, HangError: as in :func:`simulate`.
     """
     frame.check_rules(options)
     reading = reading_of(options.masters)
@@ -86,7 +76,9 @@ def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Seque
         raise ArrayError(f"inputs must be those of {len(order)} requests, not of {len(inputs)}")
     counts = [(len(programs[number].inputs), len(arrays)) for number, arrays in zip(order, inputs, strict=True)]
     if wrong := [(k, *count) for k, count in enumerate(counts) if count[0] != count[1]]:
-        raise ArrayError(f"inputs of request {k + 1} must be {need} arrays, not {have}" for k, need, have in wrong)
+        raise ArrayError(
+            f"inputs of request {k + 1} must be {counted(need, 'array')}, not {have}" for k, need, have in wrong
+        )
 
 
 def _must_be_sound(programs: Sequence[Program], faults: Callable[[Program], list[str]]) -> None:
