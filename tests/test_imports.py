@@ -82,11 +82,10 @@ ONLY = {
     "tilesim.tiled.caching": ("tilesim.tiled.caching", "tilesim.units"),
 }
 
-# Parts of one folder that import each other: what is the same for speed, and a tile's engines with what they run.
+# Parts of one folder that import each other: what is the same as its neighbour, for speed.
 MUTUAL = {
     ("tilesim.sim.core", "tilesim.sim.late"),
     ("tilesim.sim.flat", "tilesim.sim.pipe"),
-    ("tilesim.tiled.units.engine", "tilesim.tiled.units.tensor"),
     ("tilesim.tiled.units.ring.burst_stop", "tilesim.tiled.units.ring.ring_bursts"),
 }
 
