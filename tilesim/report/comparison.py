@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from tilesim.errors import InputError
 from tilesim.report.analysis.batching import footprint
-from tilesim.report.costs import computes, mac_arrays
+from tilesim.report.analysis.layers import computes, mac_arrays
 from tilesim.report.document import SavedRun, invalid, shown
 from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
 
