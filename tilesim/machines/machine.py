@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, T
 from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Room, graph_of, is_of
+from tilesim.batching.document import WeightSupply
 from tilesim.cache_document import CacheDocument
 from tilesim.machines.description import Description
 from tilesim.machines.options import CompileOptions, RunOptions, Say
@@ -184,6 +185,10 @@ class PlansBatches(Machine[T, P]):
         """How its weights come."""
 
     @abstractmethod
+    def weight_tile_cycles(self, topology: T) -> Fraction:
+        """Cycles of the array in which a tile of weights comes: how often each is to be used meanwhile."""
+
+    @abstractmethod
     def room(self, network: Network, topology: T) -> Room:
         """What a plan of batches has to respect. Raises CapacityError for a network that does not fit at all."""
 
@@ -225,22 +230,6 @@ class ModelResult:
     load_cycles: int = 0
     units: Mapping[str, Mapping[str, int]] | None = None
     spans: Spans = ()
-
-
-@dataclass(frozen=True)
-class WeightSupply:
-    """The array of ``rows`` by ``columns``, whose weights come as tiles of ``tile_bytes``, each in ``tile_cycles``
-    cycles of the array, through ``channels`` of ``channel_bytes`` a cycle of the memory.
-    """
-
-    rows: int
-    columns: int
-    tile_bytes: int
-    clock_hz: int
-    memory_clock_hz: int
-    channels: int
-    channel_bytes: int
-    tile_cycles: Fraction
 
 
 def meaningless(machine: AnyMachine, topology: Topology, options: CompileOptions | RunOptions) -> Iterator[str]:

@@ -58,6 +58,8 @@ class Tiled(
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
     schema = Topology
+    link = staticmethod(link_programs)
+    simulate_requests = staticmethod(simulate_requests)
     description = DESCRIPTION
 
     @property
@@ -70,7 +72,7 @@ class Tiled(
         from tilesim.tiled.partition_search import compile_networks
 
         _check_operators(networks)
-        return compile_networks(networks, topology, options.cache, options.partition, options.say)
+        return compile_networks(networks, topology, options)
 
     def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         return simulate(program, inputs, options)
@@ -91,10 +93,10 @@ class Tiled(
         return key in MODELLED
 
     def check(self, programs: Sequence[Program], masters: str, say: Say) -> Check:
-        from tilesim.tiled.recipes import seen
+        from tilesim.tiled.counterexamples import seen
         from tilesim.tiled.rules.proof import proof_of
         from tilesim.tiled.rules.ring.readings import reading_of
-        from tilesim.tiled.rules.tile.cached import overlaps_between
+        from tilesim.tiled.rules.tile.regions import overlaps_between
 
         reading = reading_of(masters)
         proofs = [proof_of(program, reading) for program in programs]
@@ -107,7 +109,7 @@ class Tiled(
         from tilesim.tiled.cache_plan import plan_cache
 
         _check_operators([*networks.values()])
-        return plan_cache(networks, topology, options.cache, options.partition, options.say)
+        return plan_cache(networks, topology, options)
 
     def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         for k, choice in sorted(wishes.items()):
@@ -117,14 +119,6 @@ class Tiled(
                     k,
                     f"could not be spread {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}",
                 )
-
-    def link(self, programs: Sequence[Program], order: Sequence[int]) -> Program:
-        return link_programs(programs, order)
-
-    def simulate_requests(
-        self, programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions
-    ) -> Run:
-        return simulate_requests(programs, order, inputs, options)
 
     def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> ModelResult:
         from tilesim.tiled import stepped
@@ -139,11 +133,7 @@ class Tiled(
 
 
 def _check_operators(networks: Sequence[Network]) -> None:
-    """Refuse networks with operators that tiles have no unit for.
-
-    Raises:
-        CapacityError: all of them at once.
-    """
+    """Refuse networks with operators that tiles have no unit for: a CapacityError names all of them."""
     from tilesim.tiled.compiler.operators import is_known
 
     lacking = [

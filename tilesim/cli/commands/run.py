@@ -77,13 +77,13 @@ def command(
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
         made = programs_of(models, chips, compilation, say, batches, running.inferences, pick=True)
-    program, result = simulated(models, made.programs, running, conditions, out is not None, quiet)
+    program, result, notes = simulated(models, made.programs, running, conditions, out is not None, quiet)
     if out is not None:
         _save(program, result, out)
     if json_:
         tell_json(result.statistics)
         return
-    _show(program, result, changes, [] if quiet else made.notes)
+    _show(program, result, changes, [] if quiet else [*made.notes, *notes])
     if out is not None and not quiet:
         tell(f"written to {out}")
 
