@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from tilesim.registry import description_of
 from tilesim.report.words import cause_words, kind_words, short_name
 from tilesim.statistics import BytesByBus, EnergyStatistics, LayerEnergy, LayerStatistics, RunStatistics, UnitStatistics
 
+Cycles: TypeAlias = dict[str, float]
+"""Cycles of the average MAC array, by cause."""
+OTHER = "other"
+"""Behind cycles of a run whose causes its machine does not tell."""
 DEFINITIONS: Mapping[str, str] = {
     "cycles": (
         "From its first step to its last result. Layers that overlap have cycles that may add up to more than the run. "
@@ -199,3 +204,29 @@ def _computing(layers: list[LayerStatistics]) -> Iterator[tuple[str, int]]:
         full = sum(layer["mac_utilisation"] * layer["cycles"] * layer["tiles"] for layer in ours)
         use = f", {full / busy:.0%} of the MACs in use" if full else ""
         yield f"computing {len(ours)} {kind_words(kind)} {'layer' if len(ours) == 1 else 'layers'}{use}", busy
+
+
+def arrays(run: RunStatistics) -> int:
+    """The MAC arrays of a run's chip, over which cycles by cause are averaged."""
+    return max(1, len(mac_arrays(run)))
+
+
+def spent(run: RunStatistics) -> Cycles:
+    """What the cycles of a run went into, as its average MAC array has it: together they are the run."""
+    told = share_of(run, run)
+    rest = run["cycles"] * arrays(run) - sum(run["breakdown"].values())
+    return {**told, OTHER: rest / arrays(run)} if rest else told
+
+
+def share_of(layer: LayerStatistics | RunStatistics, run: RunStatistics) -> Cycles:
+    """A layer's part of :func:`spent`; those of all layers and :func:`outside` together are the run."""
+    return {cause: cycles / arrays(run) for cause, cycles in layer["breakdown"].items()}
+
+
+def outside(run: RunStatistics) -> Cycles:
+    """The part of :func:`spent` that belongs to no layer."""
+    cycles: Counter[str] = Counter(run["breakdown"])
+    for layer in run["layers"]:
+        cycles.subtract(layer["breakdown"])
+    rest = spent(run).get(OTHER, 0.0)
+    return {cause: n / arrays(run) for cause, n in cycles.items() if n} | ({OTHER: rest} if rest else {})
