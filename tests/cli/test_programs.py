@@ -29,5 +29,5 @@ def test_a_model_too_large_for_all_of_them_is_refused(tilesim: Tilesim, monkeypa
     monkeypatch.setattr("tilesim.cli.programs.SMALLEST_FIRST", SMALLEST_FIRST[:1])
     result = tilesim("run", "digits")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith("error: digits on pocket-2x1: ")
+    assert result.stderr.startswith("error: digits: its program must fit the instruction memory of pocket-2x1: ")
     assert result.stderr.endswith("; no chip that comes with tilesim is larger\n")

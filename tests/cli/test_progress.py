@@ -80,7 +80,7 @@ def test_a_run_tells_how_far_it_is_and_is_the_same(monkeypatch: pytest.MonkeyPat
     images = np.zeros((1, 1, 8, 8), np.float32)
     looks: list[Look] = []
     seen: list[RunProgress] = []
-    monkeypatch.setattr("tilesim.tiled.run.simulate._forget", lambda _tile, _label: seen.append(looks[-1]()))
+    monkeypatch.setattr("tilesim.machines.frame.forget", lambda _tile, _label: seen.append(looks[-1]()))
     watched = tilesim.simulate(program, images, trace=True, on_start=looks.append)
     [look] = looks
     assert watched.trace is not None

@@ -43,7 +43,7 @@ def test_a_chip_that_is_too_small_does_not_stop_the_others(tilesim: Any) -> None
     small, large = result.stdout.splitlines()[-2:]
     assert (small.split()[0], small.endswith("does not fit"), " 1.00 x " in large) == ("pocket-2x1", True, True)
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: digits on pocket-2x1: ")
+    assert result.stderr.startswith("error: digits: its program must fit the instruction memory of pocket-2x1: ")
     in_json = tilesim(*words, "--json")
     assert [each["topology"] for each in json.loads(in_json.stdout)] == ["edge-1x1"]
     assert (in_json.exit_code, in_json.stderr) == (2, result.stderr)

@@ -11,9 +11,9 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.quantise import Quantise
 from tilesim.network.operators.reshape import Reshape
+from tilesim.network.operators.windows import Padding
 
 Padded: TypeAlias = Convolution | DepthwiseConvolution
 
