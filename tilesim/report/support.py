@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilesim.network.obstacles import ObstacleDocument, SupportDocument
+from tilesim.network.obstacles import Obstacle, SupportDocument
 from tilesim.printable import printable
 from tilesim.report.names import Ending, short_name
 from tilesim.units import format_bytes
@@ -64,7 +64,7 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def _brief(obstacles: Sequence[ObstacleDocument]) -> str:
+def _brief(obstacles: Sequence[Obstacle]) -> str:
     words = {"form": "form of {}", "chip": "the chip"}
     return _some([words.get(obstacle["about"], "{}").format(printable(obstacle["what"])) for obstacle in obstacles])
 
@@ -75,7 +75,7 @@ def _some(words: Sequence[str]) -> str:
     return ", ".join(words[:LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _obstacles(obstacles: Sequence[ObstacleDocument]) -> Table:
+def _obstacles(obstacles: Sequence[Obstacle]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=False, max_width=24, overflow="fold")
     table.add_column(overflow="fold")
@@ -85,7 +85,7 @@ def _obstacles(obstacles: Sequence[ObstacleDocument]) -> Table:
     return table
 
 
-def _lines(obstacle: ObstacleDocument) -> Iterator[str]:
+def _lines(obstacle: Obstacle) -> Iterator[str]:
     """Of operators, numbers and sizes the names say enough; what else there is, sentences say."""
     if counted := COUNTED.get(obstacle["about"]):
         count, names = obstacle["count"], [short_name(name) for name in obstacle["names"]]

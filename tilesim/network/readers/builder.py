@@ -126,28 +126,39 @@ def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtyp
     return Quantisation(scales.reshape(()) if scales.size == 1 else scales.ravel(), zero_point)
 
 
-def map_shape(
+@dataclass(frozen=True)
+class SlidingWindow:
+    """How a window moves over a map, and the (1, H', W') that it makes."""
+
+    size: tuple[int, int]
+    strides: tuple[int, int]
+    padding: Padding
+    dilations: tuple[int, int]
+    shape: tuple[int, int, int]
+
+
+def sliding_window(
     tensor: Tensor,
-    window: tuple[int, int],
+    size: tuple[int, int],
     strides: tuple[int, int],
     padding: Padding,
     dilations: tuple[int, int] = (1, 1),
-) -> tuple[int, int, int]:
-    """(1, H', W') that a window makes of a map, checked to be sensible."""
+) -> SlidingWindow:
+    """A window over a map, checked to be sensible."""
     if len(tensor.shape) != 4:
         raise ModelError(f"{tensor.title} must be a map of 4 axes, not of shape {list(tensor.shape)}")
-    if min(*window, *strides, *dilations) < 1:
-        raise ModelError(f"window {window}, strides {strides} and dilations {dilations} must be at least 1")
+    if min(*size, *strides, *dilations) < 1:
+        raise ModelError(f"window {size}, strides {strides} and dilations {dilations} must be at least 1")
     if min(padding) < 0:
         raise ModelError(f"padding must not be negative, not {tuple(padding)}")
     n, height, width, channels = tensor.shape
-    rows, columns = output_size((height, width), window, strides, padding, dilations)
+    rows, columns = output_size((height, width), size, strides, padding, dilations)
     if rows < 1 or columns < 1:
-        raise ModelError(f"a window of {window} must fit into {tensor.title} of shape {list(tensor.shape)}")
+        raise ModelError(f"a window of {size} must fit into {tensor.title} of shape {list(tensor.shape)}")
     padded = (height + padding.top + padding.bottom) * (width + padding.left + padding.right) * channels
-    if padded > MAX_ELEMENTS or rows * columns * channels * prod(window) > MAX_ELEMENTS * 16:
+    if padded > MAX_ELEMENTS or rows * columns * channels * prod(size) > MAX_ELEMENTS * 16:
         raise ModelError(f"{tensor.title} with padding {tuple(padding)} must have at most {MAX_ELEMENTS} elements")
-    return n, rows, columns
+    return SlidingWindow(size, strides, padding, dilations, (n, rows, columns))
 
 
 def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:

@@ -41,7 +41,9 @@ class Ends:
     y_zero: int
 
 
-def ends_of(builder: NetworkBuilder, op: FileOperator) -> Ends:
+def ends_of(builder: NetworkBuilder, op: FileOperator, *counts: int) -> Ends:
+    """The first input and the output of an operator that has so many inputs."""
+    check_inputs(op, *counts)
     x, x_scale, x_zero = builder.activation(op.inputs[0])
     y, y_scale, y_zero = builder.activation(op.outputs[0])
     if x.dtype != y.dtype:
