@@ -135,7 +135,7 @@ def of_chip(chip: str, sentences: Iterable[str]) -> Obstacle:
 def _what(fault: ModelFault) -> str:
     if fault.about == "shape":
         return "dynamic shape"
-    return fault.found or fault.operator or "model"
+    return fault.actual or fault.operator or "model"
 
 
 def _obstacle(faults: list[ModelFault]) -> Obstacle:
@@ -153,8 +153,8 @@ def _obstacle(faults: list[ModelFault]) -> Obstacle:
 
 def _remedy(fault: ModelFault) -> str:
     if fault.about == "type":
-        return TYPES.get(fault.found, REMEDIES["type"])
+        return TYPES.get(fault.actual, REMEDIES["type"])
     if fault.about == "operator":
-        key = "custom" if fault.found.startswith("custom ") else "dynamic" if fault.found in DYNAMIC else "operator"
+        key = "custom" if fault.actual.startswith("custom ") else "dynamic" if fault.actual in DYNAMIC else "operator"
         return REMEDIES[key]
     return REMEDIES[fault.about]

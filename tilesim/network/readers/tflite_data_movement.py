@@ -120,8 +120,8 @@ def split(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
         y, y_scale, y_zero = builder.activation(index)
         if (y.dtype, y_scale, y_zero) != (x.dtype, x_scale, x_zero):
             raise ModelError(f"{y.title} must have the type, scale and zero point of {x.title}")
-    each = x.shape[axis] // count
-    size = (*x.shape[:axis], each, *x.shape[axis + 1 :])
-    starts = accumulate([each] * (count - 1), initial=0)
+    part = x.shape[axis] // count
+    size = (*x.shape[:axis], part, *x.shape[axis + 1 :])
+    starts = accumulate([part] * (count - 1), initial=0)
     zeros = (0,) * len(x.shape)
     return tuple(Built(Slice((*zeros[:axis], start, *zeros[axis + 1 :]), size), (x.index,), size) for start in starts)

@@ -186,7 +186,7 @@ def _reach(
     bound = offset + float(taps) * x_bound * magnitude(data.dtype, zero_point)
     if (bound * np.maximum(2 * factor, 1) < 1 << 31).all():
         return bound
-    others = tuple(each for each in range(data.ndim) if each != axis)
+    others = tuple(other for other in range(data.ndim) if other != axis)
     return np.asarray(offset + x_bound * np.abs(data.astype(np.int16) - zero_point).sum(axis=others, dtype=np.float64))
 
 
