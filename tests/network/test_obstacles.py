@@ -9,7 +9,7 @@ import pytest
 
 import tilesim
 from tests.network.readers.onnx_models import ModelBuilder
-from tests.network.readers.tflite_models import TfliteNode, TfliteTensor, write
+from tests.network.readers.tflite_models import tensor, write
 from tilesim.errors import InputError, ModelError
 from tilesim.network.obstacles import TYPES, Obstacle, Support
 
@@ -26,23 +26,23 @@ def only(found: Support, what: str) -> Obstacle:
 def test_everything_at_once(tmp_path: Path) -> None:
     """A custom operator, unknown ones, a form that is refused behind them, and three faulty tensors."""
     tensors = [
-        TfliteTensor("x", [1, 4]),
-        TfliteTensor("a", [1, 4]),
-        TfliteTensor("b", [1, 4]),
-        TfliteTensor("c", [1, 4]),
-        TfliteTensor("d", [1, 4], np.int16),
-        TfliteTensor("e", [1, 0]),
-        TfliteTensor("f", [1, 4], type_code=17),
-        TfliteTensor("y", [1, 5]),
+        tensor("x", [1, 4]),
+        tensor("a", [1, 4]),
+        tensor("b", [1, 4]),
+        tensor("c", [1, 4]),
+        tensor("d", [1, 4], np.int16),
+        tensor("e", [1, 0]),
+        tensor("f", [1, 4], type_code=17),
+        tensor("y", [1, 5]),
     ]
     nodes = [
-        TfliteNode("Detect", [0], [1], custom=True),
-        TfliteNode("NEG", [1], [2]),
-        TfliteNode("NEG", [2], [3]),
-        TfliteNode("TANH", [3], [4]),
-        TfliteNode("TANH", [4], [5]),
-        TfliteNode("TANH", [5], [6]),
-        TfliteNode("RESHAPE", [3], [7]),
+        ("Detect", [0], [1]),
+        ("NEG", [1], [2]),
+        ("NEG", [2], [3]),
+        ("TANH", [3], [4]),
+        ("TANH", [4], [5]),
+        ("TANH", [5], [6]),
+        ("RESHAPE", [3], [7]),
     ]
     found = tilesim.support(write(tmp_path / "m.tflite", tensors, nodes, [0], [7]))
     assert found.verdict == "is not read"
@@ -63,8 +63,8 @@ def test_everything_at_once(tmp_path: Path) -> None:
 
 
 def test_behind_too_many_subgraphs_the_first_is_looked_at(tmp_path: Path) -> None:
-    tensors = [TfliteTensor("x", [1, 4]), TfliteTensor("y", [1, 4])]
-    path = write(tmp_path / "m.tflite", tensors, [TfliteNode("IF", [0], [1])], [0], [1], subgraphs=3)
+    tensors = [tensor("x", [1, 4]), tensor("y", [1, 4])]
+    path = write(tmp_path / "m.tflite", tensors, [("IF", [0], [1])], [0], [1], subgraphs=3)
     found = tilesim.support(path)
     assert brief(found) == [("operator", "IF", 1), ("form", "model", 1)]
     assert only(found, "model")["sentences"] == ["must have 1 subgraph, not 3"]
@@ -79,12 +79,12 @@ def test_onnx_that_its_own_checker_refuses_is_a_model_still(tmp_path: Path) -> N
 
 
 def test_a_hybrid_model_is_told_from_a_float_one(tmp_path: Path) -> None:
-    weights = TfliteTensor("w", [3, 4], data=np.ones((3, 4), np.int8))
-    reals = TfliteTensor("r", [3, 4], np.float32, data=np.ones((3, 4), np.float32))
-    ends = [TfliteTensor("x", [1, 4], np.float32), TfliteTensor("y", [1, 3], np.float32)]
-    nodes = [TfliteNode("FULLY_CONNECTED", [0, 2, -1], [1])]
-    for tensor, what in ((weights, "hybrid"), (reals, "float32")):
-        found = tilesim.support(write(tmp_path / f"{what}.tflite", [*ends, tensor], nodes, [0], [1]))
+    weights = tensor("w", [3, 4], data=np.ones((3, 4), np.int8))
+    reals = tensor("r", [3, 4], np.float32, data=np.ones((3, 4), np.float32))
+    ends = [tensor("x", [1, 4], np.float32), tensor("y", [1, 3], np.float32)]
+    nodes = [("FULLY_CONNECTED", [0, 2, -1], [1])]
+    for operand, what in ((weights, "hybrid"), (reals, "float32")):
+        found = tilesim.support(write(tmp_path / f"{what}.tflite", [*ends, operand], nodes, [0], [1]))
         assert brief(found) == [("type", what, 1)]
         assert only(found, what)["names"] == ["y"]
 
