@@ -59,7 +59,7 @@ class _Runs:
 
     def __init__(self, work: WorkQueues, reading: Reading, budget: int) -> None:
         self._work, self._reading = work, reading
-        self._left = budget // _cost(work)
+        self._left = budget // (TILE * work.tiles + sum(1 + task.rounds for queue in work.queues for task in queue))
         self._seen: dict[tuple[str, frozenset[Party]], StartTimes] = {}
 
     def tried(self, refutation: Refutation, first: int, end: int | None) -> Refutation:
@@ -94,11 +94,6 @@ class _Runs:
 
     def _party(self, transfer: Transfer) -> Party:
         return transfer.name, transfer.ordinal, node_name(transfer.master, self._work.tiles)
-
-
-def _cost(work: WorkQueues) -> int:
-    """What a run of a program costs."""
-    return TILE * work.tiles + sum(1 + task.rounds for queue in work.queues for task in queue)
 
 
 def _pair(finding: Finding) -> tuple[str, frozenset[Party]]:
