@@ -20,7 +20,7 @@ import yaml
 
 import tilesim
 from tilesim import public
-from tilesim.assembly.fields import Field
+from tilesim.assembly.records import Field
 from tilesim.assembly.values import Notation
 from tilesim.machines.topology import keys, spelt
 from tilesim.registry import MACHINES, machine_named

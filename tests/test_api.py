@@ -11,7 +11,6 @@ import pytest
 import tilesim
 from tilesim.errors import InputError
 from tilesim.machines.host import random_inputs
-from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
 
 TOO_SMALL = {
@@ -48,7 +47,7 @@ def test_every_shipped_workload_on_every_shipped_chip(name: str, chip: str) -> N
         return
     program = tilesim.compile(network, topology)
     arrays = random_inputs(program.inputs)
-    values = evaluate(network, [network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
+    values = network.evaluate([network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
     for index, output in zip(network.outputs, tilesim.simulate(program, arrays).outputs, strict=True):
         np.testing.assert_array_equal(output, network.tensors[index].to_model(values[index]))
 

@@ -12,7 +12,6 @@ from typer.testing import CliRunner, Result
 
 import tilesim
 from tilesim.cli import COMMANDS, app
-from tilesim.network.evaluate import evaluate
 
 CHIP = 'machine: "null"\nname: nothing\n'
 CANNOT = "nothing: must be a chip whose machine can"
@@ -44,7 +43,7 @@ def test_it_computes_what_the_network_does_and_takes_its_time(folder: Path) -> N
     program = tilesim.compile(network, chip)
     image = np.arange(64, dtype=np.int8).reshape(1, 4, 4, 4)
     run = tilesim.simulate(program, image, keep_tensors=True, trace=True)
-    values = evaluate(network, [network.tensors[network.inputs[0]].from_model(image)])
+    values = network.evaluate([network.tensors[network.inputs[0]].from_model(image)])
     golden = network.tensors[network.outputs[0]].to_model(values[network.outputs[0]])
     np.testing.assert_array_equal(run.outputs[0], golden)
     np.testing.assert_array_equal(run.tensors[network.outputs[0]], golden)

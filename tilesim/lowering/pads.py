@@ -10,7 +10,7 @@ from tilesim.network.graph import Network, Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.padding import Padding
+from tilesim.network.operators.windows import Padding
 
 Padded: TypeAlias = Convolution | DepthwiseConvolution
 

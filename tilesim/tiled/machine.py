@@ -89,10 +89,10 @@ class Tiled(
         return key in MODELLED
 
     def check(self, programs: Sequence[Program], masters: str, say: Say) -> Check:
-        from tilesim.tiled.recipes import seen
+        from tilesim.tiled.counterexamples import seen
         from tilesim.tiled.rules.proof import proof_of
         from tilesim.tiled.rules.ring.readings import reading_of
-        from tilesim.tiled.rules.tile.cached import overlaps_between
+        from tilesim.tiled.rules.tile.regions import overlaps_between
 
         reading = reading_of(masters)
         proofs = [proof_of(program, reading) for program in programs]

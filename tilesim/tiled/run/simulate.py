@@ -16,14 +16,13 @@ from tilesim.machines.options import RunOptions
 from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes
-from tilesim.tiled.hang import report
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.rules.tile.hazards import hazards
-from tilesim.tiled.run import host_driver, statistics
+from tilesim.tiled.run import hang, host_driver, statistics
 from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.chip import Chip
@@ -146,10 +145,10 @@ def run_sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -
     """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     chip.fill(program.data)
     start, load_cycles = chip.run(program.load, [], "load", held)
-    report.refuse(chip, program, "load", start)
+    hang.refuse(chip, program, "load", start)
     if chip.recorder:
         chip.recorder.begin(chip.clock.cycle)
     start, end = chip.run(program.run, rows, "run", held, {request.begins for request in program.requests})
-    report.refuse(chip, program, "run", start)
+    hang.refuse(chip, program, "run", start)
     chip.close(end)
     return load_cycles, range(start, end)

@@ -11,8 +11,7 @@ import numpy as np
 from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.padding import Padding
-from tilesim.network.operators.windows import output_size
+from tilesim.network.operators.windows import Padding, output_size
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
 from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.lower.elementwise import LEAST_CYCLES, MOST_PIECES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -35,8 +36,8 @@ class Transfer:
     @cached_property
     def destinations(self) -> tuple[int, ...]:
         """The nodes that take its rows, in the order in which they do."""
-        found = (bit + 1 for bit in range(self.to.bit_length()) if self.to >> bit & 1)
-        return tuple(sorted(found, key=self.hops))
+        nodes = (bit + 1 for bit in range(self.to.bit_length()) if self.to >> bit & 1)
+        return tuple(sorted(nodes, key=self.hops))
 
     @cached_property
     def reach(self) -> int:
@@ -66,6 +67,10 @@ class Transfer:
     def hops(self, node: int) -> int:
         """How far a node is from the master."""
         return (node - self.master) % self.nodes
+
+    def stage(self, hops: int) -> int:
+        """How many destinations a row has left that passes the stop so many hops from the master."""
+        return bisect_right([self.hops(node) for node in self.destinations], hops)
 
     def passes(self, node: int) -> bool:
         return bool(self.occupied >> node & 1)
@@ -103,8 +108,4 @@ def node_names(nodes: Iterable[int], tiles: int) -> str:
     for node in nodes:
         both = bool(runs) and 0 < runs[-1][-1] == node - 1 < tiles
         runs = [*runs[:-1], [*runs[-1], node]] if both else [*runs, [node]]
-    return ", ".join(_run_name(run, tiles) for run in runs)
-
-
-def _run_name(run: list[int], tiles: int) -> str:
-    return node_name(run[0], tiles) if len(run) == 1 else f"tiles {run[0] - 1}-{run[-1] - 1}"
+    return ", ".join(node_name(run[0], tiles) if len(run) == 1 else f"tiles {run[0] - 1}-{run[-1] - 1}" for run in runs)

@@ -14,32 +14,32 @@ from tilesim.arithmetic.table import Mapped, rescaling_table
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Concatenation, Pad, ResizeNearest, Slice, Table
-from tilesim.network.readers.scope import MAX_ELEMENTS, Built, Scope
-from tilesim.network.readers.tflite_ends import Ends, axis_of, check_inputs, constant_integers, ends_of, same_scale
+from tilesim.network.readers.builder import MAX_ELEMENTS, Built, NetworkBuilder
 from tilesim.network.readers.tflite_file import FileOperator
+from tilesim.network.readers.tflite_operands import Ends, axis_of, check_inputs, constant_integers, ends_of, same_scale
 
 LONGEST_SIDE = 1 << 16
 MOST_BORDER = 1 << 16
 """Elements that a border may be wide."""
 
 
-def pad(scope: Scope, op: FileOperator) -> Built:
+def pad(builder: NetworkBuilder, op: FileOperator) -> Built:
     """PAD's border is the zero point, PADV2's a constant."""
     check_inputs(op, 2, 3)
-    ends = ends_of(scope, op)
+    ends = ends_of(builder, op)
     same_scale(ends)
-    borders = constant_integers(scope, op.inputs[1], "paddings", (len(ends.x.shape), 2))
+    borders = constant_integers(builder, op.inputs[1], "paddings", (len(ends.x.shape), 2))
     if borders.min() < 0 or borders.max() > MOST_BORDER or borders[0].any():
         raise ModelError(f"its paddings must be 0 to {MOST_BORDER}, and 0 along the first axis, not {borders.tolist()}")
     before, after = (tuple(int(count) for count in side) for side in borders.T)
     shape = tuple(sum(sizes) for sizes in zip(before, ends.x.shape, after, strict=True))
     _check_size(shape)
-    value = ends.y_zero if len(op.inputs) == 2 else _value(scope, op.inputs[2], ends)
+    value = ends.y_zero if len(op.inputs) == 2 else _value(builder, op.inputs[2], ends)
     return Built(Pad(before, after, value), (ends.x.index,), shape)
 
 
-def _value(scope: Scope, index: int, ends: Ends) -> int:
-    constant, scale, zero_point = scope.activation(index)
+def _value(builder: NetworkBuilder, index: int, ends: Ends) -> int:
+    constant, scale, zero_point = builder.activation(index)
     if constant.data is None or constant.data.size != 1 or constant.dtype != ends.y.dtype:
         raise ModelError(f"its value {constant.title} must be one constant of {ends.y.dtype}")
     if (scale, zero_point) != (ends.y_scale, ends.y_zero):
@@ -52,13 +52,13 @@ def _check_size(shape: tuple[int, ...]) -> None:
         raise ModelError(f"must make at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
 
 
-def resize_nearest(scope: Scope, op: FileOperator) -> Built:
+def resize_nearest(builder: NetworkBuilder, op: FileOperator) -> Built:
     check_inputs(op, 2)
-    ends = ends_of(scope, op)
+    ends = ends_of(builder, op)
     same_scale(ends)
     if len(ends.x.shape) != 4:
         raise ModelError(f"{ends.x.title} must be a map of 4 axes, not of shape {list(ends.x.shape)}")
-    size = [int(length) for length in constant_integers(scope, op.inputs[1], "size", (2,))]
+    size = [int(length) for length in constant_integers(builder, op.inputs[1], "size", (2,))]
     n, height, width, channels = ends.x.shape
     if min(size) < 1 or max(size) > LONGEST_SIDE or n * prod(size) * channels > MAX_ELEMENTS:
         raise ModelError(f"its size must make 1 to {MAX_ELEMENTS} elements, {LONGEST_SIDE} a side, not {size}")
@@ -81,24 +81,24 @@ def nearest(old: int, new: int, *, align: bool, centred: bool) -> tuple[int, ...
     return tuple(int(place) for place in np.clip(rounded, 0, old - 1))
 
 
-def concatenation(scope: Scope, op: FileOperator) -> Built:
+def concatenation(builder: NetworkBuilder, op: FileOperator) -> Built:
     """The inputs one after the other; of uint8, those of other quantisations are rescaled first."""
     check_inputs(op, *range(1, 65))
-    ends = ends_of(scope, op)
+    ends = ends_of(builder, op)
     if op.options["FusedActivationFunction"] != 0:
         raise ModelError("a fused activation is not supported")
     axis = axis_of(int(op.options["Axis"]), len(ends.y.shape))
-    shapes = [scope.tensors[index].shape for index in op.inputs]
+    shapes = [builder.tensors[index].shape for index in op.inputs]
     if len({(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}) > 1 or len(set(map(len, shapes))) > 1:
         raise ModelError(f"its inputs must have shapes that agree but along axis {axis}, not {list(map(list, shapes))}")
-    inputs = tuple(_rescaled(scope, index, ends.y) for index in op.inputs)
+    inputs = tuple(_rescaled(builder, index, ends.y) for index in op.inputs)
     total = sum(shape[axis] for shape in shapes)
     return Built(Concatenation(axis), inputs, (*shapes[0][:axis], total, *shapes[0][axis + 1 :]))
 
 
-def _rescaled(scope: Scope, index: int, like: Tensor) -> int:
+def _rescaled(builder: NetworkBuilder, index: int, like: Tensor) -> int:
     """The input of a concatenation in the quantisation of its output."""
-    x, scale, zero_point = scope.activation(index)
+    x, scale, zero_point = builder.activation(index)
     known = like.quantisation
     assert known is not None
     if x.dtype != like.dtype or x.data is not None:
@@ -108,19 +108,19 @@ def _rescaled(scope: Scope, index: int, like: Tensor) -> int:
     if x.dtype != np.uint8:
         raise ModelError(f"{x.title} must have the scale and zero point of {like.title}, as all inputs of {x.dtype}")
     ends = Mapped(scale, zero_point, float(known.scale), known.zero_point, x.dtype)
-    return scope.between(f"{x.name}/rescaled", Table("rescale", rescaling_table(ends)), index, known)
+    return builder.between(f"{x.name}/rescaled", Table("rescale", rescaling_table(ends)), index, known)
 
 
-def split(scope: Scope, op: FileOperator) -> tuple[Built, ...]:
+def split(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
     """As many boxes as there are outputs, of equal size."""
     check_inputs(op, 2)
-    x, x_scale, x_zero = scope.activation(op.inputs[1])
-    axis = axis_of(int(constant_integers(scope, op.inputs[0], "axis").reshape(-1)[0]), len(x.shape))
+    x, x_scale, x_zero = builder.activation(op.inputs[1])
+    axis = axis_of(int(constant_integers(builder, op.inputs[0], "axis").reshape(-1)[0]), len(x.shape))
     count = int(op.options["NumSplits"])
     if not 0 < count <= x.shape[axis] or x.shape[axis] % count:
         raise ModelError(f"must cut the {x.shape[axis]} elements of axis {axis} into equal parts, not into {count}")
     for index in op.outputs:
-        y, y_scale, y_zero = scope.activation(index)
+        y, y_scale, y_zero = builder.activation(index)
         if (y.dtype, y_scale, y_zero) != (x.dtype, x_scale, x_zero):
             raise ModelError(f"{y.title} must have the type, scale and zero point of {x.title}")
     each = x.shape[axis] // count

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,8 @@ from numpy.typing import NDArray
 from tilesim.budgets import LARGEST_CONSTANTS_BYTES, MOST_CHANNELS
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Network, Node, Operator, Quantisation, Tensor
-from tilesim.network.operators.padding import Padding
-from tilesim.network.operators.windows import output_size
-from tilesim.network.readers.fault import Fault
+from tilesim.network.operators.windows import Padding, output_size
+from tilesim.network.readers.fault import ModelFault
 from tilesim.units import format_bytes
 
 MAX_ELEMENTS = 1 << 28
@@ -23,9 +21,6 @@ MAX_ELEMENTS = 1 << 28
 
 LARGEST_SCALE = 1e30
 """What a sum of reals may be without leaving float32: no real model comes near."""
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 ACTIVATION_DTYPES = (np.dtype(np.int8), np.dtype(np.uint8))
 
@@ -40,7 +35,7 @@ class Built:
 
 
 @dataclass
-class Scope:
+class NetworkBuilder:
     """Tensors by index while a file is read."""
 
     tensors: dict[int, Tensor]
@@ -77,7 +72,7 @@ class Scope:
         tensor = self.tensors[index]
         if tensor.dtype not in ACTIVATION_DTYPES:
             sentence = f"{tensor.title} must be int8 or uint8, not {tensor.dtype}"
-            raise ModelError(Fault(sentence, "type", tensor.dtype.name))
+            raise ModelError(ModelFault(sentence, "type", tensor.dtype.name))
         if tensor.quantisation is None or tensor.quantisation.scale.ndim:
             raise ModelError(f"{tensor.title} must have one scale and one zero point")
         return tensor, float(tensor.quantisation.scale), tensor.quantisation.zero_point
@@ -89,7 +84,7 @@ class Scope:
             raise ModelError(f"weights {tensor.title} must be a constant")
         if tensor.dtype not in ACTIVATION_DTYPES or tensor.quantisation is None:
             sentence = f"weights {tensor.title} must be quantised int8 or uint8, not {tensor.dtype}"
-            raise ModelError(Fault(sentence, "type", tensor.dtype.name))
+            raise ModelError(ModelFault(sentence, "type", tensor.dtype.name))
         if len(tensor.shape) != rank:
             raise ModelError(f"weights {tensor.title} must have {rank} axes, not shape {list(tensor.shape)}")
         if tensor.shape[channels_axis] > MOST_CHANNELS:
@@ -164,32 +159,3 @@ def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:
     if prod(shape) > MAX_ELEMENTS:
         raise ModelError(f"must make at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
     return shape
-
-
-def collect(faults: list[str], where: str, error: ModelError, operator: str = "", name: str = "") -> None:
-    """Keep each of an error's sentences, led by where it arose: at a node, or a tensor that has but a name."""
-    faults.extend(Fault.of(fault).at(where, operator, name) for fault in error.faults)
-
-
-def gather(faults: list[str], items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
-    """What ``read`` makes of each item; of those that it refuses the faults are kept instead."""
-    return [result for result in gather_each(faults, items, read) if result is not None]
-
-
-def gather_each(faults: list[str], items: Iterable[Item], read: Callable[[Item], Result | None]) -> list[Result | None]:
-    """What ``read`` makes of each item, None of those that it refuses."""
-    results: list[Result | None] = []
-    for item in items:
-        try:
-            results.append(read(item))
-        except ModelError as error:
-            faults.extend(error.faults)
-            results.append(None)
-    return results
-
-
-def raise_all(place: str, faults: Iterable[str]) -> None:
-    """Raise every fault at once, led by the file, if there is any."""
-    sentences = [Fault.of(fault).of_file(place) for fault in faults]
-    if sentences:
-        raise ModelError(sentences)

@@ -37,14 +37,13 @@ def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
 
 def causes(chip: Chip, program: Program, section: str) -> list[str]:
     """Rows and fences of which there are too few or too many, and who waits in a circle, or for what never comes."""
-    from tilesim.tiled.hang.standstill import standstill
     from tilesim.tiled.rules.ring.arrivals import uneven_totals
-    from tilesim.tiled.rules.untimed.deadlock import deadlocks
-    from tilesim.tiled.rules.untimed.fences import fence_faults
+    from tilesim.tiled.rules.untimed.deadlock import deadlocks, fence_faults
     from tilesim.tiled.rules.untimed.work_queues import work_queues
+    from tilesim.tiled.run.standstill import Standstill
 
     work = work_queues(replace(program, run=()) if section == "load" else program)
-    return [*uneven_totals(work), *fence_faults(work), *deadlocks(standstill(chip, work))]
+    return [*uneven_totals(work), *fence_faults(work), *deadlocks(Standstill(chip, work))]
 
 
 def _waits(chip: Chip, start: int) -> Iterator[str]:

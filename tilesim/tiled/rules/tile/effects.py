@@ -9,19 +9,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
-from tilesim.tiled.isa.model.instructions import (
-    Instruction,
-    TileFence,
-    Work,
-    counted_nest,
-    increments,
-    raised_flag,
-)
+from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
 from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.tile.footprint import Footprint, footprints
-from tilesim.tiled.rules.tile.touches import Touches
-from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, own_conditions
+from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_conditions
+from tilesim.tiled.rules.tile.footprint import footprints
+from tilesim.tiled.rules.tile.touches import Use
 from tilesim.tiled.topology import Topology
 
 
@@ -65,8 +58,8 @@ class Effects:
     @cached_property
     def uses(self) -> tuple[Use, ...]:
         """What it touches, operand by operand."""
-        found = footprints(self.op, self.topology)
-        return tuple(Use(self, place, footprint) for place, footprint in enumerate(found))
+        operands = enumerate(footprints(self.op, self.topology))
+        return tuple(Use(self.op, place, footprint) for place, footprint in operands)
 
     @cached_property
     def sides(self) -> frozenset[tuple[str, bool]]:
@@ -79,35 +72,12 @@ class Effects:
         return WatchedCounts(watcher, first, first + max(0, (rounds - 1) * watcher.stride))
 
 
-@dataclass(frozen=True, eq=False)
-class Use:
-    """What an operand of an instruction touches, the ``place``-th of them."""
-
-    effects: Effects
-    place: int
-    footprint: Footprint
-
-    @cached_property
-    def touches(self) -> Touches:
-        """Its bytes round by round."""
-        return Touches(self.effects.op, self.footprint)
-
-
 Section = Sequence[Effects | TileFence]
 
 
-@dataclass(frozen=True, eq=False)
-class ProgramEffects:
-    """What the tiles do in the load and in the run section of a program."""
-
-    topology: Topology
-    sections: tuple[Section, ...]
-
-
-def effects_of(program: Program) -> ProgramEffects:
-    """Everything in a program that tiles take part in."""
-    sections = (program.load, program.run)
-    return ProgramEffects(program.topology, tuple([*_effects(section, program.topology)] for section in sections))
+def effects_of(program: Program) -> tuple[Section, ...]:
+    """Everything in a program that tiles take part in: in the load and in the run section."""
+    return tuple([*_effects(section, program.topology)] for section in (program.load, program.run))
 
 
 def _effects(section: Sequence[Instruction], topology: Topology) -> Iterator[Effects | TileFence]:

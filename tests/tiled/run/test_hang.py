@@ -26,7 +26,7 @@ def report(run: str, load: str = "", **changes: object) -> list[str]:
 
 def causes(run: str, load: str = "", **changes: object) -> list[str]:
     """Those of them that the check has said before."""
-    before = [each.sentence for each in proof_of(program(run, load=load, **changes)).refutations]
+    before = [refutation.sentence for refutation in proof_of(program(run, load=load, **changes)).refutations]
     lines = [line for line in report(run, load, **changes) if not line.startswith("chip.")]
     return [line for line in lines if line in before]
 

@@ -1,7 +1,7 @@
 """What follows from the order of some transfers at some stops."""
 
-from tests.tiled.rules.ring.test_transfers import tiles, transfer
-from tilesim.tiled.rules.ring.transfer_order import TransferOrder
+from tests.tiled.rules.untimed.test_transfers import tiles, transfer
+from tilesim.tiled.rules.untimed.transfer_order import TransferOrder
 
 NODES = 11
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.rules.ring.transfers import Transfer, node_names
+from tilesim.tiled.rules.untimed.transfers import Transfer, node_names
 
 TILES = 8
 
