@@ -65,7 +65,7 @@ class Run:
     """What every unit did when, if it was recorded."""
 
     def __repr__(self) -> str:
-        traced = "" if self.trace is None else ", traced"
+        traced = "" if self.trace is None else ", traced" if self.trace.track.size else ", with an empty trace"
         return f"<Run of {self._summary}{traced}>"
 
     def _repr_html_(self) -> str:

@@ -75,6 +75,8 @@ def command(
         _save(program, result, out)
     if json_:
         tell_json(result.statistics)
+        if notes and not quiet:
+            tell(*notes, error=True)
         return
     _show(program, result, changes, [] if quiet else [*made.notes, *notes])
     if out is not None and not quiet:
