@@ -24,7 +24,7 @@ from tilesim.assembly.records import Field
 from tilesim.assembly.values import Notation
 from tilesim.machines.topology import keys, spelt
 from tilesim.registry import MACHINES, machine_named
-from tilesim.report.kinds import kind_of
+from tilesim.report.tracks import kind_of
 from tilesim.report.workload_keys import workload_keys
 from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
 

@@ -124,7 +124,7 @@ def test_things_of_the_wrong_kind_are_said() -> None:
         tilesim.compile("pocket", chip)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the topology must be a Topology, which load_topology makes, not a dict"):
         tilesim.compile(network, {})  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="the program must be a Program, which compile or load_program makes, not None"):
+    with pytest.raises(TypeError, match="the program must be a Program, which compile or load_program makes, not a N"):
         tilesim.simulate(network, [])  # type: ignore[arg-type]
     for inputs in (3, [[1]]):
         with pytest.raises(TypeError, match=r"each input must be a NumPy array, not (an int|a list)"):

@@ -156,3 +156,21 @@ def test_it_is_compared_with_the_others(command: Any) -> None:
     result = command("run", "pocket", "-t", "nothing.yaml", "-t", "pocket-2x1", "-t", "systolic-4")
     assert (result.exit_code, result.stderr) == (0, "")
     assert all(name in result.stdout for name in ("nothing", "pocket-2x1", "systolic-4"))
+
+
+def test_every_report_is_made_of_a_machine_that_says_nothing_of_itself(folder: Path) -> None:
+    """Whatever it calls its units and its causes; page, pictures, traces, and a comparison with another machine."""
+    pytest.importorskip("matplotlib")
+    network = tilesim.load_network("pocket")
+    runs = [
+        tilesim.simulate(tilesim.compile(network, tilesim.load_topology(chip)), trace=True)
+        for chip in ("nothing.yaml", "pocket-2x1")
+    ]
+    runs[0].save(folder / "run")
+    tilesim.save_report(folder / "run", folder / "report.html")
+    assert "chip.evaluator" in (folder / "report.html").read_text(encoding="utf-8")
+    assert {path.stem for path in tilesim.save_figures(runs[0], folder / "figures")} == {"timeline", "stalls", "layers"}
+    assert tilesim.save_trace(folder / "run", folder / "trace.json", chrome=True) == 5
+    comparison = tilesim.compare(runs)
+    assert [row["cause"] for row in comparison["causes"]] == ["macs", "waiting"]
+    tilesim.save_comparison(comparison, folder / "compare.html")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.tiled.parameter_sets import parts, shared
 from tilesim import api
 from tilesim.errors import CapacityError
+from tilesim.machines.options import CompileOptions
 from tilesim.machines.policies import CachePolicy
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import (
@@ -28,7 +29,7 @@ from tilesim.tiled.caching import plan
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 
-NOTHING = CachePolicy(cache=False)
+NOTHING = CompileOptions(cache=CachePolicy(cache=False))
 POOL = """
 input: {shape: [1, 8, 8, 16], scale: 0.05, zero_point: -2}
 layers:
@@ -118,7 +119,7 @@ def test_the_peak_is_that_of_the_hungriest_network(networks: dict[str, Network],
 
 def test_priorities_decide_who_is_cached(networks: dict[str, Network], chip: Topology) -> None:
     def first_of_second(**priorities: Any) -> str:
-        document = plan_cache(networks, chip, CachePolicy(**priorities)).document()
+        document = plan_cache(networks, chip, CompileOptions(cache=CachePolicy(**priorities))).document()
         return str(document["networks"][1]["layers"][0]["sets"][0]["home"])
 
     assert first_of_second() == "streamed"

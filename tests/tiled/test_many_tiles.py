@@ -11,7 +11,7 @@ import pytest
 import tilesim
 from tilesim.run import Run
 from tilesim.shipped import shipped
-from tilesim.tiled.compiler.feature_map import bits
+from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, MeshOut, RingProduce
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program

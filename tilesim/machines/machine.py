@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tilesim.batching import Plan, Room, graph_of, is_of
 from tilesim.batching.document import WeightSupply
 from tilesim.cache_document import CacheDocument
+from tilesim.machines.description import Description
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
@@ -198,6 +199,13 @@ class PlansBatches(Machine[T, P]):
         Raises:
             CapacityError: none of them does.
         """
+
+
+class Describes(Machine[T, P]):
+    """Has words for its units, for what its cycles go into, and for the roofs of its chips, which reports use."""
+
+    can: ClassVar[str] = "be described by reports"
+    description: ClassVar[Description]
 
 
 class SecondModel(Machine[T, P]):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.batching.document import WeightSupply
 from tilesim.errors import InputError, ProgramError
-from tilesim.machines.machine import Array, PlansBatches, RunsInTurn
+from tilesim.machines.machine import Array, Describes, PlansBatches, RunsInTurn
 from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.network.graph import Network
 from tilesim.run import Run
-from tilesim.systolic.compiler.choice import fastest
-from tilesim.systolic.compiler.compile import compile_network, room_for
+from tilesim.systolic.compiler.compile import compile_network, fastest, room_for
+from tilesim.systolic.description import DESCRIPTION
 from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
 
 
-class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
+class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
     """The weight-stationary array with its vector unit."""
 
     name = "systolic"
@@ -39,6 +39,7 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
     schema = Topology
     room = staticmethod(room_for)
     fastest = staticmethod(fastest)
+    description = DESCRIPTION
 
     @property
     def assembly(self) -> Assembly[Program]:

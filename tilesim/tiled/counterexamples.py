@@ -19,9 +19,9 @@ from tilesim.errors import HangError
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import LATEST, holds
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
 from tilesim.tiled.isa.model.loops import iterations
-from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import Proof, Refutation
 from tilesim.tiled.rules.ring.collisions import Collision

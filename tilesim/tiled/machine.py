@@ -9,6 +9,7 @@ from tilesim.errors import CapacityError
 from tilesim.machines.machine import (
     Array,
     Check,
+    Describes,
     HasCacheDocument,
     ModelResult,
     PlansCache,
@@ -22,6 +23,7 @@ from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.tiled.description import DESCRIPTION
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
@@ -43,6 +45,7 @@ ELSEWHERE = {
 
 
 class Tiled(
+    Describes[Topology, Program],
     Proves[Topology, Program],
     PlansCache[Topology, Program],
     Spreads[Topology, Program],
@@ -57,6 +60,7 @@ class Tiled(
     schema = Topology
     link = staticmethod(link_programs)
     simulate_requests = staticmethod(simulate_requests)
+    description = DESCRIPTION
 
     @property
     def assembly(self) -> Assembly[Program]:
@@ -68,7 +72,7 @@ class Tiled(
         from tilesim.tiled.partition_search import compile_networks
 
         _check_operators(networks)
-        return compile_networks(networks, topology, options.cache, options.partition, options.say)
+        return compile_networks(networks, topology, options)
 
     def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         return simulate(program, inputs, options)
@@ -105,7 +109,7 @@ class Tiled(
         from tilesim.tiled.cache_plan import plan_cache
 
         _check_operators([*networks.values()])
-        return plan_cache(networks, topology, options.cache, options.partition, options.say)
+        return plan_cache(networks, topology, options)
 
     def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         for k, choice in sorted(wishes.items()):

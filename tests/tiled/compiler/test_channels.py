@@ -16,7 +16,7 @@ from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, ResizeNearest
 from tilesim.tiled.compiler.all_gather import gather_rows
 from tilesim.tiled.compiler.axis import Axis
-from tilesim.tiled.compiler.channels import DenseLayer, channels_per_tile, outputs_per_tile, tiles_for
+from tilesim.tiled.compiler.channels import channels_per_tile, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
@@ -204,7 +204,7 @@ def _addresses(map_: FeatureMap, copy: FeatureMap, tile: int, row: int) -> list[
 
 
 def dense_tiles(inputs: int, outputs: int, *, delivered: bool = False, leaves: bool = False) -> int:
-    return tiles_for(DenseLayer(MapShape(1, 1, inputs), outputs, delivered, leaves), CHIP)
+    return tiles_for(MapShape(1, 1, inputs), outputs, CHIP, delivered=delivered, leaves=leaves)
 
 
 def test_one_block_of_lanes_stays_on_one_tile_and_so_does_what_is_not_worth_the_way() -> None:
@@ -219,19 +219,20 @@ def test_many_outputs_are_worth_the_way() -> None:
 
 def test_what_does_not_fit_one_tile_is_spread_whatever_the_way_costs() -> None:
     small = tilesim.load_topology("edge-4x4", {"wide_memory.size_bytes": "32 KiB"})
-    assert tiles_for(DenseLayer(MapShape(1, 1, 256), 128, False, False), small) == 2
+    assert tiles_for(MapShape(1, 1, 256), 128, small, delivered=False, leaves=False) == 2
 
 
 def test_what_fits_nowhere_is_spread_over_all_tiles() -> None:
     small = tilesim.load_topology("edge-2x2", {"wide_memory.size_bytes": "16 KiB"})
-    assert tiles_for(DenseLayer(MapShape(1, 1, 256), 640, False, False), small) == 4
+    assert tiles_for(MapShape(1, 1, 256), 640, small, delivered=False, leaves=False) == 4
 
 
 def test_what_is_reserved_is_no_room() -> None:
     """One tile has room for two blocks, and is fast enough."""
-    layer, room = DenseLayer(MapShape(1, 1, 64), 128, False, False), {"wide_memory.size_bytes": "10 KiB"}
-    assert tiles_for(layer, tilesim.load_topology("edge-4x4", room)) == 1
-    assert tiles_for(layer, tilesim.load_topology("edge-4x4", room | {"wide_memory.reserve_bytes": "1 KiB"})) == 2
+    room = {"wide_memory.size_bytes": "10 KiB"}
+    for reserve, tiles in (({}, 1), ({"wide_memory.reserve_bytes": "1 KiB"}, 2)):
+        chip = tilesim.load_topology("edge-4x4", room | reserve)
+        assert tiles_for(MapShape(1, 1, 64), 128, chip, delivered=False, leaves=False) == tiles
 
 
 def test_each_tile_has_whole_blocks() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits, copy_name, map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, copy_name, map_name
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import copied_words, part_words, receive, rows_for, rows_of, sent, wide_rows
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import NarrowToWide, RingConsume, RingProduce, WideToNarrow
 
 

@@ -120,7 +120,7 @@ class Budget:
             return None
         if self._parameter_bytes(steps) > self.whole.topology.wide_memory.size_bytes // PARAMETER_SHARE:
             return None
-        smallest, most = None, self._rows(steps)
+        smallest, most = None, max(map(len, self.whole.made(self._node(steps[-1])).rows.own))  # rows of a tile
         low, high = 1, most - 1
         while low <= high:
             rows = (low + high) // 2
@@ -165,10 +165,6 @@ class Budget:
         tensors = self.whole.plan.network.tensors
         constants = (tensors[i].data for step in steps for i in self._node(step).inputs)
         return sum(constant.nbytes for constant in constants if constant is not None)
-
-    def _rows(self, steps: range) -> int:
-        """The most output rows that a tile makes."""
-        return max(len(own) for own in self.whole.made(self._node(steps[-1])).rows.own)
 
     def _has_room(self, group: FusionGroup) -> bool:
         """Whether all maps inside a group find places beside those that are there all the time."""

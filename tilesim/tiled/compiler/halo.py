@@ -15,10 +15,9 @@ from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.operators import receptive_fields, traits_of
 from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
 from tilesim.tiled.compiler.rows import block
-from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.isa.model.neighbours import OPPOSITE
 
 Counts = Mapping[tuple[int, Flag], int]
 

@@ -10,20 +10,12 @@ from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
-from tilesim.tiled.compiler.feature_map import (
-    FeatureMap,
-    MapShape,
-    band_name,
-    bits,
-    copy_name,
-    map_name,
-    padded,
-    tensor_of,
-)
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, band_name, copy_name, map_name, padded, tensor_of
 from tilesim.tiled.compiler.fusion import FusedGroup, FusionGroup, LayerCall, banded_calls, fuse, nodes_of, tiles_of
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.traits import ReceptiveField
+from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.topology import Topology
 
 DEFAULT = Wishes()
@@ -88,22 +80,19 @@ class Partition:
 
     def read_at_all(self, name: str) -> bool:
         """Whether any layer reads a map, or copies it."""
-        return bool(_readers(self.plan, self.tensor(name).index))
+        return bool(self.plan.readers(self.tensor(name).index))
 
     @cached_property
     def calls(self) -> list[LayerCall]:
         """The steps in their order, those of a group again in each of its bands."""
+        groups = {fused.group.steps.start: fused for fused in self.fused}
         calls: list[LayerCall] = []
         step = 1
         while step <= len(self.plan.steps):
-            fused = self._at.get(step)
+            fused = groups.get(step)
             calls += [self._call(step)] if fused is None else banded_calls(self.plan, fused)
             step += 1 if fused is None else len(fused.group.steps)
         return calls
-
-    @cached_property
-    def _at(self) -> dict[int, FusedGroup]:
-        return {fused.group.steps.start: fused for fused in self.fused}
 
     @cached_property
     def _inside(self) -> dict[int, FusedGroup]:
@@ -147,10 +136,6 @@ def partition_network(
             bands = fused.cut(index, partition.whole[index])
             partition.maps.update({band_name(index, band): map_ for band, map_ in bands.items()})
     return partition
-
-
-def _readers(plan: TilePlan, index: int) -> list[Node]:
-    return [plan.steps[step - 1][1] for step in plan.reading.get(index, ())]
 
 
 def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:
@@ -214,7 +199,7 @@ def _map(
 def _settle_source(partition: Partition, tensor: Tensor) -> None:
     """An input that is only read whole comes whole to each tile that reads it; another is cut as its readers stride."""
     network, index, grid = partition.plan.network, tensor.index, partition.topology.grid
-    readers, shape = _readers(partition.plan, index), partition.whole[index].shape
+    readers, shape = partition.plan.readers(index), partition.whole[index].shape
     if readers and all(partition.gathers(reader, tensor) for reader in readers):
         partition.whole[index] = _whole(partition, shape, readers)
         return
@@ -241,7 +226,7 @@ def _whole(partition: Partition, shape: MapShape, readers: list[Node]) -> Featur
 
 def _settle(partition: Partition, index: int) -> None:
     """What a map's readers need, in it or in a copy."""
-    map_, readers = partition.whole[index], _readers(partition.plan, index)
+    map_, readers = partition.whole[index], partition.plan.readers(index)
     tensor = partition.plan.network.tensors[index]
     whole = [reader for reader in readers if partition.gathers(reader, tensor)]
     apart = [reader for reader in whole if not _has_all(map_, partition.made(reader).tiles)]

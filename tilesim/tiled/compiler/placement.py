@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
-from tilesim.tiled.compiler.feature_map import FeatureMap, bits, copy_name, map_name, place_name, tensor_of
+from tilesim.tiled.compiler.feature_map import FeatureMap, copy_name, map_name, place_name, tensor_of
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, sent, spill_bytes
-from tilesim.tiled.isa.model.fields import Traversal
+from tilesim.tiled.isa.model.fields import Traversal, bits
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 

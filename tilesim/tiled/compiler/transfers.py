@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from tilesim.lowering.operator_plan import NetworkInput
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.feature_map import FeatureMap, bits, map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
 from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import part_words, receive, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Flag, Traversal
+from tilesim.tiled.isa.model.fields import Flag, Traversal, bits
 from tilesim.tiled.isa.model.program import Block
 
 

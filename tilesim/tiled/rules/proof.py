@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from tilesim.tiled.isa.checks.program import faults
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.ring.arrivals import arrival_faults, early_resets, late_consumers, late_resets
 from tilesim.tiled.rules.ring.collisions import Collision, explained

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource
-from tilesim.tiled.isa.model.fields import Engine, Side
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Side, neighbour
 from tilesim.tiled.isa.model.sheet import CLIENTS
 from tilesim.tiled.topology import Topology
 

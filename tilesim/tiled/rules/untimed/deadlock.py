@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from tilesim.sim.deadlock import Awaited, explain
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.fields import Flag, node_name
 from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
-from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem, WorkQueues

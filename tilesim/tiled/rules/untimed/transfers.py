@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.loops import iterations
-from tilesim.tiled.isa.model.neighbours import node_name
 from tilesim.tiled.topology import Topology
 
 SOURCE = 0

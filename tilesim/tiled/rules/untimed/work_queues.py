@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from tilesim.machines.program import where
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import words_per_access
-from tilesim.tiled.isa.model.fields import Engine, Flag
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Flag, neighbour
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.firing_conditions import firing_conditions
 from tilesim.tiled.rules.untimed.transfers import Transfer, sent_by
