@@ -10,12 +10,12 @@ from tilesim.errors import CapacityError, ProgramError
 from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
-from tilesim.tiled.compiler.compute import compute
+from tilesim.tiled.compiler.compute import Pieces, compute
 from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, map_name, place_name
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
-from tilesim.tiled.compiler.plan import Lowered, plan_parameters
+from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.tile_plan import TileOutput, TilePlan
@@ -44,8 +44,7 @@ def compile_networks(
         CapacityError: a network does not fit, or has layers that this machine can't run.
         ProgramError: the chip is too small for an instruction that a network needs.
     """
-    lowered, layouts = plan_parameters(networks, topology, policy, wishes)
-    programs = [_program(*both) for both in zip(lowered, layouts, strict=True)]
+    programs = [_program(*planned) for planned in plan_parameters(networks, topology, policy, wishes)]
     if faults := [fault for program in programs for fault in _too_long(program)]:
         raise CapacityError(faults)
     token = _token(programs)
@@ -75,13 +74,12 @@ def _token(programs: Sequence[Program]) -> int:
     return token
 
 
-def _program(lowered: Lowered, wide: WideLayout) -> Program:
-    builder = lowered.builder
+def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> Program:
     network, plan = builder.plan.network, builder.plan
     stream = ParameterStream(builder, wide)
     builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
     _feed(builder, wide, 0)
-    for number, (call, pieces) in enumerate(zip(builder.spread.calls, lowered.steps, strict=True), 1):
+    for number, (call, pieces) in enumerate(zip(builder.spread.calls, steps, strict=True), 1):
         stream.advance()
         for tensor in plan.activations(call.node):
             _gather(builder, wide, tensor, call)
