@@ -79,7 +79,7 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
     stream = ParameterStream(builder, wide)
     builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
     _feed(builder, wide, 0)
-    for number, (call, pieces) in enumerate(zip(builder.spread.calls, steps, strict=True), 1):
+    for number, (call, pieces) in enumerate(zip(builder.partition.calls, steps, strict=True), 1):
         stream.advance()
         for tensor in plan.activations(call.node):
             _gather(builder, wide, tensor, call)
@@ -104,7 +104,7 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
         ),
         outputs=tuple(_output(builder, sink) for sink in plan.sinks),
         layers=tuple(_layer(builder, wide, k, node) for k, node in enumerate(network.nodes)),
-        partition=builder.spread.wishes.default,
+        partition=builder.partition.wishes.default,
         tensors=tensors,
         pieces=tuple(piece for piece in builder.pieces if piece.index in readable),
         regions=(*_narrow_regions(builder), *wide.regions()),
@@ -113,7 +113,7 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
 
 def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -> Layer:
     plan = builder.plan
-    place, spread = plan.place(number), builder.spread.spreads.get(node.output)
+    place, spread = plan.place(number), builder.partition.spreads.get(node.output)
     said = {"spread": spread.choice, "reason": spread.reason} if spread and place == "tiles" else {}
     return Layer(
         node.name,
@@ -128,7 +128,7 @@ def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -
 
 def _bands(builder: ProgramBuilder, layer: int) -> int:
     """In how many bands of rows a layer is made."""
-    groups = (fused.group for fused in builder.spread.fused)
+    groups = (fused.group for fused in builder.partition.fused)
     bands = (group.bands for group in groups for step in group.steps if builder.plan.steps[step - 1][0] == layer)
     return next(bands, 1)
 
@@ -138,7 +138,7 @@ def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
     coming = [
         (source, band, name)
         for source in builder.plan.sources
-        for band, name in enumerate(builder.spread.maps_of(source.stored.index))
+        for band, name in enumerate(builder.partition.maps_of(source.stored.index))
         if builder.placement.lifetimes[name].first == call
     ]
     for source, band, _ in coming:
@@ -150,7 +150,7 @@ def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
 
 def _blocks(builder: ProgramBuilder, tensor: Tensor) -> Iterator[Block]:
     """A tensor as the host sends it: one band after the other."""
-    for name in builder.spread.maps_of(tensor.index):
+    for name in builder.partition.maps_of(tensor.index):
         yield from blocks_of(builder.placement.maps[name], builder.topology.wide_memory.row_bytes)
 
 
@@ -159,7 +159,7 @@ def _gather(builder: ProgramBuilder, wide: WideLayout, tensor: Tensor, call: Lay
     copy = copy_name(tensor.index)
     if call.reads[tensor.index] != copy or copy in builder.completions:
         return
-    address = wide.staging[staging_name(builder.spread, tensor.index)].address
+    address = wide.staging[staging_name(builder.partition, tensor.index)].address
     AllGather(builder, tensor.index, address, call.layer).write()
     _fill(builder, copy, tensor, call.layer)
 
@@ -172,7 +172,7 @@ def _exchange(builder: ProgramBuilder, name: str, tensor: Tensor) -> None:
 def _fill(builder: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> None:
     zero_point = tensor.quantisation.zero_point if tensor.quantisation else 0
     step = builder.steps.get(name, 1)
-    Halo(builder, name, zero_point, layer, late=step > 0, step=step).write()
+    Halo(builder, name, zero_point, layer, above_last=step > 0, step=step).write()
 
 
 def _reader(plan: TilePlan, tensor: Tensor) -> int:

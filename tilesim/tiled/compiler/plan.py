@@ -80,7 +80,7 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
 def _lowered(builder: ProgramBuilder, most_bytes: int | None) -> tuple[list[Pieces], Needs]:
     """The tensorops of each call, and what they need of wide memory."""
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
-    steps = [lowered(builder, sets, call, most_bytes) for call in builder.spread.calls]
+    steps = [lowered(builder, sets, call, most_bytes) for call in builder.partition.calls]
     name, staging = builder.plan.network.name, dict(_staging(builder))
     return steps, Needs(name, builder.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging)
 
@@ -112,8 +112,8 @@ def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     ends = [(f"in{source.stored.index}", source.stored) for source in builder.plan.sources]
     ends += [(f"out{number}", sink.stored) for number, sink in enumerate(builder.plan.sinks)]
     for name, stored in ends:
-        bands = [maps[band] for band in builder.spread.maps_of(stored.index)]
+        bands = [maps[band] for band in builder.partition.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
         yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
-    for name, (rows, tiles) in staging_rows_of_copies(builder.spread, maps, row_bytes).items():
+    for name, (rows, tiles) in staging_rows_of_copies(builder.partition, maps, row_bytes).items():
         yield name, (rows * row_bytes, tiles)
