@@ -48,6 +48,10 @@ NEVER = (
     ("tilesim.tiled.units", "tilesim.network"),
     ("tilesim.tiled.units", "tilesim.tiled.stepped"),
     ("tilesim.tiled.rules", "tilesim.tiled.units"),
+    ("tilesim.tiled.rules", "tilesim.tiled.run"),
+    ("tilesim.tiled.rules.tile", "tilesim.tiled.rules.untimed"),
+    ("tilesim.tiled.rules.tile", "tilesim.tiled.rules.ring"),
+    ("tilesim.tiled.rules.untimed", "tilesim.tiled.rules.ring"),
     ("tilesim.tiled.compiler", "tilesim.tiled.units"),
     ("tilesim.systolic.datapath", "tilesim.network"),
     ("tilesim.systolic.datapath", "simpy"),
@@ -76,6 +80,14 @@ ONLY = {
         "tilesim.errors",
     ),
     "tilesim.tiled.caching": ("tilesim.tiled.caching", "tilesim.units"),
+}
+
+# Parts of one folder that import each other: what is the same for speed, and a tile's engines with what they run.
+MUTUAL = {
+    ("tilesim.sim.core", "tilesim.sim.late"),
+    ("tilesim.sim.flat", "tilesim.sim.pipe"),
+    ("tilesim.tiled.units.engine", "tilesim.tiled.units.tensor"),
+    ("tilesim.tiled.units.ring.burst_stop", "tilesim.tiled.units.ring.ring_bursts"),
 }
 
 # Packages that one module alone may import.
@@ -139,6 +151,18 @@ def test_imports_go_one_way() -> None:
         for fault in faults(module, imported)
     ]
     assert found == []
+
+
+def arrow(module: str, imported: str) -> tuple[str, str]:
+    """Where their ways part: the folders or modules, side by side, that they are in."""
+    one, other = module.split("."), imported.split(".")
+    depth = next((k for k, (a, b) in enumerate(zip(one, other, strict=False), 1) if a != b), 0)
+    return ".".join(one[:depth]), ".".join(other[:depth])
+
+
+def test_no_two_parts_of_a_folder_import_each_other() -> None:
+    arrows = {arrow(module, imported) for module, package, text in modules() for imported in imports(text, package)}
+    assert {(a, b) for a, b in arrows if a < b and (b, a) in arrows} - MUTUAL == set()
 
 
 @pytest.mark.parametrize(

@@ -154,9 +154,9 @@ def test_a_format_stands_for_all_of_its_families() -> None:
 
 
 def test_every_operator_that_is_read_has_a_family() -> None:
-    from tilesim.network.readers.tflite_operators import BUILDERS
+    from tilesim.network.readers.tflite_operators import READERS
 
-    missing = {kind for kind in BUILDERS if kind.lower() not in formats.module("tflite").FAMILIES}
+    missing = {kind for kind in READERS if kind.lower() not in formats.module("tflite").FAMILIES}
     assert missing == set()
 
 

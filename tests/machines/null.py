@@ -21,7 +21,6 @@ from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.machines.program import DataSegment, Layer
 from tilesim.machines.statistics import Measured
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, macs
 from tilesim.run import Run
 from tilesim.sim.bottleneck import Bottleneck
@@ -84,7 +83,7 @@ class Null(Machine[Topology, Program]):
         host.samples_of(program.inputs, inputs)
         network: Network = pickle.loads(program.data[0].data.tobytes())  # noqa: S301  (the test wrote it)
         pairs = zip(network.inputs, inputs, strict=True)
-        values = evaluate(network, [network.tensors[index].from_model(array) for index, array in pairs])
+        values = network.evaluate([network.tensors[index].from_model(array) for index, array in pairs])
         clock, recorder = Clock(), frame.recorder_of(options)
         unit = Unit(clock, "chip.evaluator", recorder)
         frame.must_match_tracks(options, program, [unit])

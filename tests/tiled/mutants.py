@@ -179,14 +179,14 @@ MUTANTS = (
     ),
     Mutant(
         "strict comparison",
-        "stepped/flags.py",
+        "stepped/core.py",
         "self.counts[flag] > expected if",
         "self.counts[flag] >= expected if",
         (6, 10, 16),
     ),
     Mutant(
         "FIFO place a cycle early",
-        "stepped/fifo.py",
+        "stepped/core.py",
         "self._freed_in < self._clock.cycle else 0)",
         "True else 0)",
         (2, 8, 10),
@@ -239,17 +239,17 @@ MUTANTS = (
         "self._clock.cycle + self._latency_cycles - 1",
         (13, 14, 35),
     ),
-    Mutant("narrow to wide buffers", "stepped/narrow_to_wide.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 1", (10, 16, 19)),
-    Mutant("wide to narrow buffers", "stepped/wide_to_narrow.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
-    Mutant("mesh credits", "stepped/mesh_link.py", "< self._mesh.credits", "<= self._mesh.credits", (2, 7, 26)),
+    Mutant("a row buffer less", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 1", (10, 16, 19)),
+    Mutant("a row buffer more", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
+    Mutant("mesh credits", "stepped/mesh.py", "< self._mesh.credits", "<= self._mesh.credits", (2, 7, 26)),
     Mutant(
         "mesh hop",
-        "stepped/mesh_link.py",
+        "stepped/mesh.py",
         "+ self._mesh.hop_cycles, word",
         "+ self._mesh.hop_cycles + 1, word",
         (2, 6, 7),
     ),
-    Mutant("fill words", "stepped/mesh_in.py", "FILL_WORDS = 2", "FILL_WORDS = 1", (0, 3, 5)),
+    Mutant("fill words", "stepped/mesh.py", "FILL_WORDS = 2", "FILL_WORDS = 1", (0, 3, 5)),
     Mutant(
         "priority of DMAs",
         "stepped/tile.py",
@@ -292,7 +292,7 @@ MUTANTS = (
     Mutant(
         "multiplier latency", "stepped/engine.py", "if self._fill_cycles:\n", "if self._fill_cycles > 1:\n", (0, 2, 3)
     ),
-    Mutant("shared queue in disorder", "stepped/ring_queue.py", "and self.other.op is None", "and True", (63, 94, 283)),
+    Mutant("shared queue in disorder", "stepped/engine.py", "self.shares_with.op is None and", "", (63, 94, 283)),
     Mutant(
         "classifier rate",
         "stepped/classifier.py",
@@ -339,7 +339,7 @@ MUTANTS = (
     ),
     Mutant(
         "multiplier latency (event)",
-        "units/tensor/ttu.py",
+        "units/ttu.py",
         "return self.tile.multiplier_cycles if",
         "return self.tile.multiplier_cycles + 1 if",
         (0, 2, 3),

@@ -12,7 +12,6 @@ import pytest
 import tilesim
 from tests.tiled.test_nothing_is_faked import Subject
 from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL, PartitionPolicy
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import plan_cache
 from tilesim.tiled.caching import Home
@@ -34,7 +33,7 @@ def exact(network: Network, program: Program) -> tilesim.Run:
     """A run each of whose tensors is the golden one."""
     shape = program.inputs[0].shape
     x = np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8)
-    run, golden = tilesim.simulate(program, [x], keep_tensors=True), evaluate(network, [x])
+    run, golden = tilesim.simulate(program, [x], keep_tensors=True), network.evaluate([x])
     assert run.tensors
     for index, tensor in run.tensors.items():
         np.testing.assert_array_equal(tensor, golden[index])

@@ -171,7 +171,7 @@ def plan_batches(
     machine = machine_of(topology)
     if not isinstance(machine, PlansBatches):
         raise refusal(topology, PlansBatches)
-    value = machine.weight_supply(topology).tile_cycles if weight_reuse is None else weight_reuse
+    value = machine.weight_tile_cycles(topology) if weight_reuse is None else weight_reuse
     room, graph = machine.room(network, topology), graph_of(network)
 
     def made(schedule: Schedule) -> Plan:

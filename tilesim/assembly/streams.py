@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilesim.assembly.fields import Field
+from tilesim.assembly.records import Field
 from tilesim.budgets import MOST_PROGRAM_VALUES
 
 WORD_BYTES = 16

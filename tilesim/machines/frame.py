@@ -60,11 +60,7 @@ def forget(*_retired: object) -> None:
 
 
 def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit]) -> None:
-    """See to it that each pattern of tracks to record has one of the chip's ``units``.
-
-    Raises:
-        InputError: all those that have none.
-    """
+    """Raises InputError for patterns of tracks to record that match none of the chip's ``units``."""
     tracks = [unit.track for unit in units]
     what = f"a unit or link of {program.topology.name}, or a pattern of such"
     if options.recording is not None and (wrong := options.recording.unmatched(tracks)):

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesim import energy
 from tilesim.energy import Tally
 from tilesim.findings import Finding
-from tilesim.machines import traffic
 from tilesim.machines.program import Program
-from tilesim.machines.traffic import Bus
 from tilesim.sim.bottleneck import Bottleneck
+from tilesim.sim.core.action import Action
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
     SCHEMA,
+    BusBytes,
+    BytesByBus,
     LayerStatistics,
     LinkStatistics,
     PartitionStatistics,
@@ -24,6 +26,14 @@ from tilesim.statistics import (
     UnitStatistics,
 )
 from tilesim.units import cycles_to_us
+
+
+@dataclass(frozen=True)
+class Bus:
+    """The units through which bytes enter a bus, and its links: whoever moves bytes there counts them."""
+
+    entries: list[Unit]
+    links: list[Unit]
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,7 @@ def document(program: Program, measured: Measured) -> RunStatistics:
         "macs": measured.macs,
         "mac_utilisation": utilisation(measured.macs, measured.peak_macs_per_cycle, cycles),
         "streamed_bytes": measured.streamed_bytes,
-        "bytes": traffic.total(measured.buses),
+        "bytes": total(measured.buses),
         "energy": energy.document(measured.tallies, len(program.layers)),
         "bound_by": measured.bottleneck.bound_by(),
         "breakdown": measured.bottleneck.breakdown,
@@ -105,3 +115,59 @@ def unit_account(unit: Unit) -> UnitStatistics:
 def link_account(unit: Unit) -> LinkStatistics:
     """The cycles of a link, and its bytes."""
     return {**unit_account(unit), "bytes": unit.bytes}
+
+
+def total(buses: Mapping[str, Bus]) -> BytesByBus:
+    """The bytes of the whole run."""
+    return {
+        name: {"entered": sum(unit.bytes for unit in bus.entries), "carried": sum(unit.bytes for unit in bus.links)}
+        for name, bus in buses.items()
+    }
+
+
+def by_layer(program: Program, buses: Mapping[str, Bus]) -> list[BytesByBus]:
+    """The bytes of each layer of the program: those of the instructions that bear its number."""
+    layers = _layer_of(program)
+    counts = {name: (_moved(bus.entries, layers), _moved(bus.links, layers)) for name, bus in buses.items()}
+    return [
+        {name: BusBytes(entered=entered[k], carried=carried[k]) for name, (entered, carried) in counts.items()}
+        for k in range(len(program.layers))
+    ]
+
+
+def tallies(
+    program: Program, units: Iterable[Unit], carriers: Mapping[Action, Iterable[Unit]], widths: Mapping[Action, int]
+) -> Iterator[Tally]:
+    """What costs energy, since the run began: actions that ``units`` took, and those by which ``carriers`` moved their
+    bytes; ``widths`` are the bytes of an action that moves some. Samples that travel together count once, like their
+    cycles.
+    """
+    layers = _layer_of(program)
+    for unit in units:
+        for action, counts in unit.acted.items():
+            for layer, count in _counted(counts, layers).items():
+                yield Tally(unit.track, layer, action, count, count * widths.get(action, 0))
+    for action, links in carriers.items():
+        for unit in links:
+            for layer, moved in _counted(unit.moved, layers).items():
+                yield Tally(unit.track, layer, action, moved // widths[action], moved)
+
+
+def _layer_of(program: Program) -> dict[str, int]:
+    """The number of each instruction's layer, by label."""
+    return {op.label: op.layer for op in program.run}
+
+
+def _counted(counts: Mapping[str, int], layers: Mapping[str, int]) -> Counter[int]:
+    """What was counted for instructions, for the layers that these belong to."""
+    sums: Counter[int] = Counter()
+    for label, count in counts.items():
+        sums[layers.get(label, -1)] += count
+    return sums
+
+
+def _moved(units: Iterable[Unit], layers: Mapping[str, int]) -> Counter[int]:
+    moved: Counter[int] = Counter()
+    for unit in units:
+        moved.update(_counted(unit.moved, layers))
+    return moved

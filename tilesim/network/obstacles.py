@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, TypedDict
 
 from tilesim.errors import ModelError
 from tilesim.network.graph import Network
-from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.fault import ModelFault
 
 About: TypeAlias = Literal["operator", "type", "shape", "form", "chip"]
 
@@ -138,13 +138,13 @@ class Support:
 
 def is_no_model(error: ModelError) -> bool:
     """Whether the file is no model at all."""
-    return any(Fault.of(fault).about == "file" for fault in error.faults)
+    return any(ModelFault.of(fault).about == "file" for fault in error.faults)
 
 
 def obstacles_of(error: ModelError) -> tuple[Obstacle, ...]:
     """The faults of a model, sorted: operators first, then numbers, sizes and forms, the most frequent first."""
-    groups: dict[Hashable, list[Fault]] = {}
-    for fault in map(Fault.of, error.faults):
+    groups: dict[Hashable, list[ModelFault]] = {}
+    for fault in map(ModelFault.of, error.faults):
         groups.setdefault((fault.about, _what(fault)), []).append(fault)
     obstacles = [_obstacle(faults) for faults in groups.values()]
     order = ("operator", "type", "shape", "form")
@@ -157,13 +157,13 @@ def of_chip(chip: str, sentences: Iterable[str]) -> Obstacle:
     return Obstacle("chip", chip, len(said), (), said, REMEDIES["chip"])
 
 
-def _what(fault: Fault) -> str:
+def _what(fault: ModelFault) -> str:
     if fault.about == "shape":
         return "dynamic shape"
     return fault.found or fault.operator or "model"
 
 
-def _obstacle(faults: list[Fault]) -> Obstacle:
+def _obstacle(faults: list[ModelFault]) -> Obstacle:
     first = faults[0]
     assert first.about != "file"
     names = tuple(dict.fromkeys(fault.name for fault in faults if fault.name))
@@ -171,7 +171,7 @@ def _obstacle(faults: list[Fault]) -> Obstacle:
     return Obstacle(first.about, _what(first), len(faults), names, sentences, _remedy(first))
 
 
-def _remedy(fault: Fault) -> str:
+def _remedy(fault: ModelFault) -> str:
     if fault.about == "type":
         return TYPES.get(fault.found, REMEDIES["type"])
     if fault.about == "operator":

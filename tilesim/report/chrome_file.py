@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import count, islice
 from typing import IO
 
-from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
-from tilesim.report.tree import Track, in_order, tree
+from tilesim.report.slices import RELEASED, STALL, Lane, Slices, SpanRow, caption, lanes, layer_name, shown, slice_name
+from tilesim.report.tracks import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
@@ -112,7 +111,7 @@ def _counter(rate: Rate, group: int) -> Iterator[str]:
         yield f'{{"ph": "C", "name": {json.dumps(rate.name)}, "pid": {group}, "ts": {_time(cycle)}, "args": {values}}}'
 
 
-def _slices(spans: Iterable[Slice], place: str, texts: _Texts) -> Iterator[str]:
+def _slices(spans: Iterable[SpanRow], place: str, texts: _Texts) -> Iterator[str]:
     for start, cycles, kind, what, moved, releases, release in spans:
         event, arguments = texts.of(what, kind)
         if moved:

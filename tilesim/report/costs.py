@@ -6,47 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tilesim.registry import description_of
+from tilesim.report.words import kind_words
 from tilesim.statistics import LayerStatistics, RunStatistics, UnitStatistics
-
-KINDS = {
-    "averagepool": "average pool",
-    "depthwiseconvolution": "depthwise",
-    "fullyconnected": "fully connected",
-    "maxpool": "max pool",
-    "resizenearest": "nearest resize",
-}
-"""Kinds of layers whose names in the statistics are not yet words."""
-SHORT = {
-    "averagepool": "avg pool",
-    "concatenation": "concat",
-    "convolution": "conv",
-    "depthwiseconvolution": "dw conv",
-    "dequantise": "dequant",
-    "fullyconnected": "FC",
-    "resizenearest": "resize",
-}
-"""Those whose words are too long for a column of a table."""
-
-MACS = ("macs", "useful MACs", "unused MACs")
-"""What the cycles of a busy MAC array are called; of a systolic one by how many of its cells work for a layer."""
-ARRAYS = (".mac_array", ".matrix")
-"""How the tracks of MAC arrays end: those of tiles, and a systolic one."""
-WAITS = {
-    "output write": "waiting for outputs to be written",
-    "port": "waiting for a memory port",
-    "mesh": "waiting for borders, which the mesh brings or fills",
-    "ring": "waiting for rows that come over the ring",
-    "host": "waiting for the host's inputs",
-    "instruction bus": "waiting for an instruction",
-    "flags": "waiting for other work of the tile",
-    "no work": "without work: layers on other tiles only, or none left",
-    "weight stall": "waiting for weights from weight memory",
-    "weight shift": "waiting for weights to be shifted in",
-    "RAW stall": "waiting for results of layers before",
-    "input stall": "waiting for the host's inputs",
-    "other": "without work: other units are at work, or instructions come",
-}
-"""What bounds a layer, beside its MACs, in words."""
 
 
 @dataclass(frozen=True)
@@ -57,24 +19,10 @@ class Cost:
     what: str
 
 
-def kind_words(kind: str) -> str:
-    """A kind of layer in words: ``fullyconnected`` is ``fully connected``."""
-    return KINDS.get(kind, kind)
-
-
-def kind_word(kind: str) -> str:
-    """A kind of layer for a column of a table: ``fullyconnected`` is ``FC``."""
-    return SHORT.get(kind, kind_words(kind))
-
-
-def cause_words(cause: str | None) -> str:
-    """What bounds a layer, for a table."""
-    return "MACs" if cause in MACS[:2] else cause or "-"
-
-
 def mac_arrays(statistics: RunStatistics) -> list[UnitStatistics]:
-    """The accounts of all MAC arrays."""
-    return [unit for unit in statistics["units"] if unit["track"].endswith(ARRAYS)]
+    """The accounts of all MAC arrays; none of a machine that does not say which they are."""
+    ending = description_of(statistics["machine"]).mac_arrays
+    return [unit for unit in statistics["units"] if ending and unit["track"].endswith(ending)]
 
 
 def working(statistics: RunStatistics) -> list[UnitStatistics]:
@@ -82,11 +30,23 @@ def working(statistics: RunStatistics) -> list[UnitStatistics]:
     return [unit for unit in mac_arrays(statistics) if unit["busy_cycles"]]
 
 
+def wait_words(cause: str, statistics: RunStatistics) -> str:
+    """What MAC arrays wait for in the cycles that a ``cause`` has; nothing where they compute."""
+    known = description_of(statistics["machine"]).causes.get(cause)
+    return known.wait if known else f"waiting for {cause}"
+
+
+def computes(cause: str, statistics: RunStatistics) -> bool:
+    """Whether MAC arrays compute in the cycles that a ``cause`` has."""
+    return not wait_words(cause, statistics)
+
+
 def costs(statistics: RunStatistics) -> list[Cost]:
     """Everything that the cycles of the run went into, the largest first; together they are the run."""
-    arrays = mac_arrays(statistics)
-    waits = {cause: cycles for cause, cycles in statistics["breakdown"].items() if cause not in MACS}
-    totals = Counter({WAITS.get(cause, f"waiting for {cause}"): cycles for cause, cycles in waits.items()})
+    arrays, totals = mac_arrays(statistics), Counter[str]()
+    for cause, cycles in statistics["breakdown"].items():
+        if wait := wait_words(cause, statistics):
+            totals[wait] += cycles
     for what, busy in _computing(statistics["layers"]):
         totals[what] += busy
     means = (Cost(round(total / max(1, len(arrays))), what) for what, total in totals.items())

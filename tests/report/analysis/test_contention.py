@@ -38,7 +38,7 @@ def statistics(trace: Trace) -> dict[str, Any]:
     links = [each[track] for track in trace.tracks if track in LINKS]
     units = [each[track] for track in trace.tracks if track not in LINKS]
     end = int((trace.start_cycle + trace.cycles).max(initial=1))
-    return {"cycles": end - trace.start, "links": links, "units": units}
+    return {"machine": "tiled", "cycles": end - trace.start, "links": links, "units": units}
 
 
 @given(st.integers(0, 2**32), st.integers(0, 15), st.integers(1, 40), st.integers(1, len(SENDERS)))

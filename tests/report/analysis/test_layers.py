@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from tilesim.report.analysis.layers import CAUSES, beside, causes, explained, layers, total
-from tilesim.report.costs import MACS, WAITS
+from tilesim.report.analysis.layers import DEFINITIONS, beside, causes, definitions, layers, total
 from tilesim.report.document import SavedRun
 
 RUNS = ["digits_run", "keywords_run"]
@@ -62,11 +61,16 @@ def test_layers_are_told_apart_by_short_names(digits_run: SavedRun) -> None:
     assert first.full_name == "stem.out_QuantizeLinear_Output"
 
 
-def test_every_cause_is_explained() -> None:
-    assert set(CAUSES) == {*MACS, *WAITS}
-    assert explained("port") == CAUSES["port"]
-    assert explained("weight fifo") == "weight fifo"
-
-
 def test_causes_in_the_order_of_their_explanations_strange_ones_last() -> None:
-    assert causes({"breakdown": {"weights": 3, "ring": 2, "macs": 1}}) == ["macs", "ring", "weights"]
+    run = {"machine": "tiled", "breakdown": {"weights": 3, "ring": 2, "macs": 1}}
+    assert list(causes(run).items()) == [
+        ("macs", "the MAC array multiplies, or does the layer's other work"),
+        ("ring", "rows come too late over the ring"),
+        ("weights", "weights"),
+    ]
+
+
+def test_columns_mean_what_the_machine_says_of_them() -> None:
+    assert definitions({"machine": "systolic"})["cycles"].startswith("Those of the matrix unit")
+    assert definitions({"machine": "abacus"}) == DEFINITIONS
+    assert {*definitions({"machine": "tiled"})} == {*DEFINITIONS}

@@ -16,7 +16,6 @@ from tilesim import api
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CACHE, CachePolicy
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import descriptors
 from tilesim.tiled.caching import Home
@@ -278,7 +277,7 @@ def test_programs_compiled_together_are_right_each(networks: list[Network], prog
         values = np.random.default_rng(7).integers(-128, 128, tensor.model_shape)
         array = values.astype(tensor.dtype) if tensor.quantisation else (values / 128).astype(np.float32)
         [found] = api.simulate(program, [array]).outputs
-        wanted = evaluate(network, [tensor.from_model(array)])[output]
+        wanted = network.evaluate([tensor.from_model(array)])[output]
         np.testing.assert_array_equal(found, network.tensors[output].to_model(wanted))
 
 

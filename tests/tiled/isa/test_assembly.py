@@ -89,12 +89,12 @@ def test_an_instruction_fills_whole_words_and_the_bus_has_room_for_it(models: Pa
     network = tilesim.load_network(models / "mlperf_kws_dscnn" / "model.tflite")
     program = tilesim.compile(network, tilesim.load_topology("edge-2x2"))
     out = Writer()
-    ASSEMBLY.binary.encoding.codec(Program).write(out, program)
+    ASSEMBLY.binary.codec(Program).write(out, program)
     out.fill_word()
     assert WORD_BYTES == instructions.WORD_BYTES
     for instruction in program.run:
         before = len(out.data)
-        ASSEMBLY.binary.encoding.codec(Instruction).write(out, instruction)
+        ASSEMBLY.binary.codec(Instruction).write(out, instruction)
         words, rest = divmod(len(out.data) - before, WORD_BYTES)
         assert rest == 0
         assert 1 <= words <= max(instruction.words, 2)

@@ -203,7 +203,7 @@ def test_what_does_not_go_together_is_said() -> None:
         for each in caught.value.faults
     )
     assert any("parameters of 2 networks must fit the data memory of 24576" in each for each in caught.value.faults)
-    with pytest.raises(tilesim.ArrayError, match="inputs of request 2 must be 1 arrays, not 2"):
+    with pytest.raises(tilesim.ArrayError, match="inputs of request 2 must be 1 array, not 2"):
         tilesim.simulate_requests(other, [arrays(other, [0])[0], [*arrays(other, [0])[0]] * 2])
     with pytest.raises(tilesim.InputError, match="order must name programs from 0 to 0"):
         tilesim.simulate_requests(other, arrays(other, [0]), [1])

@@ -11,7 +11,6 @@ import pytest
 import tilesim
 from tests.networks import Weave
 from tests.tiled.programs import program
-from tilesim.network.evaluate import evaluate
 from tilesim.network.operators import ResizeNearest
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import Instruction, ScalarFence, TileFence
@@ -142,9 +141,7 @@ def test_tiles_that_begin_late_miss_no_tail(hop_cycles: int) -> None:
     assert any(op.label == "started" for op in compiled.run)
     assert proof_of(compiled).proven
     x = np.random.default_rng(0).integers(-128, 128, (1, 2, 2, 8)).astype(np.int8)
-    np.testing.assert_array_equal(
-        tilesim.simulate(compiled, [x]).outputs[0], evaluate(network, [x])[network.outputs[0]]
-    )
+    np.testing.assert_array_equal(tilesim.simulate(compiled, [x]).outputs[0], network.evaluate([x])[network.outputs[0]])
     unfenced = [op for op in compiled.run if not op.label.startswith("started")]
     assert not proof_of(replace(compiled, run=tuple(unfenced))).proven
 

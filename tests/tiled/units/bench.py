@@ -66,7 +66,7 @@ class Bench:
             self._put(op, tile)
 
     def _put(self, op: Instruction, tile: int) -> None:
-        assert self.chip.tiles[tile].buffer(op).room().triggered
+        assert self.chip.tiles[tile].buffer_of(op).room().triggered
         self.chip.tiles[tile].deliver(op)
 
     def cycles(self, *ops: Instruction) -> int:

@@ -19,7 +19,7 @@ from tilesim.machines.program import Program
 from tilesim.network.graph import Network
 from tilesim.printable import printable, unknown
 from tilesim.registry import machine_of
-from tilesim.report.names import short_name
+from tilesim.report.words import short_name
 
 Meant = TypeVar("Meant")
 

@@ -12,7 +12,6 @@ from tilesim.network.operators.mean import Mean
 from tilesim.network.operators.multiply import Multiply
 from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.quantise import Quantise
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
@@ -20,6 +19,7 @@ from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
+from tilesim.network.operators.windows import Padding
 
 __all__ = [
     "Add",

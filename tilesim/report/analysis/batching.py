@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tilesim.printable import printable
-from tilesim.report.names import short_name
+from tilesim.report.words import short_name
 from tilesim.statistics import BatchStep, LayerStatistics
 
 SCHEDULES = {
@@ -30,7 +30,7 @@ class Point(NamedTuple):
     bytes: int
 
 
-class Lane(NamedTuple):
+class BatchedLayer(NamedTuple):
     """A layer that takes batches."""
 
     number: int
@@ -49,10 +49,10 @@ def footprint(steps: Sequence[BatchStep]) -> list[Point]:
     return [*points, Point(max(step["end_cycle"] for step in steps), 0)] if points else []
 
 
-def lanes(layers: Sequence[LayerStatistics], steps: Sequence[BatchStep]) -> list[Lane]:
+def batched_layers(layers: Sequence[LayerStatistics], steps: Sequence[BatchStep]) -> list[BatchedLayer]:
     """Those of the ``layers`` that take batches, in the order of the network."""
     numbers = sorted({step["layer"] for step in steps})
-    return [Lane(number, *_names(layers, number)) for number in numbers]
+    return [BatchedLayer(number, *_names(layers, number)) for number in numbers]
 
 
 def _names(layers: Sequence[LayerStatistics], number: int) -> tuple[str, str]:

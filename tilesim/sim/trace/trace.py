@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,22 +104,15 @@ NAMES = ("tracks", "kinds", "whats", "layers")
 SPANS = ("track", "start_cycle", "cycles", "kind", "what", "bytes", "released_by")
 """Columns with an element a span."""
 
-
-class _Range(NamedTuple):
-    """A column's numbers are from ``least`` to less than the length of the column ``table``, or than :data:`MOST`."""
-
-    least: int
-    table: str = ""
-
-
 _RANGES = {
-    "track": _Range(0, "tracks"),
-    "kind": _Range(0, "kinds"),
-    "what": _Range(0, "whats"),
-    "released_by": _Range(-1, "track"),
-    "layer_of": _Range(-1, "layers"),
-    **dict.fromkeys(("start_cycle", "cycles", "bytes", "start"), _Range(0)),
+    "track": (0, "tracks"),
+    "kind": (0, "kinds"),
+    "what": (0, "whats"),
+    "released_by": (-1, "track"),
+    "layer_of": (-1, "layers"),
+    **dict.fromkeys(("start_cycle", "cycles", "bytes", "start"), (0, "")),
 }
+"""Of each column the least number, and the table that the largest is a place in; else that is below :data:`MOST`."""
 
 
 def _faults(columns: dict[str, NDArray[Any]]) -> list[str]:

@@ -47,43 +47,28 @@ class User(NamedTuple):
 
 
 @dataclass
-class _Part:
-    """A range that has been used alike all over."""
-
-    writer: User | None = None
-    readers: dict[Queue, int] = field(default_factory=dict)
-
-    def copy(self) -> _Part:
-        return _Part(self.writer, dict(self.readers))
-
-
-@dataclass
 class Users:
-    """Parts of a memory, from each of ``starts`` up to the next."""
+    """A memory in parts, from each of ``starts`` up to the next, that have been used alike all over: ``last`` has the
+    number of the last instruction of each queue to read or to write (true) them since they were written.
+    """
 
     starts: list[int] = field(default_factory=lambda: [0])
-    parts: list[_Part] = field(default_factory=lambda: [_Part()])
+    last: list[dict[tuple[Queue, bool], int]] = field(default_factory=lambda: [{}])
 
-    def read(self, first: int, end: int, by: User) -> list[User]:
-        """Note a read; who has to be done before it."""
-        low, high = self._cut(first), self._cut(end)
-        before = []
-        for part in self.parts[low:high]:
-            if part.writer is not None:
-                before.append(part.writer)
-            part.readers[by.queue] = by.number
-        return before
-
-    def write(self, first: int, end: int, by: User) -> list[User]:
-        """Note a write; who has to be done before it."""
-        low, high = self._cut(first), self._cut(end)
-        before = []
-        for part in self.parts[low:high]:
-            before += [User(queue, number) for queue, number in part.readers.items()]
-            if part.writer is not None:
-                before.append(part.writer)
-        if low < high:
-            self.starts[low:high], self.parts[low:high] = [first], [_Part(by)]
+    def use(self, access: MemoryAccess, by: User) -> list[User]:
+        """Note an access; who has to be done before it."""
+        parts = slice(self._cut(access.footprint.first), self._cut(access.footprint.end))
+        before = [
+            User(queue, number)
+            for part in self.last[parts]
+            for (queue, wrote), number in sorted(part.items(), key=_wrote)
+            if wrote or access.writes
+        ]
+        if access.writes and parts.start < parts.stop:
+            self.starts[parts], self.last[parts] = [access.footprint.first], [{(by.queue, True): by.number}]
+        elif not access.writes:
+            for part in self.last[parts]:
+                part[by.queue, False] = by.number
         return before
 
     def _cut(self, address: int) -> int:
@@ -91,8 +76,13 @@ class Users:
         place = bisect_left(self.starts, address)
         if place == len(self.starts) or self.starts[place] != address:
             self.starts.insert(place, address)
-            self.parts.insert(place, self.parts[place - 1].copy())
+            self.last.insert(place, dict(self.last[place - 1]))
         return place
+
+
+def _wrote(use: tuple[tuple[Queue, bool], int]) -> bool:
+    """For readers first: mostly they imply who wrote."""
+    return use[0][1]
 
 
 Clock = dict[Queue, int]
@@ -144,17 +134,11 @@ class _Emitter:
         Queues write in order. Only the vector unit may begin before what it wrote last is there.
         """
         last: Clock = {}
-        for queue, number in self._touched(op, user):
-            last[queue] = max(last.get(queue, 0), number)
-        return last
-
-    def _touched(self, op: Instruction, user: User) -> Iterable[User]:
         for access in touched(op, self.topology):
-            users = self.users[access.memory]
-            note = users.write if access.writes else users.read
-            for before in note(access.footprint.first, access.footprint.end, user):
-                if before.queue is not user.queue or (user.queue is Queue.VECTOR and not access.writes):
-                    yield before
+            for queue, number in self.users[access.memory].use(access, user):
+                if queue is not user.queue or (queue is Queue.VECTOR and not access.writes):
+                    last[queue] = max(last.get(queue, 0), number)
+        return last
 
     def _waits(self, conflicts: Clock, known: Clock) -> list[User]:
         """Those that are not known to be done, nor implied by another of them."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from zlib import crc32
 
 from tilesim.errors import CapacityError, ProgramError
+from tilesim.lowering.operator_plan import axes_of
 from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
@@ -14,7 +15,7 @@ from tilesim.tiled.compiler.compute import Pieces, compute
 from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, map_name, place_name
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
-from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
+from tilesim.tiled.compiler.host_tensors import host_input, host_output, reply
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Flag, Watcher, bits
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingProduce, TileFence, Work
-from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer, sent_by
+from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer, sent_by
 from tilesim.tiled.topology import Topology
 
 TURN = Flag.RING_PRODUCER_A

@@ -11,16 +11,15 @@ from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.stepped.classifier import ClassifierTile
 from tilesim.tiled.stepped.controller import Controller
-from tilesim.tiled.stepped.core import IDLE, WORK, Account, Clock, Span
+from tilesim.tiled.stepped.core import IDLE, WORK, Account, Clock, Span, Thread
 from tilesim.tiled.stepped.host import HostInfeed, HostOutfeed
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Station
 from tilesim.tiled.stepped.memory import Bytes, Memory, Touch
-from tilesim.tiled.stepped.mesh_link import MeshLink
+from tilesim.tiled.stepped.mesh import MeshLink
 from tilesim.tiled.stepped.monitors import LivelockMonitor, RingMonitor
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
 from tilesim.tiled.stepped.ring import RingStop
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import Topology
 
@@ -90,7 +89,7 @@ class Chip:
             self.controller,
         ]
 
-        self._circulation = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
+        self._livelock = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
 
     def _awaits_tails(self) -> bool:
         return self.infeed.awaits_turn or any(tile.awaits_tails for tile in self.tiles)
@@ -160,7 +159,7 @@ class Chip:
         self.controller.to_issue = list(ops)
         self.host_infeed.start(rows, ops)
         self.clock.stir()
-        while not (self.clock.rests or self.collided or self._circulation.endless()):
+        while not (self.clock.rests or self.collided or self._livelock.endless()):
             self.step()
         return start, max(start, self.host_outfeed.last_arrival, *(account.active_until for account in self.accounts))
 

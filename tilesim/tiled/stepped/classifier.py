@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from tilesim.arithmetic.classify import classified
 from tilesim.tiled.isa.model.instructions import Classify, TileFence
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Account, Clock, Fifo
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.mac_array import DTYPES
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 
@@ -31,10 +31,10 @@ class ClassifierTile(Thread):
         stop.receiver = self
         super().__init__(clock, account)
 
-    def buffer_of(self, _op: Classify) -> Fifo[Classify]:
+    def buffer_of(self, _op: object) -> Fifo[Classify]:
         return self.buffer
 
-    def deliver(self, op: Classify, later_cycles: int) -> None:
+    def deliver(self, op: Any, later_cycles: int) -> None:
         self.buffer.put(op, later_cycles)
 
     def fence_is_through(self, _fence: TileFence) -> bool:

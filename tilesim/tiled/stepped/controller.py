@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
-from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, IDLE, Account, Clock, Fifo
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, IDLE, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Delivery, bus_words, send
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 

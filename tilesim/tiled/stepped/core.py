@@ -1,9 +1,10 @@
-"""What all units are made of: the clock, the account of a unit's cycles, queues and flags."""
+"""What units are made of: the clock, accounts of cycles, queues, flags, and the life of a unit around the tiles."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Generator, Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from tilesim.tiled.isa.model.fields import Flag
 
@@ -142,25 +143,6 @@ class Fifo(Generic[Item]):
         return self._items.popleft()[1]
 
 
-class Buffer(Protocol):
-    """Where instructions wait: a queue, or what one of two engines sees of it."""
-
-    def head(self) -> Any | None:
-        """The instruction that can be taken in this cycle."""
-
-    def take(self) -> Any:
-        """Take it."""
-
-    def room(self) -> bool:
-        """Whether there is a place in this cycle."""
-
-    def reserve(self) -> None:
-        """Keep a place."""
-
-    def put(self, item: Any, later_cycles: int = 0) -> None:
-        """Fill it."""
-
-
 class FlagFile:
     """One counter a flag. A watched flag must reach what is expected; with ``strict`` it must exceed it.
 
@@ -192,3 +174,52 @@ class FlagFile:
             self.counts[flag] += increment
         self._resets.clear()
         self._rises.clear()
+
+
+class Thread:
+    """A unit whose :meth:`life` says with each ``yield`` what kind of cycle this is.
+
+    Asked at the cycle's beginning; ``acted`` makes it busy after all, when arbitration had it do something.
+    """
+
+    def __init__(self, clock: Clock, account: Account) -> None:
+        self.clock = clock
+        self.account = account
+        self.label = ""
+        self.acted = False
+        self.holds: Mapping[str, int] = {}
+        self.held = False
+        self._kind = IDLE
+        self._life = self.life()
+
+    def life(self) -> Iterator[str]:
+        """The unit's cycles."""
+        raise NotImplementedError
+
+    def next_of(self, buffer: Fifo[Any]) -> Generator[str, None, Any]:
+        """Wait for an instruction in ``buffer``, and take it up; one that is held back, in its cycle."""
+        self.label = ""
+        while buffer.head() is None:
+            yield IDLE
+        op = buffer.take()
+        self.label = op.label
+        until = self.holds.get(op.label, 0)
+        while self.clock.cycle < until:
+            self.clock.stir(until - self.clock.cycle)
+            self.held = True
+            yield HOLD
+        self.held = False
+        return op
+
+    def request(self) -> None:
+        """The cycle begins."""
+        self.acted = False
+        self._kind = next(self._life)
+        if self._kind == BUSY:
+            self.clock.stir()
+
+    def commit(self) -> None:
+        """The cycle ends."""
+        if self.acted:
+            self.clock.stir()
+        self.account.note(self.clock.cycle, BUSY if self.acted else self._kind, self.label)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from tilesim.tiled.isa.model.fields import Engine as EngineName
 from tilesim.tiled.isa.model.fields import Flag, Nest
 from tilesim.tiled.isa.model.instructions import Work
-from tilesim.tiled.stepped.core import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Account, Buffer, Clock, FlagFile
+from tilesim.tiled.stepped.core import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Account, Clock, Fifo, FlagFile
 from tilesim.tiled.stepped.memory import Memories, Touch
 from tilesim.tiled.stepped.ttu import Iteration, Watch, walk
 from tilesim.tiled.topology import Topology
@@ -21,6 +22,7 @@ class TileContext(Protocol):
     memories: Memories
     flags: FlagFile
     holds: Mapping[str, int]
+    engines: dict[EngineName, Engine]
     touch: Callable[[str, Touch], None] | None
     """Hears of what an instruction, by its label, reads or writes in this cycle."""
 
@@ -34,7 +36,10 @@ class Engine:
     the multiplier form; the next one starts in the cycle after the last one of the one before.
     """
 
-    def __init__(self, tile: TileContext, account: Account, flag: Flag, buffer: Buffer) -> None:
+    shares_with: Engine | None = None
+    """The other one that takes its instructions from the same buffer, if there is any."""
+
+    def __init__(self, tile: TileContext, account: Account, flag: Flag, buffer: Fifo[Any]) -> None:
         self.tile = tile
         self.clock = tile.clock
         self.memories = tile.memories
@@ -59,13 +64,18 @@ class Engine:
     def request(self) -> None:
         """The cycle begins."""
         if self.op is None:
-            if self.buffer.head() is None:
+            op = self.buffer.head()
+            if op is None or not self._is_next(op):
                 return
             self._take_up(self.buffer.take())
         if not self.begun:
             self._prepare()
         if self.begun:
             self.proceed()
+
+    def _is_next(self, op: Work) -> bool:
+        """Of two that share a buffer each takes what is for it, once the other has come to the end of its own."""
+        return self.shares_with is None or (self.shares_with.op is None and self.tile.engines[op.engine] is self)
 
     def _take_up(self, op: Any) -> None:
         tile = self.tile.topology.tile

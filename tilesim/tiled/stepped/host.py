@@ -7,9 +7,8 @@ from math import ceil
 
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction
 from tilesim.tiled.isa.model.program import DataSegment
-from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Account, Clock, Fifo
+from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.memory import Bytes
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 QUEUED_ROWS = 8

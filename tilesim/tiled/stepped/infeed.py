@@ -6,10 +6,9 @@ from collections.abc import Generator, Iterator
 from math import ceil
 
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, HOST, Account, Clock, Fifo
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, HOST, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.memory import Bytes, Memory
 from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 FORWARDED_ROWS = 2

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, Protocol
+from typing import TypeAlias
 
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Account, Buffer, Clock, Fifo
-from tilesim.tiled.stepped.thread import Thread
+from tilesim.tiled.stepped.classifier import ClassifierTile
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Account, Clock, Fifo, Thread
+from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import InstructionBus
 
 
@@ -25,20 +26,8 @@ class Delivery:
     then: int = 0
 
 
-class Station(Protocol):
-    """What hangs on a stop."""
-
-    def buffer_of(self, op: Any) -> Buffer:
-        """The buffer that ``op`` belongs into."""
-
-    def deliver(self, op: Any, later_cycles: int) -> None:
-        """``op`` arrives so many cycles later; its place was kept."""
-
-    def fence_is_through(self, fence: TileFence) -> bool:
-        """Whether what the fence waits for is over."""
-
-    def obey(self, fence: TileFence) -> None:
-        """The fence is through."""
+Station: TypeAlias = Tile | ClassifierTile
+"""What hangs on a stop."""
 
 
 def bus_words(op: Instruction, width_bytes: int) -> int:

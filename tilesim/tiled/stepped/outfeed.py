@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed
-from tilesim.tiled.stepped.core import BUSY, FIFO, Account, Clock, Fifo
+from tilesim.tiled.stepped.core import BUSY, FIFO, Account, Clock, Fifo, Thread
 from tilesim.tiled.stepped.host import HostOutfeed, row_cycles
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop
-from tilesim.tiled.stepped.thread import Thread
 from tilesim.tiled.topology import Topology
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import RingProduce
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FLAG, PORT, Account, Buffer
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FLAG, PORT, Account, Fifo
 from tilesim.tiled.stepped.engine import Engine, Rounds, TileContext
 from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
 from tilesim.tiled.stepped.ttu import Iteration
@@ -22,7 +24,7 @@ class RingProducer(Engine):
 
     op: RingProduce
 
-    def __init__(self, tile: TileContext, account: Account, buffer: Buffer, stop: RingStop) -> None:
+    def __init__(self, tile: TileContext, account: Account, buffer: Fifo[Any], stop: RingStop) -> None:
         super().__init__(tile, account, Flag.RING_WRITE, buffer)
         self._stop = stop
 

@@ -7,13 +7,12 @@ from typing import Any
 
 from tilesim.tiled.isa.model.fields import Engine as EngineName
 from tilesim.tiled.isa.model.fields import Flag, Side, neighbour
-from tilesim.tiled.isa.model.instructions import TileFence, Work
+from tilesim.tiled.isa.model.instructions import TileFence
 from tilesim.tiled.stepped.copy_engine import CopyEngine
-from tilesim.tiled.stepped.core import Account, Buffer, Clock, Fifo, FlagFile
+from tilesim.tiled.stepped.core import Account, Clock, Fifo, FlagFile
 from tilesim.tiled.stepped.engine import Engine
 from tilesim.tiled.stepped.memory import Memories, Touch
-from tilesim.tiled.stepped.mesh_in import MeshInEngine
-from tilesim.tiled.stepped.mesh_out import MeshOutEngine
+from tilesim.tiled.stepped.mesh import MeshInEngine, MeshOutEngine
 from tilesim.tiled.stepped.ring import RingStop
 from tilesim.tiled.stepped.ring_consumer import RingConsumer
 from tilesim.tiled.stepped.ring_producer import ORDINAL, RingProducer
@@ -52,11 +51,13 @@ class Tile:
             return account(f"chip.tile{index}.{name}")
 
         self.tensor = TensorControl(self, track("tensor"), track("mac_array"), self._buffer())
-        consumes, produces = self._ring_buffers()
-        self.consumer = RingConsumer(self, track("ring_consumer"), Flag.RING_READ_A, consumes)
-        self.producer = RingProducer(self, track("ring_producer"), produces, stop)
-        if isinstance(consumes, RoleQueue) and isinstance(produces, RoleQueue):
-            consumes.other, produces.other = self.producer, self.consumer
+        self.consumer = RingConsumer(self, track("ring_consumer"), Flag.RING_READ_A, self._buffer())
+        shares = topology.ring.queue == "shared"
+        self.producer = RingProducer(
+            self, track("ring_producer"), self.consumer.buffer if shares else self._buffer(), stop
+        )
+        if shares:
+            self.consumer.shares_with, self.producer.shares_with = self.producer, self.consumer
         stop.receiver = self.consumer
         stop.on_tail = lambda: self.flags.rise(ORDINAL)
         to_wide = CopyEngine(self, track("narrow_to_wide"), Flag.NARROW_TO_WIDE, self._buffer())
@@ -89,17 +90,10 @@ class Tile:
     def _buffer(self) -> Fifo[Any]:
         return Fifo(self.clock, self.topology.instruction_bus.buffer_depth)
 
-    def _ring_buffers(self) -> tuple[Buffer, Buffer]:
-        """A buffer for each of the ring's roles, or one for both."""
-        if self.topology.ring.queue == "split":
-            return self._buffer(), self._buffer()
-        queue = self._buffer()
-        return RoleQueue(queue, EngineName.RING_CONSUMER), RoleQueue(queue, EngineName.RING_PRODUCER)
-
-    def buffer_of(self, op: Work) -> Buffer:
+    def buffer_of(self, op: Any) -> Fifo[Any]:
         return self.engines[op.engine].buffer
 
-    def deliver(self, op: Work, later_cycles: int) -> None:
+    def deliver(self, op: Any, later_cycles: int) -> None:
         self.engines[op.engine].deliver(op, later_cycles)
 
     def fence_is_through(self, fence: TileFence) -> bool:
@@ -145,33 +139,3 @@ class Tile:
         for engine in self.mesh_out.values() if self._at_work else ():
             engine.hear_of_writes()
         self.flags.commit()
-
-
-class RoleQueue:
-    """What the role ``name`` sees of the tile's one buffer: places are shared; what stands first is its own if it is
-    for this role and the ``other`` one is not at work.
-
-    Timing: as that of a buffer of one engine.
-    """
-
-    other: Engine
-
-    def __init__(self, queue: Fifo[Any], name: EngineName) -> None:
-        self._queue = queue
-        self._name = name
-
-    def head(self) -> Any | None:
-        op = self._queue.head()
-        return op if op is not None and op.engine == self._name and self.other.op is None else None
-
-    def take(self) -> Any:
-        return self._queue.take()
-
-    def room(self) -> bool:
-        return self._queue.room()
-
-    def reserve(self) -> None:
-        self._queue.reserve()
-
-    def put(self, item: Any, later_cycles: int = 0) -> None:
-        self._queue.put(item, later_cycles)

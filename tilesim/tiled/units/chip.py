@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import simpy
+from typing import NamedTuple
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
-from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Recorder, Waker
 from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
-from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
+from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology
@@ -36,6 +33,7 @@ from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
+from tilesim.tiled.units.ttu import TraversalForm
 
 
 class ProgramSection(NamedTuple):
@@ -51,23 +49,6 @@ class RunPart:
 
     start: int
     shares: list[dict[int, LayerShare]]
-
-
-class ClassifierStation:
-    """The classifier's place on the instruction bus."""
-
-    def __init__(self, classifier: ClassifierTile) -> None:
-        self._buffer = classifier.buffer
-
-    def buffer(self, _op: Instruction) -> Fifo[Any]:
-        return self._buffer
-
-    def deliver(self, op: Instruction) -> None:
-        assert isinstance(op, Classify)
-        self._buffer.put(op)
-
-    def fence(self, op: TileFence) -> simpy.Event:
-        raise AssertionError(f"{op.label} is for tiles, not for the classifier")
 
 
 class Chip:
@@ -116,10 +97,10 @@ class Chip:
             self.host_outfeed,
             self.stops[-1],
             self.infeed.forwarded,
-            self._raise_outfeed,
+            self._count_outfeed,
         )
         arbiter = Arbiter(self.clock, flat)
-        decoder = Decoder(topology.tile)
+        decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(
                 k, self.clock, arbiter, topology, self.stops[k + 1], self._unit, samples, self._raise_fence, retired,
@@ -129,7 +110,7 @@ class Chip:
         ]  # fmt: skip
         self.mesh = [self._mesh_link(tile, side) for tile in self.tiles for side in tile.mesh_out]
         self.classifier = ClassifierTile(self.clock, self._unit("chip.classifier"), topology, self.stops[tiles + 1])
-        stations: list[Station] = [*self.tiles, ClassifierStation(self.classifier)]
+        stations: list[Station] = [*self.tiles, self.classifier]
         controller = self._unit("chip.controller")
         self.bus = [
             BusStop(self._unit(f"chip.instruction_bus.stop{k}"), k, station) for k, station in enumerate(stations)
@@ -137,9 +118,9 @@ class Chip:
         bus = InstructionBus(self.clock, topology.instruction_bus.hop_cycles, controller, self.bus)
         self.sequencer = Sequencer(self.clock, controller, topology, bus, self.infeed.buffer, self.outfeed.buffer)
 
-        self._circulation = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
+        self._livelock = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
         for stop in self.packet_stops:
-            stop.on_miss = self._circulation.start
+            stop.on_miss = self._livelock.start
 
     def fill(self, segments: tuple[DataSegment, ...]) -> None:
         """Put a program's parameters into data memory."""
@@ -179,9 +160,7 @@ class Chip:
     @property
     def afloat(self) -> list[Afloat]:
         """The rows that go round for ever."""
-        rows = (
-            (stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._circulation.endless
-        )
+        rows = ((stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._livelock.endless)
         afloat = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
         return sorted(afloat, key=lambda row: (row.transfer.sender, row.transfer.ordinal, row.row, row.node))
 
@@ -218,7 +197,7 @@ class Chip:
     def _raise_fence(self, increment: int, waker: Waker | None) -> None:
         self.sequencer.counters.raise_by(FENCES, increment, waker)
 
-    def _raise_outfeed(self) -> None:
+    def _count_outfeed(self) -> None:
         self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.waker)
 
     def _unit(self, track: str) -> Unit:

@@ -14,7 +14,7 @@ from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.instructions import Classify
+from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
@@ -45,6 +45,16 @@ class ClassifierTile:
         if isinstance(stop, RingStop):
             stop.receiver = self
         clock.process(self._work())
+
+    def buffer_of(self, _op: Instruction) -> Fifo[Classify]:
+        return self.buffer
+
+    def deliver(self, op: Instruction) -> None:
+        assert isinstance(op, Classify)
+        self.buffer.put(op)
+
+    def fence(self, op: TileFence) -> simpy.Event:
+        raise AssertionError(f"{op.label} is for tiles, not for the classifier")
 
     def _work(self) -> Work:
         while True:

@@ -28,8 +28,7 @@ from tilesim.tiled.isa.model.instructions import Work as EngineInstruction
 from tilesim.tiled.isa.model.loops import KEPT, Gate, gates, iterations
 from tilesim.tiled.isa.model.sheet import FLAGS
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.decoder import Decoder
-from tilesim.tiled.units.tensor.ttu import TraversalForm
+from tilesim.tiled.units.ttu import TraversalForm
 
 Op = TypeVar("Op", bound=EngineInstruction)
 NAMED = 3
@@ -60,8 +59,7 @@ UNKNOWN = Throughput(0, 0)
 
 @dataclass(frozen=True)
 class TileContext:
-    """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all their TTUs are built,
-    and so is ``decoder``.
+    """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all its TTUs are built.
 
     ``retired(label)`` hears of every instruction that has; ``raisers(flag)`` names those here that will still raise it.
     """
@@ -74,7 +72,6 @@ class TileContext:
     retired: Callable[[str], None]
     raisers: Callable[[Flag], list[str]]
     ttu: TraversalForm
-    decoder: Decoder
 
 
 class TileEngine(ABC, Generic[Op]):

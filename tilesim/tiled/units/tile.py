@@ -29,7 +29,6 @@ from tilesim.tiled.units.ring.ring_producer import RingProducer
 from tilesim.tiled.units.ring.ring_queue import RingQueue
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import TensorControl
-from tilesim.tiled.units.tensor.ttu import TraversalForm
 
 
 class Tile:
@@ -63,8 +62,7 @@ class Tile:
             topology.instruction_bus.buffer_depth,
             lambda label: retired(index, label),
             self._raisers,
-            TraversalForm(topology.tile),
-            decoder,
+            decoder.ttu,
         )
 
         def track(name: str) -> Unit:
@@ -73,7 +71,7 @@ class Tile:
         queue = RingQueue(clock, topology.instruction_bus.buffer_depth) if topology.ring.queue == "shared" else None
         consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
 
-        self.tensor = TensorControl(around, track("tensor"), track("mac_array"), topology.tile)
+        self.tensor = TensorControl(around, track("tensor"), track("mac_array"), decoder)
         self.engines: dict[Engine, TileEngine[Any]] = {
             Engine.TENSOR: self.tensor,
             Engine.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
@@ -91,7 +89,7 @@ class Tile:
     def _raisers(self, flag: Flag) -> list[str]:
         return [label for engine in self.engines.values() for label in engine.raising(flag)]
 
-    def buffer(self, op: Instruction) -> Fifo[Any]:
+    def buffer_of(self, op: Instruction) -> Fifo[Any]:
         return self.engines[op.engine].buffer  # type: ignore[union-attr]
 
     def deliver(self, op: Instruction) -> None:

@@ -27,7 +27,7 @@ def sums(**changes: object) -> TensorOp:
 
 def test_instructions_that_do_the_same_work_are_decoded_once() -> None:
     tile = Bench().chip.tiles[0]
-    decoder, op = tile.tensor.tile.decoder, sums()
+    decoder, op = tile.tensor.decoder, sums()
     decoded = decoder.tensorop(op, tile.memories)
     assert decoder.tensorop(op, tile.memories) is decoded
     same = replace(op, tiles=2, label="other", produce="x", wait=(Watcher(Flag.AVDATA, 1),), layer=7)
@@ -38,27 +38,18 @@ def test_instructions_that_do_the_same_work_are_decoded_once() -> None:
 def test_all_tiles_share_what_is_decoded() -> None:
     chip = Bench(chip_of(columns=2)).chip
     op = sums()
-    a, b = (tile.tensor.tile.decoder.tensorop(op, tile.memories) for tile in chip.tiles)
+    a, b = (tile.tensor.decoder.tensorop(op, tile.memories) for tile in chip.tiles)
     assert a is b
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoder_module, "INSTRUCTIONS", 3)
     tile = Bench().chip.tiles[0]
-    decoder = tile.tensor.tile.decoder
+    decoder = tile.tensor.decoder
     for base in range(10):
-        op, traversal = sums(input=at(4 * base, x=8)), line(4 * base, 3, 4)
+        op = sums(input=at(4 * base, x=8))
         assert decoder.tensorop(op, tile.memories).op.input.base == 4 * base
-        assert decoder.places(traversal, 4).lowest == 4 * base
         assert len(decoder._by_op) <= 3
-        assert len(decoder._by_traversal) <= 3
-
-
-def test_places_of_rows_may_be_taken_word_by_word() -> None:
-    tile = Bench().chip.tiles[0]
-    places = tile.tensor.tile.decoder.places(line(0x100, 2, 0x200), 16, 4)
-    assert (len(places), places.width_bytes, places.lowest, places.end) == (8, 4, 0x100, 0x310)
-    assert (places.units * places.unit_bytes).tolist() == [*range(0x100, 0x110, 4), *range(0x300, 0x310, 4)]
 
 
 def test_new_weights_at_the_same_place_make_new_results() -> None:

@@ -44,7 +44,7 @@ def write_scales(bench: Bench, rule: str, shift: int, rows: int) -> None:
 
 def decoded_of(bench: Bench, op: TensorOp) -> Decoded:
     tile = bench.chip.tiles[0]
-    return tile.tensor.tile.decoder.tensorop(op, tile.memories)
+    return tile.tensor.decoder.tensorop(op, tile.memories)
 
 
 def same_either_way(bench: Bench, op: TensorOp, cuts: list[float]) -> None:

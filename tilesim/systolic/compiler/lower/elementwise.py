@@ -14,9 +14,8 @@ from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.boxes import Strided, broadcast, nests, together
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
-from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.nests import Strided, broadcast, nests
 from tilesim.systolic.compiler.task import element_of
 from tilesim.systolic.isa.model import instructions as isa
 

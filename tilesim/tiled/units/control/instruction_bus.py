@@ -35,7 +35,7 @@ class Delivery(NamedTuple):
 class Station(Protocol):
     """What hangs on a stop: the buffers of a tile or of the classifier."""
 
-    def buffer(self, op: Instruction) -> Fifo[Any]:
+    def buffer_of(self, op: Instruction) -> Fifo[Any]:
         """The buffer that ``op`` belongs into."""
 
     def deliver(self, op: Instruction) -> None:
@@ -179,7 +179,7 @@ class InstructionBus:
         """Whether no fence is in the way, and ``op``, if the stop copies it, has got a place in its buffer."""
         if stop.fenced or stop.fenced_until > at:
             return False
-        return op is None or op.row.goes is Goes.STOP or stop.station.buffer(op).claim(self._wakers[place])
+        return op is None or op.row.goes is Goes.STOP or stop.station.buffer_of(op).claim(self._wakers[place])
 
     def _admit(self, stop: BusStop, place: int, op: Instruction | None, at: int) -> Waiting:
         """Wait until this tile's fence is through and the buffer has a place for ``op``, if the stop copies it."""
@@ -192,7 +192,7 @@ class InstructionBus:
             stop.unit.spend(Reason.FLAG.kind, at)
         if op is None or op.row.goes is Goes.STOP:
             return at
-        buffer = stop.station.buffer(op)
+        buffer = stop.station.buffer_of(op)
         if not buffer.claim(self._wakers[place]):
             what = f"a place in the instruction buffer of {op.mnemonic}"
             stop.unit.waiting = Wait(Reason.FIFO, at, lambda: what)

@@ -31,8 +31,8 @@ class CopyEngine(TileEngine[Copy]):
     def execute(self, op: Copy) -> Work:
         yield from self.watch(op.wait)
         reading, writing = self._reading, self._writing
-        sources = self.tile.decoder.places(op.read, reading.access_bytes)
-        targets = self.tile.decoder.places(op.write, writing.access_bytes)
+        sources = self.tile.ttu.places(op.read, reading.access_bytes)
+        targets = self.tile.ttu.places(op.write, writing.access_bytes)
         row_bytes = max(reading.access_bytes, writing.access_bytes)
         reads, writes = row_bytes // reading.access_bytes, row_bytes // writing.access_bytes
 

@@ -47,7 +47,7 @@ class MeshInEngine(TileEngine[MeshIn]):
 
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)
-        accesses = self.tile.decoder.places(op.write, self.writing.access_bytes)
+        accesses = self.tile.ttu.places(op.write, self.writing.access_bytes)
         nest, words = op.write.nest, self.writing.words_per_access
         held = list(gates(nest, op.wait, words))
         if op.fill is None:

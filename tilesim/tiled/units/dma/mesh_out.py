@@ -31,7 +31,7 @@ class MeshOutEngine(TileEngine[MeshOut]):
         nest = op.read.nest
         reading = self.tile.memories.side(self.name, "read", op.memory)
         words = reading.words_per_access
-        pipe = self.link.send(reading, self.tile.decoder.places(op.read, reading.access_bytes, words)).pipe
+        pipe = self.link.send(reading, self.tile.ttu.places(op.read, reading.access_bytes, words)).pipe
         self.unit.waiting = Wait(Reason.CREDIT, self.tile.clock.cycle, self.link.describe_receiver)
         self.tile.arbiter.add(pipe, [reading.slot])
         yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))

@@ -112,24 +112,19 @@ class InfeedEngine:
         return f"the tails of {op.turn} transfers to pass the infeed's ring stop; so far {passed} have"
 
     def _row(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
-        if op.source == "host":
-            return self._from_host()
-        return self._from_sink() if op.source == "ring" else self._from_memory(op, row)
-
-    def _from_sink(self) -> Generator[simpy.Event, Any, Bytes]:
-        row: Bytes = yield from self.unit.wait(self.forwarded.get(), Reason.FIFO, lambda: "a row to forward")
-        return row
-
-    def _from_host(self) -> Generator[simpy.Event, Any, Bytes]:
-        row: Bytes = yield from self.unit.wait(self._host.rows.get(), Reason.HOST, lambda: "activations from the host")
-        return row
-
-    def _from_memory(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
-        start = op.address + row * self._row_bytes
-        self._data_memory.check(start, start + self._row_bytes)
-        yield self._clock.timeout(self._read_cycles)
-        self.unit.spend(BUSY)
-        return self._data_memory.bytes[:, start : start + self._row_bytes]
+        if op.source == "data":
+            start = op.address + row * self._row_bytes
+            self._data_memory.check(start, start + self._row_bytes)
+            yield self._clock.timeout(self._read_cycles)
+            self.unit.spend(BUSY)
+            return self._data_memory.bytes[:, start : start + self._row_bytes]
+        queue, reason, what = (
+            (self._host.rows, Reason.HOST, "activations from the host")
+            if op.source == "host"
+            else (self.forwarded, Reason.FIFO, "a row to forward")
+        )
+        data: Bytes = yield from self.unit.wait(queue.get(), reason, lambda: what)
+        return data
 
 
 def _actions(op: Infeed) -> Actions:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.clock import Work
 from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import ByteFilter, Engine, MemoryName
 from tilesim.tiled.isa.model.instructions import RingConsume
@@ -19,7 +20,6 @@ from tilesim.tiled.isa.model.loops import Gate, completions
 from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
-from tilesim.tiled.units.ring.byte_filter import ByteFilterUnit
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 
 
@@ -142,3 +142,35 @@ class RingConsumer(TileEngine[RingConsume]):
         else:
             assert self._stop.commits is not None
             self._stop.commits.tell(np.array([self.tile.clock.cycle]))
+
+
+class ByteFilterUnit:
+    """The bytes that are kept and not yet in a complete row; rows beyond ``rows`` are dropped."""
+
+    def __init__(self, kept: ByteFilter, rows: int, samples: int, row_bytes: int) -> None:
+        self._kept = kept
+        self._rows = rows
+        self._row_bytes = row_bytes
+        self._taken = 0
+        self._loose: Bytes = np.zeros((samples, 0), np.uint8)
+
+    def take(self, row: Bytes) -> None:
+        """The next row of the stream, (samples or 1, row bytes)."""
+        if self._rows:
+            picked = row if self._kept.whole else row[:, self._places()]
+            both = [self._loose, np.broadcast_to(picked, (len(self._loose), picked.shape[1]))]
+            self._loose = np.concatenate(both, axis=1) if self._loose.size else both[1]
+        self._taken += 1
+
+    def packed(self) -> Bytes:
+        """The next row, (samples, row bytes), ending in zeros if it is not full."""
+        row, self._loose = self._loose[:, : self._row_bytes], self._loose[:, self._row_bytes :]
+        self._rows -= 1
+        short = self._row_bytes - row.shape[1]
+        return np.pad(row, [(0, 0), (0, short)]) if short else row
+
+    def _places(self) -> NDArray[np.bool_]:
+        """Which bytes of the next row of the stream are kept."""
+        offsets = np.arange(self._row_bytes) + self._taken * self._row_bytes - self._kept.first
+        places: NDArray[np.bool_] = (offsets >= 0) & (offsets % (self._kept.keep + self._kept.gap) < self._kept.keep)
+        return places

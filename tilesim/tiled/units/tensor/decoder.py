@@ -14,12 +14,9 @@ from math import prod
 import numpy as np
 
 from tilesim.sim.core.action import Action, Actions
-from tilesim.sim.core.memory import Places
 from tilesim.sim.pipe.course import Costs
-from tilesim.tiled.isa.model.fields import Traversal
 from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.model.loops import Indices
-from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor import activation_unit, mac_array
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
@@ -28,12 +25,9 @@ from tilesim.tiled.units.tensor.interlock import chunks, last_writers
 from tilesim.tiled.units.tensor.mac_array import cycles_per_step
 from tilesim.tiled.units.tensor.operands import Operands
 from tilesim.tiled.units.tensor.strided_product import StridedProduct, strided_product
-from tilesim.tiled.units.tensor.ttu import TraversalForm
 from tilesim.tiled.units.tensor.weight_cache import WeightCache
 from tilesim.tiled.units.tensor.windows import Box, boxes
-
-INSTRUCTIONS = 1024
-"""How many are kept, and then all forgotten: many more than are on their way at any time."""
+from tilesim.tiled.units.ttu import INSTRUCTIONS, TraversalForm
 
 
 @dataclass(frozen=True)
@@ -100,14 +94,13 @@ class Decoded:
 
 
 class Decoder:
-    """The instructions that tiles built like ``tile`` have in hand."""
+    """The tensorops that tiles have in hand; ``ttu`` is how their TTUs are built."""
 
-    def __init__(self, tile: Tile) -> None:
-        self._tile = tile
-        self._traversal = TraversalForm(tile)
+    def __init__(self, ttu: TraversalForm) -> None:
+        self._tile = ttu.tile
+        self.ttu = ttu
         self._by_op: dict[int, tuple[TensorOp, Decoded]] = {}
         self._by_work: dict[Hashable, Decoded] = {}
-        self._by_traversal: dict[tuple[int, int, int], tuple[Traversal, Places]] = {}
         self._weights = WeightCache()
 
     def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
@@ -125,23 +118,8 @@ class Decoder:
         self._by_op[id(op)] = op, decoded
         return decoded
 
-    def places(self, traversal: Traversal, access_bytes: int, parts: int = 1) -> Places:
-        """Where a DMA's accesses go, each taken as so many equal ``parts``."""
-        key = id(traversal), access_bytes, parts
-        known = self._by_traversal.get(key)
-        if known is not None:
-            return known[1]
-        if len(self._by_traversal) >= INSTRUCTIONS:
-            self._by_traversal.clear()
-        addresses = self._traversal.addresses(traversal.nest, traversal.reference)
-        if parts > 1:
-            addresses = (addresses[:, None] + np.arange(parts) * (access_bytes // parts)).reshape(-1)
-        places = Places(addresses, access_bytes // parts)
-        self._by_traversal[key] = traversal, places
-        return places
-
     def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
-        operands = Operands(op, self._traversal.addresses)
+        operands = Operands(op, self.ttu.addresses)
         last = last_writers(operands, memories)
         regular = strided_product(op, operands, memories, self._tile.inputs_per_cycle, self._weights) or elementwise(
             op, operands, memories

@@ -6,6 +6,7 @@ Whatever is not so goes address by address, with the same results: :mod:`tilesim
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,8 @@ REDUCTIONS = (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
 COMBINATIONS = (Operation.ADD, Operation.MULTIPLY)
 
 
-@dataclass(frozen=True)
-class ElementwiseViews:
-    """Where a box of result groups finds its operands and puts its results."""
-
-    inputs: tuple[StridedView, ...]
-    output: StridedView
+Views: TypeAlias = tuple[tuple[StridedView, ...], StridedView]
+"""Where a box of result groups finds its operands and puts its results."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +43,16 @@ class Elementwise:
     moved: dict[str, Moved]
     spans: OperandSpans
     scaler: Scaler | None
-    places: dict[Box, ElementwiseViews] = field(default_factory=dict)
+    places: dict[Box, Views] = field(default_factory=dict)
 
     def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``."""
-        place = self.places.get(box)
-        if place is None:
-            place = self.places[box] = self._place(box)
-        x, *others = (window.view(memories.narrow.content) for window in place.inputs)
-        view = place.output.view(memories.narrow.content)
+        views = self.places.get(box)
+        if views is None:
+            views = self.places[box] = self._place(box)
+        inputs, output = views
+        x, *others = (window.view(memories.narrow.content) for window in inputs)
+        view = output.view(memories.narrow.content)
         view[..., : self.grid.lanes] = self._outputs(x, others, memories)
         view[..., self.grid.lanes :] = 0  # a word that lanes don't fill
         return True
@@ -74,7 +72,7 @@ class Elementwise:
         base = self.moved["parameters"].base
         return wide[:, base : base + TABLE_BYTES]
 
-    def _place(self, box: Box) -> ElementwiseViews:
+    def _place(self, box: Box) -> Views:
         bounds = [box[k][1] - box[k][0] for k in self.order]
         output = self.moved["output"]
         width = -(-self.grid.lanes // self.word_bytes) * self.word_bytes
@@ -82,7 +80,7 @@ class Elementwise:
         inputs = tuple(
             self._input(self.moved[name], box, bounds) for name in ("input", "input_b") if name in self.moved
         )
-        return ElementwiseViews(inputs, StridedView(output.first(box), (*bounds, width), (*strides, 1), BYTE))
+        return inputs, StridedView(output.first(box), (*bounds, width), (*strides, 1), BYTE)
 
     def _input(self, moved: Moved, box: Box, bounds: list[int]) -> StridedView:
         shape = (*self.grid.step_bounds, *bounds, self.grid.lanes)

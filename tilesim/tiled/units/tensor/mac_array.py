@@ -61,7 +61,7 @@ class MacArray:
         if op.operation is Operation.CONVOLUTION:
             sums = self._convolve(op, operands, first, end)
         else:
-            steps = self._steps(op, operands, first, end)
+            steps = self._by_lane(op, operands.input, first, end, operands.lane_bound)
             sums = ARITHMETIC[op.operation].sums(op, steps, self._others(op, operands, first, end))
         if operands.sums_in is not None:
             rows = self._memories.wide.operands(operands.sums_in.at(first, end)[:, 0], 4 * operands.lane_bound)
@@ -89,7 +89,7 @@ class MacArray:
     def _others(self, op: TensorOp, operands: Operands, first: int, end: int) -> Arrays:
         """What the lanes get of the operand beside the input in each reduction step."""
         if operands.input_b is not None:
-            return [self._step(op, operands.input_b, first, end, 0, operands.lane_bound)]
+            return self._by_lane(op, operands.input_b, first, end, operands.lane_bound)
         return [] if operands.weights is None else self._weights_by_lane(op, operands, operands.weights, first, end)
 
     def _weights_by_lane(self, op: TensorOp, operands: Operands, stream: AddressStream, first: int, end: int) -> Arrays:
@@ -101,14 +101,10 @@ class MacArray:
         weights -= op.weight_zero_point
         return (weights[:, which, step] for step in range(operands.steps))
 
-    def _steps(self, op: TensorOp, operands: Operands, first: int, end: int) -> Iterator[Array]:
-        """What the lanes get in each reduction step."""
-        for step in range(operands.steps):
-            yield self._step(op, operands.input, first, end, step, operands.lane_bound)
-
-    def _step(self, op: TensorOp, stream: AddressStream, first: int, end: int, step: int, lanes: int) -> Array:
-        """The bytes that the lanes get in one reduction step: (samples, groups, lanes)."""
-        return self._narrow(op, stream.groups[first:end] + stream.steps[step], lanes)
+    def _by_lane(self, op: TensorOp, stream: AddressStream, first: int, end: int, lanes: int) -> Iterator[Array]:
+        """The bytes that the lanes get in each reduction step: (samples, groups, lanes)."""
+        for step in stream.steps:
+            yield self._narrow(op, stream.groups[first:end] + step, lanes)
 
     def _narrow(self, op: TensorOp, addresses: NDArray[np.int64], width_bytes: int) -> Array:
         return self._memories.narrow.words(addresses, width_bytes).view(ELEMENT_DTYPES[op.input_type])

@@ -77,24 +77,12 @@ def _sum(op: TensorOp, steps: Arrays, _: Arrays) -> Sums:
     return reduce(iadd, (x.astype(np.int32) - op.input_zero_point for x in steps))
 
 
-def _average(op: TensorOp, steps: Arrays, _: Arrays) -> Sums:
-    return average(steps, op.scaling)
-
-
-def _maximum(_: TensorOp, steps: Arrays, __: Arrays) -> Sums:
-    return reduce(np.maximum, steps).astype(np.int32)
-
-
 def _add(op: TensorOp, steps: Arrays, others: Arrays) -> Sums:
     return add(op.rule, _first(steps), _first(others), op.scaling)
 
 
 def _multiply(op: TensorOp, steps: Arrays, others: Arrays) -> Sums:
     return multiply(op.rule, _first(steps), _first(others), op.scaling)
-
-
-def _table(_: TensorOp, steps: Arrays, __: Arrays) -> Sums:
-    return _first(steps).astype(np.int32)
 
 
 def _first(steps: Arrays) -> Array:
@@ -108,17 +96,19 @@ ARITHMETIC: Mapping[Operation, Arithmetic] = {
     Operation.DEPTHWISE: Arithmetic(_depthwise, per_step={Action.MAC_8X8: 1}, per_output=_OUTPUT),
     Operation.SUM: Arithmetic(_sum, per_step={Action.ADD_32: 1}, per_output={Action.ADD_32: 1, Action.MULTIPLY_32: 1}),
     Operation.AVERAGE: Arithmetic(
-        _average,
+        lambda op, steps, _: average(steps, op.scaling),
         rounds=True,
         per_step={Action.ADD_32: 1},
         per_result={Action.MULTIPLY_32: 1, Action.ADD_32: 1},  # dividing by the number of inputs, and the zero point
     ),
-    Operation.MAXIMUM: Arithmetic(_maximum, per_step={Action.ADD_8: 1}),
+    Operation.MAXIMUM: Arithmetic(
+        lambda _, steps, __: reduce(np.maximum, steps).astype(np.int32), per_step={Action.ADD_8: 1}
+    ),
     Operation.ADD: Arithmetic(_add, rounds=True, per_step={Action.MULTIPLY_32: 3, Action.ADD_32: 2}),
     Operation.MULTIPLY: Arithmetic(
         _multiply, rounds=True, per_step={Action.MAC_8X8: 1, Action.MULTIPLY_32: 1, Action.ADD_32: 1}
     ),
-    Operation.TABLE: Arithmetic(_table, per_output={Action.LOOKUP: 1}),
+    Operation.TABLE: Arithmetic(lambda _, steps, __: _first(steps).astype(np.int32), per_output={Action.LOOKUP: 1}),
 }
 
 

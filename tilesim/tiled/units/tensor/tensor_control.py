@@ -20,10 +20,9 @@ from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
-from tilesim.tiled.topology import Tile
 from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
-from tilesim.tiled.units.tensor.decoder import Decoded
+from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
 from tilesim.tiled.units.tensor.mac_array import MacArray
 from tilesim.tiled.units.tensor.operands import Operands
 
@@ -65,14 +64,14 @@ class TensorControl(TileEngine[TensorOp]):
     is an assumption.
     """
 
-    def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, shape: Tile) -> None:
+    def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, decoder: Decoder) -> None:
         super().__init__(tile, unit, Engine.TENSOR)
         self._ports = {
             side.field: tile.memories.slot(self.name, side.field, side.memory) for side in SHEET["tensorop"].operands
         }
         self.mac_unit = mac_unit
-        self._shape = shape
-        self._mac_array = MacArray(tile.memories, shape.inputs_per_cycle)
+        self.decoder = decoder
+        self._mac_array = MacArray(tile.memories, tile.ttu.tile.inputs_per_cycle)
         self._activation = ActivationUnit(tile.memories)
         self.shares: dict[int, LayerShare] = {}
         self._share = LayerShare()
@@ -95,11 +94,11 @@ class TensorControl(TileEngine[TensorOp]):
         start = self.tile.clock.cycle
         self._share.start = min(self._share.start, start)
         memories = self.tile.memories
-        decoded = self.tile.decoder.tensorop(op, memories)
+        decoded = self.decoder.tensorop(op, memories)
         self.flag = raised_flag(op)
         late = self._late(decoded)
         form = PipeForm(
-            self._shape.output_fifo_groups,
+            self.tile.ttu.tile.output_fifo_groups,
             issue=[self._ports[name] for name in ("input", "weights") if getattr(op, name) is not None],
             write=self._ports["output" if op.sums_out is None else "sums_out"],
             extra=self._ports["sums_in"],  # and of parameters
@@ -115,7 +114,7 @@ class TensorControl(TileEngine[TensorOp]):
         self._share.end = self.tile.clock.cycle
 
     def actions(self, op: TensorOp) -> Actions:
-        decoded = self.tile.decoder.tensorop(op, self.tile.memories)
+        decoded = self.decoder.tensorop(op, self.tile.memories)
         self.mac_unit.act(decoded.operations)
         return decoded.accesses
 
