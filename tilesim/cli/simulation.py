@@ -36,7 +36,7 @@ def simulated(
         notes.append(f"the trace is empty: the run ends at cycle {run.cycles:,}, before the cycles of --trace-window")
     if energies is not None and energy is not None:
         run = replace(run, statistics={**run.statistics, "energy": priced(energy, energies)})
-    return program, run, notes
+    return program, run, [] if quiet else notes
 
 
 def simulated_once(model: str, program: Program, options: RunningOptions, quiet: bool = False) -> Run:

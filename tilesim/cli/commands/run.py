@@ -58,11 +58,17 @@ def command(
     if running.out is not None:
         _save(program, result, running.out)
     if json_:
-        tell_json(result.statistics)
+        _tell_json(result, notes)
         return
-    _show(program, result, chips.changes(), [] if quiet else [*made.notes, *notes])
+    _show(program, result, chips.changes(), notes if quiet else [*made.notes, *notes])
     if running.out is not None and not quiet:
         tell(f"written to {running.out}")
+
+
+def _tell_json(result: Run, notes: Sequence[str]) -> None:
+    tell_json(result.statistics)
+    if notes:
+        tell(*notes, error=True)
 
 
 def _must_be_free(out: Path | None, words: Sequence[str], files: Sequence[Path | None]) -> None:
