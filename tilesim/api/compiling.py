@@ -66,8 +66,7 @@ def compile_networks(
 
     Raises:
         CapacityError: a network does not fit the chip.
-        InputError: a partition, a network or a layer that there is not, or options that mean nothing to this kind of
-            chip.
+        InputError: a partition, network or layer that there is not, or options that mean nothing to this kind of chip.
     """
     machine = machine_of(topology)
     options = CompileOptions(_policy(networks, partition, policy), policy, batches, say or silent)
@@ -86,9 +85,7 @@ def cache_plan(
 ) -> HasCacheDocument:
     """Decide which parameters of ``networks``, by name, stay on a chip that they share, and where.
 
-    Args:
-        networks, topology: what is to share what.
-        policy, partition, say: as in :func:`compile_networks`.
+    ``policy``, ``partition`` and ``say`` are as in :func:`compile_networks`.
 
     Raises:
         CapacityError: a network does not fit the chip.

@@ -92,7 +92,7 @@ def command(
             **machine.weight_supply(chip),
         },
         "layers": layers_document(graph, used),
-        "schedules": [plan_document(graph, each, room.capacity_bytes) for each in plans],
+        "schedules": [plan_document(graph, made, room.capacity_bytes) for made in plans],
     }
     if json_:
         tell_json(document)
@@ -107,14 +107,14 @@ def _plans(
     graph: LayerGraph, room: Room, value: Fraction, count: int, schedule: str, sizes: BatchSizeOptions
 ) -> list[Plan]:
     """Those that are asked for; one alone must fit, several are compared."""
-    wanted: Sequence[Schedule] = [each for each in SCHEDULES if schedule in {each, ALL}]
+    wanted: Sequence[Schedule] = [order for order in SCHEDULES if schedule in {order, ALL}]
     most = room.capacity_bytes if sizes.fit or schedule != ALL else None
     try:
         return [
             plan(
-                graph, value, count, each, sizes.power_of_two, capacity_bytes=most, fit=sizes.fit, at_once=room.at_once
+                graph, value, count, order, sizes.power_of_two, capacity_bytes=most, fit=sizes.fit, at_once=room.at_once
             )
-            for each in wanted
+            for order in wanted
         ]
     except CapacityError as error:
         raise advised(error, sizes.fit or schedule == "none") from None

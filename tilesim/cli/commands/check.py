@@ -68,7 +68,8 @@ def command(
     else:
         options = spelt(chips, compilation)
         for model, proof in zip(models, checked.programs, strict=True):
-            run = shlex.join(["tilesim", "run", _named(model), *([] if is_program(model) else options)])
+            file = f"./{model}" if model.startswith("-") else model  # which is no option
+            run = shlex.join(["tilesim", "run", file, *([] if is_program(model) else options)])
             reproducible = model.isprintable() and (is_program(model) or len(models) == 1)
             verdict, *others = _lines(run if reproducible else "", proof)
             tell(f"{model}: {verdict}" if len(models) > 1 and is_program(model) else verdict, *others)
@@ -76,11 +77,6 @@ def command(
             tell(f"refuted (parameters): {sentence}")
     if not checked.proven:
         raise typer.Exit(REFUTED)
-
-
-def _named(model: str) -> str:
-    """A file's name, such that it is not taken for an option."""
-    return f"./{model}" if model.startswith("-") else model
 
 
 def _lines(command: str, proof: Document) -> Iterator[str]:
@@ -120,16 +116,12 @@ def _listed(words: list[str]) -> str:
 
 def _sight(command: str, reading: str, refutation: Document) -> str:
     """With what it was seen, or how little was seen."""
-    what = "meet" if reading == MEET else "under way at once"
+    what, doing_so = ("meet", "meet") if reading == MEET else ("under way at once", "be under way at once")
     if refutation["start_times"] is None:
         if refutation["runs"]:
-            return f"nothing orders them, but in {counted(refutation['runs'], 'run')} they were not seen to {_be(what)}"
+            return f"nothing orders them, but in {counted(refutation['runs'], 'run')} they were not seen to {doing_so}"
         return f"no run was made to see them {what}"
     holds = [word for label, cycle in refutation["start_times"].items() for word in ("--hold", f"{label}={cycle}")]
     strictly = [] if reading == MEET else ["--masters", reading]
     rules = shlex.join(["--rules", "observe", *strictly, *holds])
     return f"to see them {what}: {command} {rules}" if command else f"to see them {what}, run the program with {rules}"
-
-
-def _be(what: str) -> str:
-    return f"be {what}" if what.startswith("under") else what
