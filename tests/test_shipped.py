@@ -30,14 +30,14 @@ def test_a_network_is_named_by_text_or_a_path(odd: object) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "a\0b", "x" * 5000])
 def test_nothing_is_shipped_under_an_odd_name(name: str) -> None:
-    with pytest.raises(ConfigError, match="there is no such workload"):
+    with pytest.raises(ConfigError, match=r"there is no such workload|must be given by its name or file, not by "):
         load(name)
 
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("/", "must end in one of .tflite, .onnx, .yaml, .yml, not 'nothing'"),
+        ("/", "must be a file, not a folder"),
         ("a\0b.onnx", "there is no such file"),
         ("\ud800.tflite", "there is no such file"),
         (f"{'x' * 5000}.yaml", "cannot be read: File name too long"),
@@ -55,7 +55,7 @@ def test_folders_empty_files_and_beginnings_of_files_are_no_models(tmp_path: Pat
     folder.mkdir()
     empty.touch()
     cut.write_bytes(b"\x08\x07TFL3\x00")
-    with pytest.raises(InputError, match="must be a file, not a directory or a device"):
+    with pytest.raises(InputError, match="must be a file, not a folder"):
         load(folder)
     for path in (empty, cut):
         with pytest.raises(InputError, match=f"^{path}"):

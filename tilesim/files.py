@@ -63,9 +63,9 @@ def must_be_file(path: Path, error: Callable[[str], InputError]) -> None:
         raise error(f"{path}: must be a file, not a {kind}")
     try:
         path.stat()
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):  # the latter is of names that no file can have
         raise error(f"{path}: there is no such file") from None
-    except (OSError, ValueError) as fault:
+    except OSError as fault:
         raise error(f"{path}: cannot be read: {_reason(fault)}") from None
 
 

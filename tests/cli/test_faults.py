@@ -122,7 +122,7 @@ def test_what_is_no_plain_file_is_named(tilesim: Any) -> None:
         (("run", "/dev/null"), "/dev/null: must be a file, not a device"),
         (("run", "pipe.yaml"), "pipe.yaml: must be a file, not a pipe"),
         (("run", "pocket", "--inputs", "folder.npz"), "folder.npz: must be a file, not a folder"),
-        (("run", ""), "a workload must be given by its name or file, not by empty text"),
+        (("run", ""), "a workload must be given by its name or file, not by nothing"),
     ):
         assert faults(tilesim, *words) == [sentence]
 

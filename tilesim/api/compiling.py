@@ -83,7 +83,7 @@ def cache_plan(
     partition: PartitionPolicy | str = SPATIAL,
     say: Say | None = None,
 ) -> HasCacheDocument:
-    """Decide which parameters of ``networks``, by name, stay on a chip that they share, and where.
+    """Decide which parameters of ``networks``, by name, stay on the ``topology`` that they share, and where.
 
     ``policy``, ``partition`` and ``say`` are as in :func:`compile_networks`.
 

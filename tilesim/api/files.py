@@ -29,7 +29,6 @@ def list_workloads() -> tuple[str, ...]:
     return names("workloads")
 
 
-@checked
 def load_network(path: Path | str) -> Network:
     """Read a .tflite, .onnx or .yaml network, or a shipped workload by its name.
 

@@ -1,4 +1,7 @@
-"""The command line: how it starts, and how it fails. A command is a module of `commands`, loaded when it is called."""
+"""The command line: how it starts, and how it fails. A command is a module of `commands`, loaded when it is called.
+
+Whatever is in here may raise InputError; it ends the command with a sentence for each fault.
+"""
 
 from __future__ import annotations
 
