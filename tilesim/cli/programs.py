@@ -35,14 +35,6 @@ class Sources:
     chips: Sequence[Topology]
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """Programs, and notes: which chip was picked, and what was asked of layers but could not be."""
-
-    programs: list[Program]
-    notes: tuple[str, ...] = ()
-
-
 def read_sources(
     words: Sequence[str],
     chips: ChipOptions,
@@ -83,22 +75,22 @@ def programs_of(
     say: Callable[[str], None],
     batches: BatchOptions = NO_BATCHES,
     inferences: int = 1,
-) -> Compiled:
-    """What models are compiled to, together, or the program that is given; ``say`` is told what is being tried. Where
-    no chip is named, the smallest is taken that holds them.
+) -> tuple[Sequence[Program], list[str]]:
+    """What models are compiled to, together, or the program that is given; and notes: which chip was picked, and what
+    was asked of layers but could not be. ``say`` is told what is being tried.
     """
     if not sources.named:
-        return Compiled([*sources.programs])
+        return sources.programs, []
     if sources.chips:
         return _compiled(sources.named, sources.chips[0], options, say, batches, inferences)
     for name in SMALLEST_FIRST:
         try:
-            made = _compiled(sources.named, api.load_topology(name), options, say, batches, inferences)
+            programs, notes = _compiled(sources.named, api.load_topology(name), options, say, batches, inferences)
         except (CapacityError, ProgramError) as error:
             too_small = error
         else:
             note = f"chosen: {name}, the smallest chip that holds all of it; --topology names another"
-            return replace(made, notes=(note, *made.notes))
+            return programs, [note, *notes]
     raise CapacityError(f"{fault}; no chip that comes with tilesim is larger" for fault in too_small.faults)
 
 
@@ -109,9 +101,9 @@ def _compiled(
     say: Callable[[str], None],
     batches: BatchOptions,
     inferences: int,
-) -> Compiled:
+) -> tuple[Sequence[Program], list[str]]:
     networks = [replace(model.network, name=title) for model, title in zip(named, titles(named), strict=True)]
     cache, partition = options.cache_policy(named), options.partition_policy(named)
     plan = batches.plan(networks[0], chip, inferences, say)
     programs = api.compile_networks(networks, chip, cache, partition, say, plan)
-    return Compiled(programs, tuple(unmet(networks, programs, partition)))
+    return programs, [*unmet(networks, programs, partition)]

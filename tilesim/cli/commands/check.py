@@ -60,7 +60,7 @@ def command(
         sources = read_sources(models, chips, [compilation], faults, Proves)
         refuse([*faults, *(f"--{fault}" for fault in RunOptions(masters=masters).faults())])
         ready = iter(sources.programs)
-        made = iter(programs_of(sources, compilation, say).programs if sources.named else [])
+        made = iter(programs_of(sources, compilation, say)[0] if sources.named else [])
         programs = [next(ready if is_program(model) else made) for model in models]
         checked = api.check(programs, masters, say)
     if json_:

@@ -44,11 +44,10 @@ def command(
     with progress(f"{'reading' if is_program(model) else 'compiling'} {model}", quiet) as say:
         sources = read_sources([model], chips, [compilation], faults)
         refuse(faults)
-        made = programs_of(sources, compilation, say)
-        [program] = made.programs
+        [program], notes = programs_of(sources, compilation, say)
         api.save_program(program, output)
     if not quiet:
-        tell(_described(program, output), *made.notes)
+        tell(_described(program, output), *notes)
 
 
 def _described(program: Program, path: Path) -> str:

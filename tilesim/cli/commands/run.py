@@ -53,14 +53,14 @@ def command(
         compare(sources, chips.changes(), compilation, running, json_, quiet)
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
-        made = programs_of(sources, compilation, say, batches, running.inferences)
-    program, result, notes = simulated(models, made.programs, running, quiet)
+        programs, chosen = programs_of(sources, compilation, say, batches, running.inferences)
+    program, result, notes = simulated(models, programs, running, quiet)
     if running.out is not None:
         _save(program, result, running.out)
     if json_:
         _tell_json(result, notes)
         return
-    _show(program, result, chips.changes(), notes if quiet else [*made.notes, *notes])
+    _show(program, result, chips.changes(), notes if quiet else [*chosen, *notes])
     if running.out is not None and not quiet:
         tell(f"written to {running.out}")
 

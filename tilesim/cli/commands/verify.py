@@ -48,7 +48,7 @@ def command(
     with progress(f"compiling {model}", quiet) as say:
         sources = read_sources([model], chips, [compilation], faults, SecondModel)
         refuse([*faults, *faults_of(lambda: must_hold_arrays(inputs))])
-        [program] = programs_of(sources, compilation, say).programs
+        [program], _ = programs_of(sources, compilation, say)
         arrays = arrays_for(program, inputs)
         with naming(model, inputs):
             verdict = api.verify(program, arrays, say)
