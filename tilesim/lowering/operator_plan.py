@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tilesim.network.graph import Network, Node, Tensor
+from tilesim.network.graph import Network, Node, Operator, Tensor
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise
@@ -113,10 +113,10 @@ def absorb_pads(network: Network) -> dict[int, Node]:
         pad = node.operator
         if not isinstance(pad, Pad) or node.output in network.outputs:
             continue
-        readers = [k for k, other in nodes.items() if node.output in other.inputs]
-        if is_spatial(pad) and _absorb(pad, [nodes[k] for k in readers]):
+        readers = {k: other for k, other in nodes.items() if node.output in other.inputs}
+        if readers and is_spatial(pad) and all(_absorbs(reader.operator, pad) for reader in readers.values()):
             del nodes[layer]
-            nodes.update({k: _padded(nodes[k], node, pad) for k in readers})
+            nodes.update({k: _padded(reader, node, pad) for k, reader in readers.items()})
     return nodes
 
 
@@ -125,9 +125,8 @@ def is_spatial(pad: Pad) -> bool:
     return len(pad.before) == 4 and pad.before[3] == pad.after[3] == 0
 
 
-def _absorb(pad: Pad, readers: Sequence[Node]) -> bool:
-    operators = [reader.operator for reader in readers]
-    return bool(operators) and all(isinstance(op, Padded) and op.input_zero_point == pad.value for op in operators)
+def _absorbs(op: Operator, pad: Pad) -> bool:
+    return isinstance(op, Padded) and op.input_zero_point == pad.value
 
 
 def _padded(node: Node, border: Node, pad: Pad) -> Node:
