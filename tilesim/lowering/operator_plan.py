@@ -81,20 +81,15 @@ class OperatorPlan(Generic[Output]):
 def network_inputs(network: Network) -> tuple[list[NetworkInput], set[int]]:
     """The inputs, and the layers that the host runs for them."""
     quantised = {
-        node.inputs[0]: layer
+        node.inputs[0]: (layer, node.output, node.operator)
         for layer, node in reversed(list(enumerate(network.nodes)))
         if isinstance(node.operator, Quantise) and node.inputs[0] in network.inputs
     }
-    return [_network_input(network, index, quantised.get(index)) for index in network.inputs], set(quantised.values())
-
-
-def _network_input(network: Network, index: int, layer: int | None) -> NetworkInput:
-    model = network.tensors[index]
-    if layer is None:
-        return NetworkInput(model, model, None)
-    node = network.nodes[layer]
-    assert isinstance(node.operator, Quantise)
-    return NetworkInput(model, network.tensors[node.output], node.operator)
+    inputs = []
+    for index in network.inputs:
+        _, stored, step = quantised.get(index, (-1, index, None))
+        inputs.append(NetworkInput(network.tensors[index], network.tensors[stored], step))
+    return inputs, {layer for layer, _, _ in quantised.values()}
 
 
 def nodes_and_root(network: Network, elsewhere: set[int]) -> tuple[dict[int, Node], dict[int, int]]:
