@@ -81,11 +81,12 @@ def plan_cache(networks: Mapping[str, Network], topology: Topology, options: Com
         CapacityError: a network does not fit the chip, or has layers that it can't run.
     """
     wishes = settled_wishes(list(networks.values()), topology, options)
-    _, layouts = plan_parameters(list(networks.values()), topology, options.cache, wishes)
+    planned = plan_parameters(list(networks.values()), topology, options.cache, wishes)
+    layouts = tuple(layout for _, _, layout in planned)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
     by_tile = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
-    return CachePlan(topology, networks, tuple(layouts), by_tile)
+    return CachePlan(topology, networks, layouts, by_tile)
 
 
 def _decision(decision: Decision) -> CachedSet:

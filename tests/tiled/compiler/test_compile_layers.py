@@ -32,8 +32,8 @@ def check(folder: Path, shape: tuple[int, ...], layers: list[dict[str, Any]], ch
     run = tilesim.simulate(tilesim.compile(network, CHIPS[chip]), [x], keep_tensors=True)
     expected = network.evaluate([x])
     assert {node.output for node in network.nodes if node.kind != "reshape"} <= run.tensors.keys()
-    for index, found in run.tensors.items():
-        np.testing.assert_array_equal(found, expected[index], network.tensors[index].name)
+    for index, tensor in run.tensors.items():
+        np.testing.assert_array_equal(tensor, expected[index], network.tensors[index].name)
 
 
 @st.composite

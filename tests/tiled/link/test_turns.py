@@ -33,7 +33,7 @@ both: ring_produce tiles=0x3 read=[r:1 @0x0] to={SINK}
 
 def written(tails: TurnRewriter, one: Program) -> list[str]:
     tails.begin()
-    return [ASSEMBLY.text.write_instruction(each) for op in one.run for each in tails.rewrite(op)]
+    return [ASSEMBLY.text.write_instruction(rewritten) for op in one.run for rewritten in tails.rewrite(op)]
 
 
 def test_the_first_program_stays_as_it_is() -> None:

@@ -75,9 +75,9 @@ def _fitted(whole: Partition) -> tuple[Partition, MapPlacement]:
         groups = choose(whole, topology.narrow_memory.size_bytes * share // SHARES[0])
         if groups is None:
             break
-        spread = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
+        partition = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
         try:
-            return spread, place(spread, topology)
+            return partition, place(partition, topology)
         except CapacityError:
             continue
     raise too_large

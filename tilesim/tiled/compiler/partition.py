@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, band_name, copy_name, map_name, padded, tensor_of
-from tilesim.tiled.compiler.fusion import FusedGroup, FusionGroup, LayerCall, banded_calls, fuse, nodes_of, tiles_of
+from tilesim.tiled.compiler.fusion import (
+    FusedGroup,
+    FusionGroup,
+    LayerCall,
+    Spans,
+    banded_calls,
+    fuse,
+    nodes_of,
+    tiles_of,
+)
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.traits import ReceptiveField
@@ -142,58 +152,42 @@ def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:
     """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
     shape, grid = MapShape.of(tensor.shape), partition.topology.grid
     if block:
-        used = (1 << -(-shape.channels // block)) - 1
-        return _map(
-            partition, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), used, block
-        )
-    return _over_grid(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
+        return _everywhere(partition, shape, (1 << -(-shape.channels // block)) - 1, block)
+    return _map(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
 
 
 def _following(partition: Partition, node: Node, bare: FeatureMap) -> FeatureMap:
     """The map that a node makes, where one of its input's rows (columns) at most is in each row (column) of the grid
     and it strides over them: then what it makes stays where it is read.
     """
-    before = partition.whole[partition.plan.activations(node)[0].index]
-    if before.block or any(
-        source.stored.index == partition.plan.activations(node)[0].index for source in partition.plan.sources
-    ):
+    plan, source = partition.plan, partition.plan.activations(node)[0]
+    before = partition.whole[source.index]
+    if before.block or any(from_outside.stored is source for from_outside in plan.sources):
         return bare
+    sides = zip((before.rows, before.columns), (bare.rows, bare.columns), strict=True)
     down, across = (
         Axis.thinned(old.own, window.stride, new.size) or new.own
-        for old, new, window in zip(
-            (before.rows, before.columns),
-            (bare.rows, bare.columns),
-            receptive_fields(partition.plan.network, node),
-            strict=True,
-        )
+        for (old, new), window in zip(sides, receptive_fields(plan.network, node), strict=True)
     )
-    return _over_grid(partition, bare.shape, down, across)
-
-
-def _over_grid(
-    partition: Partition, shape: MapShape, rows: tuple[range, ...], columns: tuple[range, ...]
-) -> FeatureMap:
-    return _map(partition, shape, rows, columns, tiles_of(rows, columns))
-
-
-def _everywhere(size: int, parts: int) -> tuple[range, ...]:
-    return (range(size),) * parts
+    return _map(partition, bare.shape, down, across)
 
 
 def _map(
-    partition: Partition,
-    shape: MapShape,
-    rows: tuple[range, ...],
-    columns: tuple[range, ...],
-    tiles: int,
-    block: int = 0,
+    partition: Partition, shape: MapShape, rows: Spans, columns: Spans, tiles: int | None = None, block: int = 0
 ) -> FeatureMap:
+    """In ``tiles``, or those at whose places of the grid there is something."""
     down, across = (
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
-    return FeatureMap(
-        shape, down, across, tiles, padded(block or shape.channels, word_bytes(partition.topology)), block
-    )
+    pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology))
+    return FeatureMap(shape, down, across, tiles_of(rows, columns) if tiles is None else tiles, pixel_bytes, block)
+
+
+def _everywhere(partition: Partition, shape: MapShape, tiles: int, block: int = 0) -> FeatureMap:
+    """All rows and columns in each of some tiles."""
+    grid = partition.topology.grid
+    rows, columns = (range(shape.height),) * grid.rows, (range(shape.width),) * grid.columns
+    return _map(partition, shape, rows, columns, tiles, block)
 
 
 def _settle_source(partition: Partition, tensor: Tensor) -> None:
@@ -207,21 +201,18 @@ def _settle_source(partition: Partition, tensor: Tensor) -> None:
     spatial = [(partition.made(reader), receptive_fields(network, reader)) for reader in near]
     rows = _aligned(shape.height, grid.rows, [(made.rows, down) for made, (down, _) in spatial])
     columns = _aligned(shape.width, grid.columns, [(made.columns, across) for made, (_, across) in spatial])
-    partition.whole[index] = _over_grid(partition, shape, rows, columns)
+    partition.whole[index] = _map(partition, shape, rows, columns)
 
 
-def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> tuple[range, ...]:
+def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> Spans:
     """Blocks that are those of all readers times their stride, if there are such."""
     blocks = {window.stride * len(made.blocks[0]) for made, window in readers}
-    each = blocks.pop() if len(blocks) == 1 else 0
-    return Axis.cut(size, parts, each if each * parts >= size else 0)
+    length = blocks.pop() if len(blocks) == 1 else 0
+    return Axis.cut(size, parts, length if length * parts >= size else 0)
 
 
 def _whole(partition: Partition, shape: MapShape, readers: list[Node]) -> FeatureMap:
-    grid, tiles = partition.topology.grid, 0
-    for reader in readers:
-        tiles |= partition.made(reader).tiles
-    return _map(partition, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), tiles)
+    return _everywhere(partition, shape, reduce(or_, (partition.made(reader).tiles for reader in readers)))
 
 
 def _settle(partition: Partition, index: int) -> None:

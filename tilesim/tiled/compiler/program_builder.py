@@ -41,12 +41,12 @@ class Completion:
 @dataclass(frozen=True)
 class Arrival:
     """What comes from the neighbours has come when a flag has counted to ``full``; to ``early``: but for the rows that
-    are needed last, of which nothing else but the last rise tells if ``late``. Nothing is early if ``early`` is 0.
+    are needed last, of which the last rise alone tells if ``by_last_rise``. Nothing is early if ``early`` is 0.
     """
 
     early: int
     full: int
-    late: bool
+    by_last_rise: bool
 
 
 SOURCE = -1
@@ -79,7 +79,7 @@ class ProgramBuilder:
 
     topology: Topology
     plan: TilePlan
-    spread: Partition
+    partition: Partition
     placement: MapPlacement
     first: list[isa.Instruction] = field(default_factory=list)
     rest: list[isa.Instruction] = field(default_factory=list)
@@ -159,7 +159,7 @@ class ProgramBuilder:
 
     def _readers(self, name: str) -> set[int]:
         """The tiles that make something of what they read in a map."""
-        calls = [call for call in self.spread.calls if name in call.reads.values()]
+        calls = [call for call in self.partition.calls if name in call.reads.values()]
         return {tile for call in calls for tile, _ in call.parts(self.placement.maps[call.makes])}
 
     def complete(self, name: str, tile: int) -> tuple[Watcher, ...]:

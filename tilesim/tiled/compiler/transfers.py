@@ -25,7 +25,7 @@ def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
 
 def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int, layer: int) -> None:
     """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
-    names, row_bytes = builder.spread.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
+    names, row_bytes = builder.partition.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
     name, maps = names[band], [builder.placement.maps[rows_there] for rows_there in names]
     label = f"input{source.stored.index}" + (f".band{band}" if len(names) > 1 else "")
     turn = builder.infeed_turn()  # may take a fence, which must not wait for the consumers that are posted here
