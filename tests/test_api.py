@@ -136,6 +136,8 @@ def test_nouns_are_short_in_an_interpreter() -> None:
     program = tilesim.compile(network, tilesim.load_topology("pocket-2x1"))
     run = tilesim.simulate(program, np.zeros((1, 4, 4, 4), np.int8))
     assert max(len(repr(noun)) for noun in (network, program, run)) < 80
+    beyond = tilesim.simulate(program, np.zeros((1, 4, 4, 4), np.int8), trace=tilesim.Recording(range(900, 901)))
+    assert repr(beyond) == repr(run)[:-1] + ", with an empty trace>"
 
 
 def test_wrong_inputs_are_refused() -> None:

@@ -57,7 +57,7 @@ def test_a_fault_says_what_may_have_been_meant(word: str, known: Iterable[str], 
 
 def test_counts_and_kinds_are_good_english() -> None:
     assert [counted(count, "array") for count in (0, 1, 2, 1000)] == ["0 arrays", "1 array", "2 arrays", "1,000 arrays"]
-    assert [kind_of(value) for value in (1, [], "a", None)] == ["an int", "a list", "'a'", "a NoneType"]
+    assert [kind_of(value) for value in (1, [], "a", None)] == ["an int", "a list", "'a'", "None"]
 
 
 EVIL = "<script>alert('x')</script>\x1b[2J"

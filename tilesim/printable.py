@@ -37,7 +37,9 @@ def counted(count: int, noun: str) -> str:
 def kind_of(value: object) -> str:
     """What a ``value`` is, for a sentence that wanted another: ``an int``; text is quoted."""
     name = type(value).__name__
-    return repr(value) if isinstance(value, str) else f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+    if value is None or isinstance(value, str):
+        return repr(value)
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def unknown(word: str, known: Iterable[str], what: str) -> str:

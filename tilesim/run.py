@@ -108,4 +108,5 @@ def run_words(statistics: RunStatistics, trace: Trace | None = None) -> str:
     """Which network on which chip, and how long it took."""
     where = f"{printable(statistics['network'])} on {printable(statistics['topology'])}"
     seconds = format_seconds(statistics["cycles"] / statistics["clock_hz"])
-    return f"{where}: {statistics['cycles']:,} cycles = {seconds}{'' if trace is None else ', traced'}"
+    traced = "" if trace is None else ", traced" if trace.track.size else ", with an empty trace"
+    return f"{where}: {statistics['cycles']:,} cycles = {seconds}{traced}"

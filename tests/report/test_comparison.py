@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.report.made import energy, layer, saved
 from tilesim.errors import InputError
-from tilesim.report.comparison import UNLIKE, causes, compared, outside
+from tilesim.report.analysis.layers import outside, spent
+from tilesim.report.comparison import UNLIKE, compared
 from tilesim.report.document import SavedRun
 from tilesim.report.page.compare import comparison_page
 
@@ -54,7 +55,7 @@ def test_parts_sum_up_to_the_run(arrays: int, cycles: int, layers: list[dict[str
     assert sum(row["cycles"][1] for row in of["causes"]) == pytest.approx(cycles)
     in_layers = sum(each["runs"][1]["cycles"] for each in of["layers"] if each["runs"][1] is not None)
     assert in_layers + sum(of["outside"][1].values()) == pytest.approx(cycles)
-    total = causes(run.statistics)
+    total = spent(run.statistics)
     for cause, n in outside(run.statistics).items():
         inside = sum(each["runs"][1]["causes"].get(cause, 0) for each in of["layers"] if each["runs"][1] is not None)
         assert n + inside == pytest.approx(total[cause])

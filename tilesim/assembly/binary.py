@@ -53,7 +53,7 @@ from pydantic import BaseModel
 from tilesim.assembly.chip import ChipReader, write_chip
 from tilesim.assembly.records import BYTES, Field, fields_of, inner_type
 from tilesim.assembly.scanner import Fault, read_line
-from tilesim.assembly.streams import Codec, Damage, Reader, RecordLayout, Writer
+from tilesim.assembly.streams import Codec, Damage, Reader, Writer
 from tilesim.assembly.text import P
 from tilesim.assembly.values import Notation
 from tilesim.printable import shown, unknown
@@ -196,9 +196,9 @@ def _read_record(source: Reader, kind: type) -> Any:
     layout = source.layouts.get(kind)
     if layout is None:
         raise Damage(f"must say what a {kind_name(kind)} consists of")
-    bits = source.natural() if layout.optional else 0
+    bits = source.natural() if any(optional for _, optional in layout) else 0
     values = {}
-    for member, optional in layout.fields:
+    for member, optional in layout:
         if not optional or bits & 1:
             values[member.name] = member.codec.read(source)
         bits >>= optional
@@ -327,7 +327,7 @@ def _read_tables(source: Reader, form: Binary[Any]) -> None:
     source.skip_word()
 
 
-def _read_layout(source: Reader, kind: type, ours: Mapping[str, Field[Codec]]) -> RecordLayout:
+def _read_layout(source: Reader, kind: type, ours: Mapping[str, Field[Codec]]) -> tuple[tuple[Field[Codec], bool], ...]:
     """The fields of ``kind`` as the file has them, which must mean something here. Raises Damage."""
     layout: dict[str, tuple[Field[Codec], bool]] = {}
     for _ in range(source.count()):
@@ -341,4 +341,4 @@ def _read_layout(source: Reader, kind: type, ours: Mapping[str, Field[Codec]]) -
         layout[name] = here, optional
     if missing := [name for name, here in ours.items() if name not in layout and not here.optional]:
         raise Damage(f"{kind_name(kind)} must also have {', '.join(missing)}; another tilesim wrote the file")
-    return RecordLayout(tuple(layout.values()))
+    return tuple(layout.values())

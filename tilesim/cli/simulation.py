@@ -33,7 +33,7 @@ def simulated(
     quiet: bool,
 ) -> tuple[Program, Run, list[str]]:
     """The program of all inferences of ``programs``, made from ``models``, its run, priced as is asked for, and notes.
-    ``keep``: the program is to be written down.
+    ``keep``: the program is to be written down; ``quiet``: without notes.
     """
     notes: list[str] = []
     if len(programs) == options.inferences == 1:
@@ -46,7 +46,7 @@ def simulated(
     energy = run.statistics.get("energy")
     if conditions.energies is not None and energy is not None:
         run = replace(run, statistics={**run.statistics, "energy": priced(energy, conditions.energies)})
-    return program, run, notes
+    return program, run, [] if quiet else notes
 
 
 def simulated_once(

@@ -33,28 +33,20 @@ class Cause:
 
 @dataclass(frozen=True)
 class PeakRate:
-    """So many a cycle of the ``clock``: the product of a chip's ``keys``, and of the number of links of a ``bus`` if
-    one is named.
+    """A roof: so many MACs or bytes a cycle of the ``clock``, the product of a chip's ``keys``, and of the number of
+    ``links`` of a bus if one is named.
     """
 
     words: str
     keys: tuple[str, ...]
-    bus: str = ""
+    links: str = ""
     clock: str = "clock_hz"
-
-
-@dataclass(frozen=True)
-class Intensity:
-    """MACs per byte, and the roof of these bytes.
-
-    The bytes are those that entered ``bus`` (a name in run.json's ``bytes``) and those of ``actions`` (names in its
-    ``energy``).
-    """
-
-    words: str
-    roof: PeakRate
+    byte: str = ""
+    """What a byte is of which it brings so many; empty of MACs. The bytes of a layer are the following."""
     bus: str = ""
+    """Those that entered it: a name in run.json's ``bytes``."""
     actions: tuple[str, ...] = ()
+    """Those of the actions: names in run.json's ``energy``."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +70,6 @@ class Description:
     parameter_memory: str = "memory"
     """Where parameters come from during a run."""
     peaks: tuple[PeakRate, ...] = ()
-    """MACs a cycle, whatever the intensity."""
-    intensities: tuple[Intensity, ...] = ()
-    """The most telling first."""
+    """Of MACs, whatever the intensity."""
+    bandwidths: tuple[PeakRate, ...] = ()
+    """Of bytes, the most telling first: each has a roofline of its own."""

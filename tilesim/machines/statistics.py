@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilesim import energy
@@ -36,61 +36,59 @@ class Bus:
     links: list[Unit]
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A run that took the cycles ``run``, after ``load_cycles`` of loading; the rest as :class:`RunStatistics` has it.
+def document(
+    program: Program,
+    run: range,
+    *,
+    load_cycles: int,
+    macs: int,
+    peak_macs_per_cycle: int,
+    units: Iterable[Unit],
+    links: Iterable[Unit],
+    buses: Mapping[str, Bus],
+    tallies: Iterable[Tally],
+    bottleneck: Bottleneck,
+    layers: list[LayerStatistics],
+    requests: list[RequestStatistics],
+    throughput_per_second: float,
+    streamed_bytes: int = 0,
+    interval_cycles: float | None = None,
+    partition: PartitionStatistics | None = None,
+    findings: Iterable[Finding] = (),
+    trace: Trace | None = None,
+) -> RunStatistics:
+    """Everything that ``run.json`` holds of a run of ``program`` that took the cycles ``run``, after ``load_cycles``.
 
-    ``units`` and ``links`` are those of which there are accounts: busy, stalled and idle cycles make up the run.
+    ``units`` and ``links`` are those of which there are accounts: busy, stalled and idle cycles make up the run. What
+    else is given is as :class:`RunStatistics` has it.
     """
-
-    run: range
-    load_cycles: int
-    macs: int
-    peak_macs_per_cycle: int
-    units: Sequence[Unit]
-    links: Sequence[Unit]
-    buses: Mapping[str, Bus]
-    tallies: Iterable[Tally]
-    bottleneck: Bottleneck
-    layers: list[LayerStatistics]
-    requests: list[RequestStatistics]
-    throughput_per_second: float
-    streamed_bytes: int = 0
-    interval_cycles: float | None = None
-    partition: PartitionStatistics | None = None
-    findings: Sequence[Finding] = ()
-    trace: Trace | None = None
-
-
-def document(program: Program, measured: Measured) -> RunStatistics:
-    """Everything that ``run.json`` holds of a run of ``program``."""
-    topology, cycles = program.topology, len(measured.run)
+    topology, cycles = program.topology, len(run)
     return {
         "schema": SCHEMA,
         "machine": topology.machine,
         "network": program.name,
         "topology": topology.name,
         "cycles": cycles,
-        "load_cycles": measured.load_cycles,
+        "load_cycles": load_cycles,
         "clock_hz": topology.clock_hz,
-        "latency_us": cycles_to_us(measured.requests[0]["latency_cycles"], topology.clock_hz),
-        "macs": measured.macs,
-        "mac_utilisation": utilisation(measured.macs, measured.peak_macs_per_cycle, cycles),
-        "streamed_bytes": measured.streamed_bytes,
-        "bytes": total(measured.buses),
-        "energy": energy.document(measured.tallies, len(program.layers)),
-        "bound_by": measured.bottleneck.bound_by(),
-        "breakdown": measured.bottleneck.breakdown,
-        "units": [unit_account(unit) for unit in measured.units],
-        "layers": measured.layers,
-        "links": [link_account(unit) for unit in measured.links],
-        "partition": measured.partition,
-        "findings": [*measured.findings],
-        "inferences": len(measured.requests),
-        "requests": measured.requests,
-        "interval_cycles": measured.interval_cycles,
-        "throughput_per_second": measured.throughput_per_second,
-        "trace_sha256": measured.trace.sha256 if measured.trace else None,
+        "latency_us": cycles_to_us(requests[0]["latency_cycles"], topology.clock_hz),
+        "macs": macs,
+        "mac_utilisation": utilisation(macs, peak_macs_per_cycle, cycles),
+        "streamed_bytes": streamed_bytes,
+        "bytes": total(buses),
+        "energy": energy.document(tallies, len(program.layers)),
+        "bound_by": bottleneck.bound_by(),
+        "breakdown": bottleneck.breakdown,
+        "units": [unit_account(unit) for unit in units],
+        "layers": layers,
+        "links": [link_account(unit) for unit in links],
+        "partition": partition,
+        "findings": [*findings],
+        "inferences": len(requests),
+        "requests": requests,
+        "interval_cycles": interval_cycles,
+        "throughput_per_second": throughput_per_second,
+        "trace_sha256": trace.sha256 if trace else None,
         "chip": topology.model_dump(mode="json"),
     }
 

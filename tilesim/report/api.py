@@ -29,7 +29,7 @@ def save_report(run: AnyRun, path: Path | str) -> None:
     the cycles went.
 
     Args:
-        run: a run, or the folder of a saved one; its timeline is on the page if it was traced.
+        run: its timeline is on the page if it was traced.
         path: the file.
 
     Raises:
@@ -44,7 +44,7 @@ def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
     """Draw every picture that a run has numbers for into ``folder``, each as PNG and SVG; their paths.
 
     Args:
-        run: a run, or the folder of a saved one; the timeline and the links over time take a trace.
+        run: the timeline and the links over time take a trace.
         folder: made if it is not there.
 
     Raises:

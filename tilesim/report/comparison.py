@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from tilesim.errors import InputError
 from tilesim.report.analysis.batching import footprint
-from tilesim.report.costs import computes, mac_arrays
+from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
 from tilesim.report.document import SavedRun, invalid, shown
 from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
 
@@ -19,16 +19,12 @@ else:  # pydantic reads a TypedDict of an older Python only from there
     from typing_extensions import TypedDict
 
 SCHEMA = "tilesim.comparison/1"
-OTHER = "other"
-"""Behind cycles of a run whose causes its machine does not tell."""
 NO_WORK = "no work"
 COMPUTING, WAITING = "macs", "waiting"
 """The causes that runs of different machines have in common."""
 UNLIKE = "only computing and waiting are compared of their causes, and no efficiency of arrays that are not alike"
 UNCOMPARED = ("name", "description")
 """Keys of a chip that say nothing of how it works."""
-Cycles: TypeAlias = dict[str, float]
-"""Cycles of the average MAC array, by cause."""
 
 
 class ComparedBatches(BatchCosts):
@@ -180,7 +176,7 @@ def compared(runs: Sequence[SavedRun], names: Sequence[str] = ()) -> ComparisonD
         "runs": [_run(name, run, statistics[0]) for name, run in zip(names, statistics, strict=True)],
         "differing": [row for row in settings if None not in row["values"]] if mixed else settings,
         "causes": [
-            {"cause": cause, "cycles": [causes(run).get(cause, 0.0) for run in statistics]}
+            {"cause": cause, "cycles": [spent(run).get(cause, 0.0) for run in statistics]}
             for cause in _all_causes(statistics)
         ],
         "layers": layers,
@@ -247,33 +243,7 @@ def _numbered(layers: Sequence[LayerStatistics]) -> dict[tuple[str, str, str, in
     return numbers
 
 
-# ---- where the cycles went
-
-
-def arrays(run: RunStatistics) -> int:
-    """The MAC arrays of a run's chip, over which cycles by cause are averaged."""
-    return max(1, len(mac_arrays(run)))
-
-
-def causes(run: RunStatistics) -> Cycles:
-    """What the cycles of a run went into, as its average MAC array has it: together they are the run."""
-    told = share_of(run, run)
-    rest = run["cycles"] * arrays(run) - sum(run["breakdown"].values())
-    return {**told, OTHER: rest / arrays(run)} if rest else told
-
-
-def share_of(layer: LayerStatistics | RunStatistics, run: RunStatistics) -> Cycles:
-    """A layer's part of :func:`causes`; those of all layers and :func:`outside` together are the run."""
-    return {cause: cycles / arrays(run) for cause, cycles in layer["breakdown"].items()}
-
-
-def outside(run: RunStatistics) -> Cycles:
-    """The part of :func:`causes` that belongs to no layer."""
-    cycles: Counter[str] = Counter(run["breakdown"])
-    for layer in run["layers"]:
-        cycles.subtract(layer["breakdown"])
-    rest = causes(run).get(OTHER, 0.0)
-    return {cause: n / arrays(run) for cause, n in cycles.items() if n} | ({OTHER: rest} if rest else {})
+# ---- how fast, and with how much
 
 
 def speed_up(run: RunStatistics, first: RunStatistics) -> float:
@@ -307,7 +277,7 @@ def _all_causes(runs: Sequence[RunStatistics]) -> list[str]:
     """All causes: computing first, no work last, those between by what they take in all runs."""
     total: Counter[str] = Counter()
     for run in runs:
-        total.update(causes(run))
+        total.update(spent(run))
     first = {cause for cause in total if cause == COMPUTING or computes(cause, runs[0])}
     return sorted(total, key=lambda cause: (cause in (NO_WORK, OTHER), cause not in first, -total[cause], cause))
 

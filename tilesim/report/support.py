@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from tilesim.network.obstacles import ObstacleDocument, SupportDocument
+from tilesim.network.obstacles import Obstacle, SupportDocument
 from tilesim.printable import printable
 from tilesim.report.tables import folded, grid, left, right, table
 from tilesim.report.words import Ending, short_name
@@ -62,7 +62,7 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def _brief(obstacles: Sequence[ObstacleDocument]) -> str:
+def _brief(obstacles: Sequence[Obstacle]) -> str:
     words = {"form": "form of {}", "chip": "the chip"}
     return _some([words.get(obstacle["about"], "{}").format(printable(obstacle["what"])) for obstacle in obstacles])
 
@@ -73,7 +73,7 @@ def _some(words: Sequence[str]) -> str:
     return ", ".join(words[:LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _obstacles(obstacles: Sequence[ObstacleDocument]) -> Table:
+def _obstacles(obstacles: Sequence[Obstacle]) -> Table:
     paragraphs = grid(Column(max_width=24, overflow="fold"), Column(overflow="fold"))
     for obstacle in obstacles:
         lines = [Text(line) for line in _lines(obstacle)]
@@ -81,7 +81,7 @@ def _obstacles(obstacles: Sequence[ObstacleDocument]) -> Table:
     return paragraphs
 
 
-def _lines(obstacle: ObstacleDocument) -> Iterator[str]:
+def _lines(obstacle: Obstacle) -> Iterator[str]:
     """Of operators, numbers and sizes the names say enough; what else there is, sentences say."""
     if counted := COUNTED.get(obstacle["about"]):
         count, names = obstacle["count"], [short_name(name) for name in obstacle["names"]]

@@ -14,7 +14,7 @@ from rich.text import Text
 from tilesim.findings import sentence
 from tilesim.printable import printable
 from tilesim.registry import description_of
-from tilesim.report.costs import costs, mac_arrays, working
+from tilesim.report.analysis.layers import costs, mac_arrays, working
 from tilesim.report.tables import folded, grid, left, right, table
 from tilesim.report.words import Ending, cause_words, energy_words, kind_word, kind_words, short_name
 from tilesim.statistics import BatchingStatistics, LayerStatistics, PartitionCandidate, RunStatistics
@@ -206,12 +206,15 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     layers = statistics["layers"]
     homes = Counter(layer["parameters"] for layer in layers if layer.get("parameters"))
     if set(homes) - {"copy", "partition"}:
-        yield "parameters", ", ".join(f"{home}: {_layers(count)}" for home, count in homes.most_common())
+        yield (
+            "parameters",
+            ", ".join(f"{home}: {count} layer{'s' * (count != 1)}" for home, count in homes.most_common()),
+        )
     if streamed := statistics.get("streamed_bytes"):
         memory = description_of(statistics["machine"]).parameter_memory
         yield "streaming", f"{format_bytes(streamed)} of parameters from {memory}, during the run"
     if batching := statistics.get("batching"):
-        yield "batches", _batches(batching)
+        yield "batches", batch_words(batching)
     yield "MACs", f"{statistics['macs']:,}, {statistics['mac_utilisation']:.1%} of what the chip could do in that time"
     if words := energy_words(statistics):
         yield "energy", words
@@ -252,31 +255,22 @@ def _tried(candidates: list[PartitionCandidate]) -> str:
     return f"{names}, by {1 - fastest['cycles'] / first['cycles']:.1%} over {first['name']}"
 
 
-def _batches(batching: BatchingStatistics) -> str:
-    """How inferences went together, and what it cost."""
+def batch_words(batching: BatchingStatistics) -> str:
+    """How inferences went together, what that was chosen from, and what it cost."""
     loads, peak = batching["weight_set_loads"], format_bytes(batching["peak_buffer_bytes"])
-    chosen = _chosen(batching.get("predicted_cycles") or {})
+    predicted = ", ".join(f"{schedule} {n:,}" for schedule, n in (batching.get("predicted_cycles") or {}).items())
+    chosen = f", the fastest as predicted (cycles: {predicted})" if predicted else ""
     cost = f"weights of a layer fetched {loads:,} times; at most {peak} in the buffer"
     return f"schedule {batching['schedule']}{chosen}: {cost}"
-
-
-def _chosen(predicted: Mapping[str, int]) -> str:
-    """What a schedule was chosen from."""
-    cycles = ", ".join(f"{schedule} {cycles:,}" for schedule, cycles in predicted.items())
-    return f", the fastest as predicted (cycles: {cycles})" if predicted else ""
-
-
-def _layers(count: int) -> str:
-    return "1 layer" if count == 1 else f"{count} layers"
 
 
 def largest(statistics: RunStatistics) -> RenderableType:
     """The largest costs in words, and the rest of the run."""
     lines = grid(*right("", ""), Column())
     shown = costs(statistics)[:LARGEST]
-    for cost in shown:
-        lines.add_row(share(cost.cycles, statistics), f"{cost.cycles:,} cycles", cost.what)
-    rest = statistics["cycles"] - sum(cost.cycles for cost in shown)
+    for cycles, what in shown:
+        lines.add_row(share(cycles, statistics), f"{cycles:,} cycles", what)
+    rest = statistics["cycles"] - sum(cycles for cycles, _ in shown)
     if rest:
         lines.add_row(share(rest, statistics), f"{rest:,} cycles", "the rest")
     return Group(Text("Where the cycles of the MAC array go, largest first", "bold"), lines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import Cause, Description, Intensity, PeakRate, Role
+from tilesim.machines.description import Cause, Description, PeakRate, Role
 
 ROLES = (
     Role("host.infeed", "host infeed", bus="host"),
@@ -72,28 +72,21 @@ DESCRIPTION = Description(
     layers_overlap=False,
     parameter_memory="weight memory",
     peaks=(PeakRate("all cells of the array", ("array.rows", "array.columns")),),
-    intensities=(
-        Intensity(
-            "byte of weights fetched",
-            PeakRate(
-                "weight memory",
-                ("weight_memory.channels", "weight_memory.channel_bytes"),
-                clock="weight_memory.clock_hz",
-            ),
-            actions=("weight_memory_read",),
+    bandwidths=(
+        PeakRate(
+            "weight memory", ("weight_memory.channels", "weight_memory.channel_bytes"), clock="weight_memory.clock_hz",
+            byte="byte of weights fetched", actions=("weight_memory_read",),
         ),
-        Intensity(
-            "byte read from the unified buffer",
-            PeakRate("value loaders, a vector a cycle", ("array.rows",)),
-            actions=("buffer_read",),
+        PeakRate(
+            "value loaders, a vector a cycle", ("array.rows",),
+            byte="byte read from the unified buffer", actions=("buffer_read",),
         ),
-        Intensity(
-            "byte to or from the host", PeakRate("the host's link, one way", ("host.bytes_per_cycle",)), bus="host"
+        PeakRate(
+            "the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host"
         ),
-        Intensity(
-            "byte of instructions",
-            PeakRate("the host's instructions", ("host.instruction_bytes_per_cycle",)),
-            bus="instructions",
+        PeakRate(
+            "the host's instructions", ("host.instruction_bytes_per_cycle",),
+            byte="byte of instructions", bus="instructions",
         ),
     ),
-)
+)  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import Cause, Description, Intensity, PeakRate, Role
+from tilesim.machines.description import Cause, Description, PeakRate, Role
 
 ROLES = (
     Role("ring.link*", "ring links", bus="ring"),
@@ -71,7 +71,6 @@ COLUMNS = {
     ),
 }
 TILES = ("grid.rows", "grid.columns")
-WIDE = ("wide_memory.row_bytes", "wide_memory.ports")
 DESCRIPTION = Description(
     roles=ROLES,
     groups=GROUPS,
@@ -83,35 +82,31 @@ DESCRIPTION = Description(
         PeakRate("MAC arrays", (*TILES, "tile.lanes", "tile.inputs_per_cycle")),
         PeakRate("MAC arrays, byte by byte (depthwise)", (*TILES, "tile.vector_bytes")),
     ),
-    intensities=(
-        Intensity(
-            "byte read from narrow memory",
-            PeakRate("read ports of all narrow memories", (*TILES, "narrow_memory.word_bytes")),
-            actions=("narrow_read",),
+    bandwidths=(
+        PeakRate(
+            "read ports of all narrow memories", (*TILES, "narrow_memory.word_bytes"),
+            byte="byte read from narrow memory", actions=("narrow_read",),
         ),
-        Intensity("byte that enters the ring", PeakRate("ring, a row a cycle", ("wide_memory.row_bytes",)), bus="ring"),
-        Intensity(
-            "byte read from or written to wide memory",
-            PeakRate("ports of all wide memories", (*TILES, *WIDE)),
-            actions=("wide_read", "wide_write"),
+        PeakRate(
+            "ring, a row a cycle", ("wide_memory.row_bytes",), byte="byte that enters the ring", bus="ring"
         ),
-        Intensity(
-            "byte that crosses the mesh",
-            PeakRate("all mesh links, a word a cycle each", ("narrow_memory.word_bytes",), bus="mesh"),
-            bus="mesh",
+        PeakRate(
+            "ports of all wide memories", (*TILES, "wide_memory.row_bytes", "wide_memory.ports"),
+            byte="byte read from or written to wide memory", actions=("wide_read", "wide_write"),
         ),
-        Intensity(
-            "byte read from data memory",
-            PeakRate("data memory", ("data_memory.bytes_per_cycle",)),
-            actions=("data_memory_read",),
+        PeakRate(
+            "all mesh links, a word a cycle each", ("narrow_memory.word_bytes",), links="mesh",
+            byte="byte that crosses the mesh", bus="mesh",
         ),
-        Intensity(
-            "byte to or from the host", PeakRate("the host's link, one way", ("host.bytes_per_cycle",)), bus="host"
+        PeakRate(
+            "data memory", ("data_memory.bytes_per_cycle",),
+            byte="byte read from data memory", actions=("data_memory_read",),
         ),
-        Intensity(
-            "byte of instructions",
-            PeakRate("instruction bus", ("instruction_bus.width_bytes",)),
-            bus="instruction_bus",
+        PeakRate(
+            "the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host"
+        ),
+        PeakRate(
+            "instruction bus", ("instruction_bus.width_bytes",), byte="byte of instructions", bus="instruction_bus"
         ),
     ),
-)
+)  # fmt: skip

@@ -66,6 +66,7 @@ def test_samples_that_no_inference_gets_are_said(tilesim: Any) -> None:
     note = "of the 360 samples of --inputs, the first 3 were used, one an inference\n"
     assert note in tilesim(*words, "-n", 3).stdout
     assert note not in tilesim(*words, "-n", 3, "--quiet").stdout
+    assert tilesim(*words, "-n", 3, "--json").stderr == note
     assert "samples of --inputs" not in tilesim(*words).stdout  # all of them go through one run
 
 

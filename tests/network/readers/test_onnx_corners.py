@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from scripts.differentials.case import Case
-from scripts.differentials.onnx import reference
+from scripts.differentials.onnx_runtime import reference
 from scripts.differentials.onnx_sketch import Sketch, Value
 from scripts.differentials.verdict import golden, loaded
 from tilesim.errors import ModelError

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.network.readers.tflite_bytes import Shared
+from scripts.tflite_writer import Shared
 from tilesim.errors import InputError, ModelError
 from tilesim.network.readers import read, tflite, tflite_file, tflite_operators
 

@@ -18,8 +18,8 @@ def test_its_largest_is_that_of_the_plan() -> None:
     for schedule in ("none", "demand", "lcm"):
         found = batched(schedule).statistics["batching"]
         points = footprint(found["steps"])
-        assert max(point.bytes for point in points) == found["peak_buffer_bytes"]
-        assert all(a.cycle < b.cycle and a.bytes != b.bytes for a, b in pairwise(points))
+        assert max(size for _, size in points) == found["peak_buffer_bytes"]
+        assert all(a[0] < b[0] and a[1] != b[1] for a, b in pairwise(points))
 
 
 def test_lanes_are_layers_that_take_batches() -> None:

@@ -81,11 +81,17 @@ def command(
     if out is not None:
         _save(program, result, out)
     if json_:
-        tell_json(result.statistics)
+        _tell_json(result, notes)
         return
-    _show(program, result, changes, [] if quiet else [*made.notes, *notes])
+    _show(program, result, changes, notes if quiet else [*made.notes, *notes])
     if out is not None and not quiet:
         tell(f"written to {out}")
+
+
+def _tell_json(result: Run, notes: Sequence[str]) -> None:
+    tell_json(result.statistics)
+    if notes:
+        tell(*notes, error=True)
 
 
 def _must_be_free(out: Path, words: Sequence[str], files: Sequence[Path | None]) -> None:

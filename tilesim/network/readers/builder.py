@@ -13,7 +13,7 @@ from tilesim.budgets import LARGEST_CONSTANTS_BYTES, MOST_CHANNELS
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Network, Node, Operator, Quantisation, Tensor
 from tilesim.network.operators.windows import Padding, output_size
-from tilesim.network.readers.fault import ModelFault
+from tilesim.network.readers.fault import wrong_type
 from tilesim.units import format_bytes
 
 MAX_ELEMENTS = 1 << 28
@@ -71,8 +71,7 @@ class NetworkBuilder:
         """An int8 or uint8 tensor with its scale and zero point."""
         tensor = self.tensors[index]
         if tensor.dtype not in ACTIVATION_DTYPES:
-            sentence = f"{tensor.title} must be int8 or uint8, not {tensor.dtype}"
-            raise ModelError(ModelFault(sentence, "type", tensor.dtype.name))
+            raise wrong_type(f"{tensor.title} must be int8 or uint8", tensor.dtype.name)
         if tensor.quantisation is None or tensor.quantisation.scale.ndim:
             raise ModelError(f"{tensor.title} must have one scale and one zero point")
         return tensor, float(tensor.quantisation.scale), tensor.quantisation.zero_point
@@ -83,8 +82,7 @@ class NetworkBuilder:
         if tensor.data is None:
             raise ModelError(f"weights {tensor.title} must be a constant")
         if tensor.dtype not in ACTIVATION_DTYPES or tensor.quantisation is None:
-            sentence = f"weights {tensor.title} must be quantised int8 or uint8, not {tensor.dtype}"
-            raise ModelError(ModelFault(sentence, "type", tensor.dtype.name))
+            raise wrong_type(f"weights {tensor.title} must be quantised int8 or uint8", tensor.dtype.name)
         if len(tensor.shape) != rank:
             raise ModelError(f"weights {tensor.title} must have {rank} axes, not shape {list(tensor.shape)}")
         if tensor.shape[channels_axis] > MOST_CHANNELS:
@@ -114,8 +112,8 @@ def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtyp
     with np.errstate(invalid="ignore"):  # a signalling NaN, which is refused below
         scales = np.asarray(scales, np.float64)
     if not ((scales > 0) & (scales < LARGEST_SCALE)).all():
-        found = f"{scales.min():g}" if scales.size == 1 else f"{scales.min():g} to {scales.max():g}"
-        raise ModelError(f"its scales must be above 0 and below {LARGEST_SCALE:g}, not {found}")
+        actual = f"{scales.min():g}" if scales.size == 1 else f"{scales.min():g} to {scales.max():g}"
+        raise ModelError(f"its scales must be above 0 and below {LARGEST_SCALE:g}, not {actual}")
     different = np.unique(zero_points)
     if different.size > 1:
         raise ModelError(f"it must have the same zero point in all channels, not {different.size} different ones")
@@ -126,28 +124,39 @@ def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtyp
     return Quantisation(scales.reshape(()) if scales.size == 1 else scales.ravel(), zero_point)
 
 
-def map_shape(
+@dataclass(frozen=True)
+class SlidingWindow:
+    """How a window moves over a map, and the (1, H', W') that it makes."""
+
+    size: tuple[int, int]
+    strides: tuple[int, int]
+    padding: Padding
+    dilations: tuple[int, int]
+    shape: tuple[int, int, int]
+
+
+def sliding_window(
     tensor: Tensor,
-    window: tuple[int, int],
+    size: tuple[int, int],
     strides: tuple[int, int],
     padding: Padding,
     dilations: tuple[int, int] = (1, 1),
-) -> tuple[int, int, int]:
-    """(1, H', W') that a window makes of a map, checked to be sensible."""
+) -> SlidingWindow:
+    """A window over a map, checked to be sensible."""
     if len(tensor.shape) != 4:
         raise ModelError(f"{tensor.title} must be a map of 4 axes, not of shape {list(tensor.shape)}")
-    if min(*window, *strides, *dilations) < 1:
-        raise ModelError(f"window {window}, strides {strides} and dilations {dilations} must be at least 1")
+    if min(*size, *strides, *dilations) < 1:
+        raise ModelError(f"window {size}, strides {strides} and dilations {dilations} must be at least 1")
     if min(padding) < 0:
         raise ModelError(f"padding must not be negative, not {tuple(padding)}")
     n, height, width, channels = tensor.shape
-    rows, columns = output_size((height, width), window, strides, padding, dilations)
+    rows, columns = output_size((height, width), size, strides, padding, dilations)
     if rows < 1 or columns < 1:
-        raise ModelError(f"a window of {window} must fit into {tensor.title} of shape {list(tensor.shape)}")
+        raise ModelError(f"a window of {size} must fit into {tensor.title} of shape {list(tensor.shape)}")
     padded = (height + padding.top + padding.bottom) * (width + padding.left + padding.right) * channels
-    if padded > MAX_ELEMENTS or rows * columns * channels * prod(window) > MAX_ELEMENTS * 16:
+    if padded > MAX_ELEMENTS or rows * columns * channels * prod(size) > MAX_ELEMENTS * 16:
         raise ModelError(f"{tensor.title} with padding {tuple(padding)} must have at most {MAX_ELEMENTS} elements")
-    return n, rows, columns
+    return SlidingWindow(size, strides, padding, dilations, (n, rows, columns))
 
 
 def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:

@@ -17,15 +17,15 @@ About: TypeAlias = Literal["file", "operator", "type", "shape", "form"]
 
 
 class ModelFault(str):
-    """The sentence. ``found`` is what is there instead, an operator's kind or a type of numbers; ``operator`` and
+    """The sentence. ``actual`` is what is there instead, an operator's kind or a type of numbers; ``operator`` and
     ``name`` are those of the node that it is about, or there is only the name, of a tensor. ``inside`` is the sentence
     without the file's name.
     """
 
-    __slots__ = ("about", "found", "inside", "name", "operator")
+    __slots__ = ("about", "actual", "inside", "name", "operator")
 
     about: About
-    found: str
+    actual: str
     operator: str
     name: str
     inside: str
@@ -34,13 +34,13 @@ class ModelFault(str):
         cls,
         sentence: str,
         about: About = "form",
-        found: str = "",
+        actual: str = "",
         operator: str = "",
         name: str = "",
         inside: str = "",
     ) -> ModelFault:
         self = super().__new__(cls, sentence)
-        self.about, self.found, self.operator, self.name = about, found, operator, name
+        self.about, self.actual, self.operator, self.name = about, actual, operator, name
         self.inside = inside or sentence
         return self
 
@@ -51,11 +51,16 @@ class ModelFault(str):
 
     def at(self, where: str, operator: str = "", name: str = "") -> ModelFault:
         """The sentence, led by where in the file it arose."""
-        return ModelFault(f"{where}: {self}", self.about, self.found, operator or self.operator, name or self.name)
+        return ModelFault(f"{where}: {self}", self.about, self.actual, operator or self.operator, name or self.name)
 
     def of_file(self, path: str) -> ModelFault:
         """The sentence, led by the file's name."""
-        return ModelFault(f"{path}: {self}", self.about, self.found, self.operator, self.name, self.inside)
+        return ModelFault(f"{path}: {self}", self.about, self.actual, self.operator, self.name, self.inside)
+
+
+def wrong_type(sentence: str, actual: str, name: str = "") -> ModelError:
+    """That numbers must be of a type, as the ``sentence`` says, and not of the ``actual`` one."""
+    return ModelError(ModelFault(f"{sentence}, not {actual}", "type", actual, name=name))
 
 
 def no_model(sentence: str) -> ModelError:

@@ -154,8 +154,8 @@ def _shapes(model: onnx.ModelProto) -> Mapping[str, tuple[int, ...]]:
     except (onnx.shape_inference.InferenceError, RuntimeError, *_FAULTY):
         return {}
     dims = {value.name: value.type.tensor_type.shape.dim for value in (*graph.value_info, *graph.output)}
-    found = {name: tuple(d.dim_value or int(not k) for k, d in enumerate(dim)) for name, dim in dims.items()}
-    return {name: shape for name, shape in found.items() if min(shape, default=0) > 0}
+    shapes = {name: tuple(d.dim_value or int(not k) for k, d in enumerate(dim)) for name, dim in dims.items()}
+    return {name: shape for name, shape in shapes.items() if min(shape, default=0) > 0}
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:

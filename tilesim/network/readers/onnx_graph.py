@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor, titled
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, NetworkBuilder, quantisation
-from tilesim.network.readers.fault import ModelFault, gather
+from tilesim.network.readers.fault import ModelFault, gather, wrong_type
 
 MAP_AXES = (0, 3, 1, 2)
 """A map's model axes (N, C, H, W) among its canonical ones."""
@@ -170,8 +170,7 @@ class Graph:
             sentence = f"input {titled(value.name)}: must have a fixed shape, not {list(model_shape)}"
             raise ModelError(ModelFault(sentence, "shape", name=value.name))
         if dtype not in {*ACTIVATION_DTYPES, np.dtype(np.float32)}:
-            sentence = f"input {titled(value.name)}: must be float32, int8 or uint8, not {dtype}"
-            raise ModelError(ModelFault(sentence, "type", dtype.name, name=value.name))
+            raise wrong_type(f"input {titled(value.name)}: must be float32, int8 or uint8", dtype.name, value.name)
         index = self._tensor(value.name, dtype, _canonical(model_shape), None)
         self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
         self.inputs.append(index)
@@ -226,9 +225,7 @@ class Graph:
         """What (scale, zero point if any) ask of the value ``name``."""
         dtype = self.constant(names[1]).dtype if len(names) > 1 and names[1] else np.dtype(np.uint8)
         if dtype not in ACTIVATION_DTYPES:
-            raise ModelError(
-                ModelFault(f"{titled(name)} must be quantised to int8 or uint8, not {dtype}", "type", dtype.name)
-            )
+            raise wrong_type(f"{titled(name)} must be quantised to int8 or uint8", dtype.name)
         known = self.quantisation(name, names, dtype)
         if known.scale.ndim:
             raise ModelError(f"{titled(name)} must have one scale")

@@ -12,7 +12,7 @@ from tilesim.arithmetic.requantise import float_bits
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Tensor
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, broadcast
-from tilesim.network.readers.fault import ModelFault
+from tilesim.network.readers.fault import wrong_type
 from tilesim.network.readers.onnx_graph import Dequantised, Graph, Target
 
 Operands: TypeAlias = list[Dequantised]
@@ -60,10 +60,7 @@ def constant_weights(x: Dequantised, operand: Dequantised, rank: int, channels_a
     if operand.data is None:
         raise ModelError(f"weights {operand.title} must be constants of int8 or uint8")
     if operand.data.dtype not in ACTIVATION_DTYPES:
-        found = operand.data.dtype.name
-        raise ModelError(
-            ModelFault(f"weights {operand.title} must be constants of int8 or uint8, not {found}", "type", found)
-        )
+        raise wrong_type(f"weights {operand.title} must be constants of int8 or uint8", operand.data.dtype.name)
     if x.dtype == np.int8 and operand.data.dtype == np.uint8:
         raise ModelError(f"weights {operand.title} must be int8 like {x.title}: ONNX Runtime has no kernel for uint8")
     if operand.data.ndim != rank:

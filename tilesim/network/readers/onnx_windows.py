@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
@@ -13,7 +12,7 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import AveragePool, Convolution, DepthwiseConvolution, MaxPool, Padding
 from tilesim.network.readers import onnx_operands as operand
-from tilesim.network.readers.builder import Built, map_shape
+from tilesim.network.readers.builder import Built, SlidingWindow, sliding_window
 from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target, attribute
 
 Lengths: TypeAlias = tuple[int, ...]
@@ -23,18 +22,7 @@ LEAST_FACTOR, FACTOR_LIMIT = 2.0**-32, 2.0**8
 """Of what an average over a whole map multiplies its sum with, in ONNX Runtime."""
 
 
-@dataclass(frozen=True)
-class Window:
-    """How a window moves over a map, and the (1, H', W') that it makes."""
-
-    size: tuple[int, int]
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
-    padding: Padding
-    shape: tuple[int, int, int]
-
-
-def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Window:
+def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> SlidingWindow:
     size = attribute(node, "kernel_shape", size)
     strides, dilations = attribute(node, "strides", (1, 1)), attribute(node, "dilations", (1, 1))
     pads: tuple[int, ...] = attribute(node, "pads", (0, 0, 0, 0))
@@ -46,20 +34,16 @@ def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Win
             raise ModelError(f"auto_pad {auto} must come without dilations: ONNX Runtime refuses {list(dilations)}")
         pads = _same(x.shape[1:3], size, strides, upper=auto == "SAME_UPPER")
     padding = Padding(*pads)
-    shape = map_shape(x, _two(size), _two(strides), padding, _two(dilations))
+    window = sliding_window(x, _two(size), _two(strides), padding, _two(dilations))
     if attribute(node, "ceil_mode", 0):
-        larger = map_shape(x, _two(size), _two(strides), _grown(padding, strides), _two(dilations))
-        if larger != shape:
+        grown = padding._replace(bottom=padding.bottom + strides[0] - 1, right=padding.right + strides[1] - 1)
+        if sliding_window(x, window.size, window.strides, grown, window.dilations).shape != window.shape:
             raise ModelError("ceil_mode is not supported where it makes a larger map")
-    return Window(_two(size), _two(strides), _two(dilations), padding, shape)
+    return window
 
 
 def _two(values: tuple[int, ...]) -> tuple[int, int]:
     return values[0], values[1]
-
-
-def _grown(padding: Padding, strides: tuple[int, ...]) -> Padding:
-    return padding._replace(bottom=padding.bottom + strides[0] - 1, right=padding.right + strides[1] - 1)
 
 
 def _same(lengths: Lengths, size: Lengths, strides: Lengths, *, upper: bool) -> Lengths:
@@ -115,10 +99,12 @@ def average_pool(graph: Graph, node: onnx.NodeProto, operands: operand.Operands)
 
 def global_average_pool(graph: Graph, _node: onnx.NodeProto, operands: operand.Operands) -> Pending:
     size = _two(operand.source_tensor(graph, operands[0], 4).shape[1:3])
-    return _average(graph, operands[0], Window(size, (1, 1), (1, 1), Padding(), (1, 1, 1)), "float")
+    return _average(graph, operands[0], SlidingWindow(size, (1, 1), Padding(), (1, 1), (1, 1, 1)), "float")
 
 
-def _average(graph: Graph, x: Dequantised, window: Window, rule: str, *, counts_padding: bool = False) -> Pending:
+def _average(
+    graph: Graph, x: Dequantised, window: SlidingWindow, rule: str, *, counts_padding: bool = False
+) -> Pending:
     source = operand.source_tensor(graph, x, 4)
 
     def build(target: Target) -> Built:
@@ -153,7 +139,7 @@ def max_pool(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> 
     return Pending(build)
 
 
-def _pool_window(node: onnx.NodeProto, x: Tensor) -> Window:
+def _pool_window(node: onnx.NodeProto, x: Tensor) -> SlidingWindow:
     window = moving_window(node, x, ())
     if window.dilations != (1, 1):
         raise ModelError(f"dilations must be 1, not {list(window.dilations)}")

@@ -26,7 +26,7 @@ from tilesim.network.readers.builder import (
     must_be_bearable,
     quantisation,
 )
-from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all
+from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all, wrong_type
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, parse
 from tilesim.network.readers.tflite_operators import READERS
 
@@ -79,8 +79,8 @@ def _name(graph: FileGraph, op: FileOperator) -> str:
 
 def _constant_bytes(graph: FileGraph) -> dict[int, int]:
     """Of the tensors that are constants."""
-    found = ((index, tensor.data) for index, tensor in enumerate(graph.tensors) if tensor is not None)
-    return {index: data.size for index, data in found if data is not None}
+    held = ((index, tensor.data) for index, tensor in enumerate(graph.tensors) if tensor is not None)
+    return {index: data.size for index, data in held if data is not None}
 
 
 def _check_size(graph: FileGraph) -> None:
@@ -142,8 +142,9 @@ def _tensors(graph: FileGraph, faults: list[str]) -> dict[int, Tensor]:
 def _tensor(index: int, source: FileTensor) -> Tensor:
     if source.type_code not in DTYPES:
         supported = ", ".join(np.dtype(dtype).name for dtype in DTYPES.values())
-        found = _type_names().get(source.type_code, f"code {source.type_code}")
-        raise ModelError(ModelFault(f"its type must be one of {supported}, not {found}", "type", found))
+        raise wrong_type(
+            f"its type must be one of {supported}", _type_names().get(source.type_code, f"code {source.type_code}")
+        )
     dtype = np.dtype(DTYPES[source.type_code])
     if prod(source.shape) > MAX_ELEMENTS:
         raise ModelError(f"must have at most {MAX_ELEMENTS} elements, not shape {list(source.shape)}")
@@ -178,15 +179,15 @@ def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | No
 def _add(builder: NetworkBuilder, op: FileOperator) -> None:
     """Add the node that an operator becomes, or one for each of its outputs."""
     _refuse_hybrid(builder, op)
-    found = READERS[op.kind](builder, op)
-    parts = found if isinstance(found, tuple) else (found,)
+    built = READERS[op.kind](builder, op)
+    parts = built if isinstance(built, tuple) else (built,)
     if len(parts) != len(op.outputs):
         raise ModelError(f"must write {len(parts)} tensors, not {len(op.outputs)}")
-    for built, index in zip(parts, op.outputs, strict=True):
+    for part, index in zip(parts, op.outputs, strict=True):
         output = builder.tensors[index]
-        if built.shape != output.shape:
-            raise ModelError(f"makes shape {list(built.shape)}, but {output.title} has {list(output.shape)}")
-        builder.nodes.append(Node(output.name, built.operator, built.inputs, index))
+        if part.shape != output.shape:
+            raise ModelError(f"makes shape {list(part.shape)}, but {output.title} has {list(output.shape)}")
+        builder.nodes.append(Node(output.name, part.operator, part.inputs, index))
 
 
 def _refuse_hybrid(builder: NetworkBuilder, op: FileOperator) -> None:

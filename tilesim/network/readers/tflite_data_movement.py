@@ -25,8 +25,7 @@ MOST_BORDER = 1 << 16
 
 def pad(builder: NetworkBuilder, op: FileOperator) -> Built:
     """PAD's border is the zero point, PADV2's a constant."""
-    check_inputs(op, 2, 3)
-    ends = ends_of(builder, op)
+    ends = ends_of(builder, op, 2, 3)
     same_scale(ends)
     borders = constant_integers(builder, op.inputs[1], "paddings", (len(ends.x.shape), 2))
     if borders.min() < 0 or borders.max() > MOST_BORDER or borders[0].any():
@@ -53,8 +52,7 @@ def _check_size(shape: tuple[int, ...]) -> None:
 
 
 def resize_nearest(builder: NetworkBuilder, op: FileOperator) -> Built:
-    check_inputs(op, 2)
-    ends = ends_of(builder, op)
+    ends = ends_of(builder, op, 2)
     same_scale(ends)
     if len(ends.x.shape) != 4:
         raise ModelError(f"{ends.x.title} must be a map of 4 axes, not of shape {list(ends.x.shape)}")
@@ -83,8 +81,7 @@ def nearest(old: int, new: int, *, align: bool, centred: bool) -> tuple[int, ...
 
 def concatenation(builder: NetworkBuilder, op: FileOperator) -> Built:
     """The inputs one after the other; of uint8, those of other quantisations are rescaled first."""
-    check_inputs(op, *range(1, 65))
-    ends = ends_of(builder, op)
+    ends = ends_of(builder, op, *range(1, 65))
     if op.options["FusedActivationFunction"] != 0:
         raise ModelError("a fused activation is not supported")
     axis = axis_of(int(op.options["Axis"]), len(ends.y.shape))
@@ -123,8 +120,8 @@ def split(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
         y, y_scale, y_zero = builder.activation(index)
         if (y.dtype, y_scale, y_zero) != (x.dtype, x_scale, x_zero):
             raise ModelError(f"{y.title} must have the type, scale and zero point of {x.title}")
-    each = x.shape[axis] // count
-    size = (*x.shape[:axis], each, *x.shape[axis + 1 :])
-    starts = accumulate([each] * (count - 1), initial=0)
+    part = x.shape[axis] // count
+    size = (*x.shape[:axis], part, *x.shape[axis + 1 :])
+    starts = accumulate([part] * (count - 1), initial=0)
     zeros = (0,) * len(x.shape)
     return tuple(Built(Slice((*zeros[:axis], start, *zeros[axis + 1 :]), size), (x.index,), size) for start in starts)

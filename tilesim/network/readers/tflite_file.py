@@ -30,27 +30,19 @@ MAX_NAME_BYTES = 4096
 _DAMAGE = (struct.error, IndexError, TypeError, ValueError, OverflowError)
 """What flatbuffers and NumPy raise for an offset or length that leaves the file."""
 
+_WINDOW = ("Padding", "StrideW", "StrideH", "FusedActivationFunction")
+_POOL = ("Pool2DOptions", (*_WINDOW, "FilterWidth", "FilterHeight"))
+_DILATIONS = ("DilationWFactor", "DilationHFactor")
+
 OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ADD": ("AddOptions", ("FusedActivationFunction",)),
-    "AVERAGE_POOL_2D": (
-        "Pool2DOptions",
-        ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
-    ),
+    "AVERAGE_POOL_2D": _POOL,
     "CONCATENATION": ("ConcatenationOptions", ("Axis", "FusedActivationFunction")),
-    "CONV_2D": (
-        "Conv2DOptions",
-        ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
-    ),
-    "DEPTHWISE_CONV_2D": (
-        "DepthwiseConv2DOptions",
-        ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
-    ),
+    "CONV_2D": ("Conv2DOptions", (*_WINDOW, *_DILATIONS)),
+    "DEPTHWISE_CONV_2D": ("DepthwiseConv2DOptions", (*_WINDOW, *_DILATIONS)),
     "FULLY_CONNECTED": ("FullyConnectedOptions", ("FusedActivationFunction", "WeightsFormat", "KeepNumDims")),
     "LEAKY_RELU": ("LeakyReluOptions", ("Alpha",)),
-    "MAX_POOL_2D": (
-        "Pool2DOptions",
-        ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
-    ),
+    "MAX_POOL_2D": _POOL,
     "MEAN": ("ReducerOptions", ("KeepDims",)),
     "MUL": ("MulOptions", ("FusedActivationFunction",)),
     "RESIZE_NEAREST_NEIGHBOR": ("ResizeNearestNeighborOptions", ("AlignCorners", "HalfPixelCenters")),

@@ -31,8 +31,7 @@ STEEPEST = 1e6
 
 
 def logistic(builder: NetworkBuilder, op: FileOperator) -> Built:
-    operand.check_inputs(op, 1)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 1)
     operand.only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
     return _tabulated(builder, op, "logistic", sigmoid)
 
@@ -66,8 +65,7 @@ def _leaky_table(alpha: float, ends: Mapped) -> Array:
 
 
 def _table(builder: NetworkBuilder, op: FileOperator, function: str, make: Callable[[Mapped], Array]) -> Built:
-    operand.check_inputs(op, 1)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 1)
     _finite(ends.x_scale / ends.y_scale)
     mapped = Mapped(ends.x_scale, ends.x_zero, ends.y_scale, ends.y_zero, ends.y.dtype)
     return Built(Table(function, make(mapped)), (ends.x.index,), ends.x.shape)
@@ -75,8 +73,7 @@ def _table(builder: NetworkBuilder, op: FileOperator, function: str, make: Calla
 
 def relu(activation: str, builder: NetworkBuilder, op: FileOperator) -> Built:
     """An activation by itself; the ratio of its scales is a float32."""
-    operand.check_inputs(op, 1)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 1)
     with np.errstate(over="ignore", under="ignore"):
         ratio = float(np.float32(ends.x_scale) / np.float32(ends.y_scale))
     multiplier, shift = fixed_multiplier(ratio, magnitude(ends.x.dtype, ends.x_zero))
@@ -93,8 +90,7 @@ def _finite(ratio: float) -> float:
 
 def multiply(builder: NetworkBuilder, op: FileOperator) -> Built:
     """The scales are multiplied in float32."""
-    operand.check_inputs(op, 2)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 2)
     b, b_scale, b_zero = builder.activation(op.inputs[1])
     if b.dtype != ends.x.dtype:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
@@ -108,8 +104,7 @@ def multiply(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 def mean(builder: NetworkBuilder, op: FileOperator) -> Built:
     """Over rows and columns."""
-    operand.check_inputs(op, 2)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 2)
     axes = sorted(int(axis) % 4 for axis in operand.constant_integers(builder, op.inputs[1], "axes").reshape(-1))
     if len(ends.x.shape) != 4 or axes != [1, 2]:
         raise ModelError(f"must go over axes 1 and 2 of a map, not over {axes} of shape {list(ends.x.shape)}")

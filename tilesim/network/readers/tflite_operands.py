@@ -41,7 +41,9 @@ class Ends:
     y_zero: int
 
 
-def ends_of(builder: NetworkBuilder, op: FileOperator) -> Ends:
+def ends_of(builder: NetworkBuilder, op: FileOperator, *counts: int) -> Ends:
+    """The first input and the output of an operator that has so many inputs."""
+    check_inputs(op, *counts)
     x, x_scale, x_zero = builder.activation(op.inputs[0])
     y, y_scale, y_zero = builder.activation(op.outputs[0])
     if x.dtype != y.dtype:
@@ -184,7 +186,7 @@ def _reach(
     bound = offset + float(taps) * x_bound * magnitude(data.dtype, zero_point)
     if (bound * np.maximum(2 * factor, 1) < 1 << 31).all():
         return bound
-    others = tuple(each for each in range(data.ndim) if each != axis)
+    others = tuple(other for other in range(data.ndim) if other != axis)
     return np.asarray(offset + x_bound * np.abs(data.astype(np.int16) - zero_point).sum(axis=others, dtype=np.float64))
 
 

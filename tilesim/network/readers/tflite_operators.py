@@ -8,7 +8,6 @@ Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
@@ -23,7 +22,7 @@ from tilesim.network import operators
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Padding
 from tilesim.network.readers import tflite_operands as operand
-from tilesim.network.readers.builder import Built, NetworkBuilder, map_shape
+from tilesim.network.readers.builder import Built, NetworkBuilder, SlidingWindow, sliding_window
 from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, multipliers, same_padding, wide_factors
 from tilesim.network.readers.tflite_data_movement import concatenation, pad, resize_nearest, split
 from tilesim.network.readers.tflite_file import FileOperator
@@ -32,23 +31,13 @@ from tilesim.network.readers.tflite_functions import hard_swish, leaky_relu, log
 SAME_PADDING = 0
 
 
-@dataclass(frozen=True)
-class _Window:
-    """How a window moves over a map, and the (1, H', W') that it makes."""
-
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
-    padding: Padding
-    shape: tuple[int, int, int]
-
-
-def _window(x: Tensor, op: FileOperator, size: tuple[int, int]) -> _Window:
+def _window(x: Tensor, op: FileOperator, size: tuple[int, int]) -> SlidingWindow:
     strides = _pair(op.options, "StrideH", "StrideW")
     dilations = _pair(op.options, "DilationHFactor", "DilationWFactor") if "DilationHFactor" in op.options else (1, 1)
     padding = Padding()
     if op.options["Padding"] == SAME_PADDING and len(x.shape) == 4 and min(*strides, *dilations, *size) > 0:
         padding = same_padding(x.shape[1:3], size, strides, dilations)
-    return _Window(strides, dilations, padding, map_shape(x, size, strides, padding, dilations))
+    return sliding_window(x, size, strides, padding, dilations)
 
 
 def _pair(options: Mapping[str, Any], vertical: str, horizontal: str) -> tuple[int, int]:
@@ -56,11 +45,8 @@ def _pair(options: Mapping[str, Any], vertical: str, horizontal: str) -> tuple[i
 
 
 def convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
-    operand.check_inputs(op, 2, 3)
-    ends = operand.ends_of(builder, op)
-    own = operand.convolution_parameters(builder, op, ends, 0)
-    outputs, height, width, per_group = own.weights.shape
-    window = _window(ends.x, op, (height, width))
+    ends, own, window = _convolved(builder, op, 0)
+    outputs, _, _, per_group = own.weights.shape
     channels = ends.x.shape[3]
     groups = channels // per_group
     if groups * per_group != channels or outputs % groups:
@@ -74,11 +60,8 @@ def convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 
 def depthwise_convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
-    operand.check_inputs(op, 2, 3)
-    ends = operand.ends_of(builder, op)
-    own = operand.convolution_parameters(builder, op, ends, 3)
-    one, height, width, outputs = own.weights.shape
-    window = _window(ends.x, op, (height, width))
+    ends, own, window = _convolved(builder, op, 3)
+    one, _, _, outputs = own.weights.shape
     if one != 1 or outputs % ends.x.shape[3]:
         raise ModelError(f"weights of shape {list(own.weights.shape)} must suit {ends.x.shape[3]} input channels")
     operator = operators.DepthwiseConvolution(
@@ -90,9 +73,17 @@ def depthwise_convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
     return Built(operator, (ends.x.index, weights, own.bias), (*window.shape, outputs))
 
 
+def _convolved(
+    builder: NetworkBuilder, op: FileOperator, axis: int
+) -> tuple[operand.Ends, operand.Parameters, SlidingWindow]:
+    ends = operand.ends_of(builder, op, 2, 3)
+    own = operand.convolution_parameters(builder, op, ends, axis)
+    _, height, width, _ = own.weights.shape
+    return ends, own, _window(ends.x, op, (height, width))
+
+
 def fully_connected(builder: NetworkBuilder, op: FileOperator) -> Built:
-    operand.check_inputs(op, 2, 3)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 2, 3)
     own = operand.fully_connected_parameters(builder, op, ends)
     outputs, inner = own.weights.shape
     if op.options["WeightsFormat"] != 0:
@@ -110,8 +101,7 @@ def fully_connected(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 
 def add(builder: NetworkBuilder, op: FileOperator) -> Built:
-    operand.check_inputs(op, 2)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 2)
     b, b_scale, b_zero = builder.activation(op.inputs[1])
     if b.dtype != ends.x.dtype:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
@@ -124,31 +114,28 @@ def add(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 
 def average_pool(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends, size, window, limits = _pool(builder, op)
+    ends, window, limits = _pool(builder, op)
     operator = operators.AveragePool(
-        size, window.strides, window.padding, False, 0, 0, "divide", (ends.x_scale, ends.y_scale), limits
+        window.size, window.strides, window.padding, False, 0, 0, "divide", (ends.x_scale, ends.y_scale), limits
     )
     return Built(operator, (ends.x.index,), (*window.shape, ends.x.shape[3]))
 
 
 def max_pool(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends, size, window, limits = _pool(builder, op)
-    operator = operators.MaxPool(size, window.strides, window.padding, limits)
+    ends, window, limits = _pool(builder, op)
+    operator = operators.MaxPool(window.size, window.strides, window.padding, limits)
     return Built(operator, (ends.x.index,), (*window.shape, ends.x.shape[3]))
 
 
-def _pool(builder: NetworkBuilder, op: FileOperator) -> tuple[operand.Ends, tuple[int, int], _Window, tuple[int, int]]:
-    operand.check_inputs(op, 1)
-    ends = operand.ends_of(builder, op)
+def _pool(builder: NetworkBuilder, op: FileOperator) -> tuple[operand.Ends, SlidingWindow, tuple[int, int]]:
+    ends = operand.ends_of(builder, op, 1)
     operand.same_scale(ends)
-    size = _pair(op.options, "FilterHeight", "FilterWidth")
     limits = operand.fused_clamp(op, ends)
-    return ends, size, _window(ends.x, op, size), limits
+    return ends, _window(ends.x, op, _pair(op.options, "FilterHeight", "FilterWidth")), limits
 
 
 def reshape(builder: NetworkBuilder, op: FileOperator) -> Built:
-    operand.check_inputs(op, 1, 2)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 1, 2)
     operand.same_scale(ends)
     if prod(ends.x.shape) != prod(ends.y.shape):
         raise ModelError(f"shape {list(ends.x.shape)} must have as many elements as {list(ends.y.shape)}")
@@ -156,8 +143,7 @@ def reshape(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 
 def softmax(builder: NetworkBuilder, op: FileOperator) -> Built:
-    operand.check_inputs(op, 1)
-    ends = operand.ends_of(builder, op)
+    ends = operand.ends_of(builder, op, 1)
     beta = float(op.options["Beta"])
     operand.only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
     if not 0 < beta < 1e6:

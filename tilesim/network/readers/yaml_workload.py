@@ -24,7 +24,7 @@ from tilesim.network import operators
 from tilesim.network.graph import Network, Node, Operator, Quantisation, Tensor
 from tilesim.network.operators import Padding
 from tilesim.network.readers import yaml_layers as schema
-from tilesim.network.readers.builder import NetworkBuilder, broadcast, map_shape
+from tilesim.network.readers.builder import NetworkBuilder, broadcast, sliding_window
 from tilesim.network.readers.fault import collect
 from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
 
@@ -193,7 +193,7 @@ class _Weaver:
 
     def weighted_map(self, layer: schema.ConvolutionSection | schema.DepthwiseSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.kernel, layer.dilations)
-        made = map_shape(x, layer.kernel, layer.strides, padding, layer.dilations)
+        made = sliding_window(x, layer.kernel, layer.strides, padding, layer.dilations).shape
         per_group = x.shape[3] // layer.groups if isinstance(layer, schema.ConvolutionSection) else 1
         shape, channels = _weights_shape(layer, x, per_group)
         self.afford(_padded(x, padding), prod(made) * prod(layer.kernel) * x.shape[3])
@@ -219,7 +219,7 @@ class _Weaver:
 
     def pool(self, layer: schema.PoolSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.window, (1, 1))
-        made = map_shape(x, layer.window, layer.strides, padding)
+        made = sliding_window(x, layer.window, layer.strides, padding).shape
         self.afford(_padded(x, padding), prod(made) * prod(layer.window) * x.shape[3])
         limits = clamp(layer.activation, INT8, _scale(x), _zero(x))
         scales = _scale(x), _scale(x)

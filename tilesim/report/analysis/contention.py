@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +11,7 @@ import numpy as np
 from tilesim.registry import description_of
 from tilesim.report.analysis.spans import RunSpans, TrackSpans, Words, edges_of, run_spans
 from tilesim.report.tracks import accounts_of, role, tracks_where, words
+from tilesim.sim.core.unit import BUSY
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics, UnitStatistics
 
@@ -117,17 +118,15 @@ def _by_master(
 
 @dataclass(frozen=True)
 class KindAccount:
-    """How often each of ``tracks``, all of a role, was busy, stalled for each reason, or idle, in cycles."""
+    """What ``tracks``, all of a role, did in their ``cycles``, by kind: busy, stalled for each reason, idle."""
 
     words: str
     tracks: tuple[str, ...]
-    busy: int
-    stalls: Mapping[str, int]
-    idle: int
+    cycles: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        return self.busy + self.idle + sum(self.stalls.values())
+        return sum(self.cycles.values())
 
 
 def accounts(statistics: RunStatistics) -> list[tuple[KindAccount, list[KindAccount]]]:
@@ -136,21 +135,20 @@ def accounts(statistics: RunStatistics) -> list[tuple[KindAccount, list[KindAcco
     members: defaultdict[str, list[KindAccount]] = defaultdict(list)
     for unit in accounts_of(statistics):
         members[role(unit["track"], machine).words].append(_account(unit))
-    return [(_together(name, units), units) for name, units in members.items()]
+    return [(_together(words, units), units) for words, units in members.items()]
 
 
 def _account(unit: UnitStatistics) -> KindAccount:
-    return KindAccount(unit["track"], (unit["track"],), unit["busy_cycles"], unit["stall_cycles"], unit["idle_cycles"])
+    stalls = {f"stall:{reason}": cycles for reason, cycles in unit["stall_cycles"].items()}
+    cycles = {BUSY: unit["busy_cycles"], **stalls, "idle": unit["idle_cycles"]}
+    return KindAccount(unit["track"], (unit["track"],), cycles)
 
 
-def _together(name: str, units: list[KindAccount]) -> KindAccount:
-    stalls: defaultdict[str, int] = defaultdict(int)
+def _together(words: str, units: list[KindAccount]) -> KindAccount:
+    cycles: Counter[str] = Counter()
     for unit in units:
-        for reason, cycles in unit.stalls.items():
-            stalls[reason] += cycles
-    tracks = tuple(track for unit in units for track in unit.tracks)
-    busy, idle = (sum(getattr(unit, name) for unit in units) for name in ("busy", "idle"))
-    return KindAccount(name, tracks, busy, dict(stalls), idle)
+        cycles.update(unit.cycles)
+    return KindAccount(words, tuple(track for unit in units for track in unit.tracks), cycles)
 
 
 def master_words(master: str) -> str:

@@ -1,15 +1,20 @@
-"""The layers of a run: how long, how well used, bound by what, how many bytes, how much energy."""
+"""The layers of a run, and where its time went: how long, how well used, bound by what, bytes, energy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from tilesim.registry import description_of
-from tilesim.report.costs import mac_arrays
 from tilesim.report.words import cause_words, kind_words, short_name
-from tilesim.statistics import BytesByBus, EnergyStatistics, LayerEnergy, RunStatistics
+from tilesim.statistics import BytesByBus, EnergyStatistics, LayerEnergy, LayerStatistics, RunStatistics, UnitStatistics
 
+Cycles: TypeAlias = dict[str, float]
+"""Cycles of the average MAC array, by cause."""
+OTHER = "other"
+"""Behind cycles of a run whose causes its machine does not tell."""
 DEFINITIONS: Mapping[str, str] = {
     "cycles": (
         "From its first step to its last result. Layers that overlap have cycles that may add up to more than the run. "
@@ -150,3 +155,78 @@ def _carried(buses: BytesByBus) -> dict[str, int]:
 def _rest(whole: Mapping[str, int], parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     rest = {name: amount - sum(part.get(name, 0) for part in parts) for name, amount in whole.items()}
     return {name: amount for name, amount in rest.items() if amount}
+
+
+# ---- where the time went, as seen from the MAC arrays, the part that a chip is built around
+
+
+def mac_arrays(statistics: RunStatistics) -> list[UnitStatistics]:
+    """The accounts of all MAC arrays; none of a machine that does not say which they are."""
+    ending = description_of(statistics["machine"]).mac_arrays
+    return [unit for unit in statistics["units"] if ending and unit["track"].endswith(ending)]
+
+
+def working(statistics: RunStatistics) -> list[UnitStatistics]:
+    """The accounts of the MAC arrays that have anything to do."""
+    return [unit for unit in mac_arrays(statistics) if unit["busy_cycles"]]
+
+
+def wait_words(cause: str, statistics: RunStatistics) -> str:
+    """What MAC arrays wait for in the cycles that a ``cause`` has; nothing where they compute."""
+    known = description_of(statistics["machine"]).causes.get(cause)
+    return known.wait if known else f"waiting for {cause}"
+
+
+def computes(cause: str, statistics: RunStatistics) -> bool:
+    """Whether MAC arrays compute in the cycles that a ``cause`` has."""
+    return not wait_words(cause, statistics)
+
+
+def costs(statistics: RunStatistics) -> list[tuple[int, str]]:
+    """Everything that the cycles of the run went into, the largest first: cycles of the average MAC array, and what it
+    was; together they are the run.
+    """
+    arrays, totals = mac_arrays(statistics), Counter[str]()
+    for cause, cycles in statistics["breakdown"].items():
+        if wait := wait_words(cause, statistics):
+            totals[wait] += cycles
+    for what, busy in _computing(statistics["layers"]):
+        totals[what] += busy
+    means = ((round(total / max(1, len(arrays))), what) for what, total in totals.items())
+    return sorted((mean for mean in means if mean[0]), key=lambda mean: (-mean[0], mean[1]))
+
+
+def _computing(layers: list[LayerStatistics]) -> Iterator[tuple[str, int]]:
+    """For each kind of layer: words, and the cycles in which MAC arrays were busy with it."""
+    for kind in dict.fromkeys(layer["kind"] for layer in layers):
+        ours = [layer for layer in layers if layer["kind"] == kind and layer["mac_busy_cycles"]]
+        busy = sum(layer["mac_busy_cycles"] for layer in ours)
+        full = sum(layer["mac_utilisation"] * layer["cycles"] * layer["tiles"] for layer in ours)
+        use = f", {full / busy:.0%} of the MACs in use" if full else ""
+        yield f"computing {len(ours)} {kind_words(kind)} {'layer' if len(ours) == 1 else 'layers'}{use}", busy
+
+
+def arrays(run: RunStatistics) -> int:
+    """The MAC arrays of a run's chip, over which cycles by cause are averaged."""
+    return max(1, len(mac_arrays(run)))
+
+
+def spent(run: RunStatistics) -> Cycles:
+    """What the cycles of a run went into, as its average MAC array has it: together they are the run."""
+    told = share_of(run, run)
+    rest = run["cycles"] * arrays(run) - sum(run["breakdown"].values())
+    return {**told, OTHER: rest / arrays(run)} if rest else told
+
+
+def share_of(layer: LayerStatistics | RunStatistics, run: RunStatistics) -> Cycles:
+    """A layer's part of :func:`spent`; those of all layers and :func:`outside` together are the run."""
+    return {cause: cycles / arrays(run) for cause, cycles in layer["breakdown"].items()}
+
+
+def outside(run: RunStatistics) -> Cycles:
+    """The part of :func:`spent` that belongs to no layer."""
+    cycles: Counter[str] = Counter(run["breakdown"])
+    for layer in run["layers"]:
+        cycles.subtract(layer["breakdown"])
+    rest = spent(run).get(OTHER, 0.0)
+    return {cause: n / arrays(run) for cause, n in cycles.items() if n} | ({OTHER: rest} if rest else {})

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from tilesim.errors import InputError
-from tilesim.machines.description import Description, Intensity, PeakRate
+from tilesim.machines.description import Description, PeakRate
 from tilesim.registry import description_of
 from tilesim.report.analysis.layers import LayerRow
 from tilesim.report.tracks import role
@@ -78,25 +78,25 @@ def rooflines(statistics: RunStatistics, layers: list[LayerRow]) -> list[Rooflin
     peaks = tuple(roof for roof in (_roof(statistics, peak, machine) for peak in machine.peaks) if roof.per_second)
     lines = [
         Roofline(
-            intensity.words,
+            rate.byte,
             peaks,
-            _roof(statistics, intensity.roof, machine),
-            tuple(_dot(layer, intensity, statistics["clock_hz"]) for layer in working),
+            _roof(statistics, rate, machine),
+            tuple(_dot(layer, rate, statistics["clock_hz"]) for layer in working),
         )
-        for intensity in machine.intensities
+        for rate in machine.bandwidths
     ]
     return [line for line in lines if peaks and line.roof.per_second and any(dot.bytes for dot in line.dots)]
 
 
-def _dot(layer: LayerRow, intensity: Intensity, clock_hz: int) -> Dot:
-    moved = layer.entered.get(intensity.bus, 0) + sum(layer.action_bytes.get(name, 0) for name in intensity.actions)
+def _dot(layer: LayerRow, rate: PeakRate, clock_hz: int) -> Dot:
+    moved = layer.entered.get(rate.bus, 0) + sum(layer.action_bytes.get(name, 0) for name in rate.actions)
     return Dot(layer, moved, layer.macs / moved if moved else None, layer.macs * clock_hz / layer.cycles)
 
 
 def _roof(statistics: RunStatistics, rate: PeakRate, machine: Description) -> Roof:
     chip = statistics["chip"]
     links = [link["track"] for link in statistics["links"]]
-    times = sum(role(link, machine).bus == rate.bus for link in links) if rate.bus else 1
+    times = sum(role(link, machine).bus == rate.links for link in links) if rate.links else 1
     return Roof(rate.words, times * prod(_value(chip, key) for key in (*rate.keys, rate.clock)))
 
 

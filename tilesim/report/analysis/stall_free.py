@@ -61,12 +61,8 @@ class StallFreeRow:
         return self.both + self.load + self.skew
 
 
-def rows(statistics: RunStatistics) -> list[StallFreeRow]:
+def rows(statistics: RunStatistics) -> Iterator[StallFreeRow]:
     """A row for each dense layer that ran on a systolic array; none for other machines."""
-    return list(_rows(statistics))
-
-
-def _rows(statistics: RunStatistics) -> Iterator[StallFreeRow]:
     for index, layer in enumerate(statistics["layers"]):
         matrix = layer.get("matrix")
         if not matrix or matrix["groups"] != 1:

@@ -45,12 +45,12 @@ def draw_comparison(document: ComparisonDocument) -> Figure:
 
 def draw_stalls(statistics: RunStatistics) -> Figure:
     """A bar of all cycles for each kind of unit that was ever busy: the share of each reason to wait."""
-    rows = [account for account, _ in accounts(statistics) if account.busy][::-1]
+    rows = [account for account, _ in accounts(statistics) if account.cycles["busy"]][::-1]
     figure = Figure(figsize=(WIDTH_INCHES, 0.9 + KIND_INCHES * len(rows)))
     axes = figure.add_subplot()
-    kinds = stacked({"busy", *(f"stall:{reason}" for account in rows for reason in account.stalls)})
+    kinds = stacked({"busy", *(kind for account in rows for kind in account.cycles)} - {"idle"})
     parts = [
-        (kind_of(kind).words, colour(kind), [_cycles(account, kind) / max(1, account.total) for account in rows])
+        (kind_of(kind).words, colour(kind), [account.cycles.get(kind, 0) / max(1, account.total) for account in rows])
         for kind in (*kinds, "idle")
     ]
     stack_bars(axes, parts, len(rows), HEIGHT)
@@ -60,10 +60,6 @@ def draw_stalls(statistics: RunStatistics) -> Figure:
     axes.set_xlabel("share of the cycles of all units of a kind")
     key(figure)
     return figure
-
-
-def _cycles(account: KindAccount, kind: str) -> int:
-    return {"busy": account.busy, "idle": account.idle}.get(kind, account.stalls.get(kind.removeprefix("stall:"), 0))
 
 
 def _words(account: KindAccount) -> str:

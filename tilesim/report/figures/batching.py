@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from tilesim.report.analysis.batching import Point, batched_layers, footprint
+from tilesim.report.analysis.batching import batched_layers, footprint
 from tilesim.report.comparison import ComparedBatches, ComparedRun
 from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, label, name_rows
 from tilesim.statistics import BatchingStatistics, RunStatistics
@@ -26,7 +27,7 @@ def draw(statistics: RunStatistics, batching: BatchingStatistics) -> Figure:
     figure = Figure(figsize=(WIDTH_INCHES, height))
     ratios = HEIGHT_INCHES - 0.6, max(1, len(rows)) * LANE_INCHES
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=ratios)
-    cycles, sizes = _columns(footprint(batching["steps"]))
+    cycles, sizes = np.array(footprint(batching["steps"]), np.int64).reshape(-1, 2).T
     above.fill_between(cycles, sizes, step="post", color=colour("busy"), alpha=0.25, linewidth=0)
     above.step(cycles, sizes, where="post", color=colour("busy"), linewidth=0.8)
     _bytes_axis(above.yaxis, batching["peak_buffer_bytes"])
@@ -53,7 +54,7 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
     for number, run, batches in batched:
         hue = colour(f"master:{number % 8}")
         _dot(trade, batches, hue, fetched)
-        cycles, sizes = _columns([Point(*pair) for pair in batches["footprint"]])
+        cycles, sizes = np.array(batches["footprint"], np.int64).reshape(-1, 2).T
         time.step(cycles, sizes, where="post", color=hue, linewidth=0.8, label=label(run["name"]))
     _bytes_axis(trade.yaxis, most)
     _bytes_axis(trade.xaxis, fetched, 3)
@@ -82,7 +83,3 @@ def _bytes_axis(axis: Any, most: int, ticks: int = MOST_TICKS) -> None:
     """Powers of two apart, and in their units."""
     axis.set_major_locator(MultipleLocator(1 << max(0, (max(1, most) // ticks).bit_length())))
     axis.set_major_formatter(lambda value, _: format_bytes(int(value)))
-
-
-def _columns(points: Sequence[Point]) -> tuple[list[int], list[int]]:
-    return [point.cycle for point in points], [point.bytes for point in points]

@@ -27,7 +27,7 @@ def contention(run: SavedRun) -> PageSection:
     """The section of links over time, if there is a trace, and of the reasons why units wait."""
     statistics = run.statistics
     units = accounts(statistics)
-    kinds = stacked({"busy", *(f"stall:{reason}" for account, _ in units for reason in account.stalls)})
+    kinds = stacked({"busy", *(kind for account, _ in units for kind in account.cycles)} - {"idle"})
     data: dict[str, Any] = {
         "cycles": statistics["cycles"],
         "units": [
@@ -60,7 +60,7 @@ def _links(occupied: Occupancy) -> dict[str, Any]:
 
 
 def _account(account: KindAccount) -> dict[str, Any]:
-    cycles = {"busy": account.busy, **{f"stall:{reason}": n for reason, n in account.stalls.items()}}
+    cycles = {kind: cycles for kind, cycles in account.cycles.items() if kind != "idle"}
     words = track_words(account.words) if account.words in account.tracks else account.words
     return {"words": words, "track": account.tracks[0], "count": len(account.tracks), "cycles": cycles,
-            "idle": account.idle, "total": account.total}  # fmt: skip
+            "idle": account.cycles["idle"], "total": account.total}  # fmt: skip

@@ -11,9 +11,8 @@ import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.report.analysis import batching, stall_free
-from tilesim.report.analysis.layers import beside, causes, definitions, layers, total
+from tilesim.report.analysis.layers import beside, causes, costs, definitions, layers, total
 from tilesim.report.analysis.roofline import DEFINITION, Roofline, rooflines
-from tilesim.report.costs import costs
 from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import PageSection, page
 from tilesim.report.page.contention import contention
@@ -63,9 +62,8 @@ def _figures(run: RunStatistics) -> Iterator[tuple[str, str, str]]:
     yield "loading", f"{run['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"
     useful = f"{run['macs']:,} useful ones; with all arrays full, 100 %"
     yield "MACs in use", f"{run['mac_utilisation']:.1%}", useful
-    for largest in costs(run)[:1]:
-        share = largest.cycles / max(1, run["cycles"])
-        yield "largest cost", f"{share:.0%}", f"of the MAC arrays' cycles: {largest.what}"
+    for cycles, what in costs(run)[:1]:
+        yield "largest cost", f"{cycles / max(1, run['cycles']):.0%}", f"of the MAC arrays' cycles: {what}"
 
 
 def batches(run: SavedRun) -> PageSection | None:

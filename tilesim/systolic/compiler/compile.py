@@ -20,11 +20,12 @@ from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators, task
 from tilesim.systolic.compiler.emitter import synchronised
 from tilesim.systolic.compiler.fetching import fetched
 from tilesim.systolic.compiler.placement import place
-from tilesim.systolic.compiler.product import Product, WeightLayout, grouped, layout_of, product_of, tile_bytes_of
+from tilesim.systolic.compiler.product import Product, WeightLayout, layout_of, product_of
 from tilesim.systolic.compiler.steps import turns
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.stream import InstructionStream
 from tilesim.systolic.compiler.task import OperatorTask, element_of
+from tilesim.systolic.compiler.weight_tiles import tiles
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, ReadHostMemory
 from tilesim.systolic.isa.model.program import Batching, HostTensor, Layer, Prediction, Program, Step
 from tilesim.systolic.run.simulate import timed
@@ -67,7 +68,7 @@ def compile_network(network: Network, topology: Topology, say: Say = silent, pla
         data=segments,
         inputs=_host_tensors(operators.sources, inferences),
         outputs=_host_tensors(operators.sinks, inferences),
-        layers=tuple(_layers(operators, tasks, products)),
+        layers=tuple(_layers(operators, products)),
         tensors=tuple(stream.tensors()),
         inferences=inferences,
         batching=_batching(plan, stream) if plan else None,
@@ -132,8 +133,8 @@ def _products(
                 storage.keep(tensor.data)
         if task.layer in layouts:
             layout = layouts[task.layer]
-            products[task.layer] = product_of(network, task, layout, address, storage)
-            parts.append(tile_bytes_of(task, layout))
+            product = products[task.layer] = product_of(network, task, layout, address, storage)
+            parts.append(tiles(layout.tiling, layout.weights, product.op.weight_zero_point))
             address += layout.size_bytes
     return products, np.concatenate(parts)
 
@@ -165,14 +166,13 @@ def _host_tensors(ends: Sequence[NetworkInput | NetworkOutput], inferences: int)
     )
 
 
-def _layers(plan: ArrayPlan, tasks: Sequence[OperatorTask], products: Mapping[int, Product]) -> Iterator[Layer]:
-    by_layer = {task.layer: task for task in tasks}
+def _layers(plan: ArrayPlan, products: Mapping[int, Product]) -> Iterator[Layer]:
     for number, node in enumerate(plan.network.nodes):
         layer = Layer(node.name, node.kind, macs(plan.network, node), plan.place(number))
         if number in products:
-            weights, groups = grouped(plan.network, by_layer[number])
-            vectors, inputs = products[number].window.positions, prod(weights.shape[1:])
-            layer = replace(layer, vectors=vectors, inputs=inputs, outputs=len(weights) // groups, groups=groups)
+            vectors, cut = products[number].window.positions, products[number].tiling
+            inputs, outputs = prod(cut.shape[1:]), cut.shape[0] // cut.groups
+            layer = replace(layer, vectors=vectors, inputs=inputs, outputs=outputs, groups=cut.groups)
         yield layer
 
 

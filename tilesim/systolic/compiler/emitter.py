@@ -48,27 +48,27 @@ class User(NamedTuple):
 
 @dataclass
 class Users:
-    """A memory in parts, from each of ``starts`` up to the next, that have been used alike all over: ``last`` has the
-    number of the last instruction of each queue to read or to write (true) them since they were written.
+    """A memory in parts, from each of ``starts`` up to the next, that have been used alike all over: by their
+    ``writers``, and since then by ``readers``, of each queue the last one.
     """
 
     starts: list[int] = field(default_factory=lambda: [0])
-    last: list[dict[tuple[Queue, bool], int]] = field(default_factory=lambda: [{}])
+    writers: list[User | None] = field(default_factory=lambda: [None])
+    readers: list[dict[Queue, int]] = field(default_factory=lambda: [{}])
 
     def use(self, access: MemoryAccess, by: User) -> list[User]:
         """Note an access; who has to be done before it."""
         parts = slice(self._cut(access.footprint.first), self._cut(access.footprint.end))
-        before = [
-            User(queue, number)
-            for part in self.last[parts]
-            for (queue, wrote), number in sorted(part.items(), key=_wrote)
-            if wrote or access.writes
-        ]
+        before: list[User] = []
+        for writer, readers in zip(self.writers[parts], self.readers[parts], strict=True):
+            if access.writes:
+                before += (User(*reader) for reader in readers.items())
+            else:
+                readers[by.queue] = by.number
+            if writer is not None:
+                before.append(writer)
         if access.writes and parts.start < parts.stop:
-            self.starts[parts], self.last[parts] = [access.footprint.first], [{(by.queue, True): by.number}]
-        elif not access.writes:
-            for part in self.last[parts]:
-                part[by.queue, False] = by.number
+            self.starts[parts], self.writers[parts], self.readers[parts] = [access.footprint.first], [by], [{}]
         return before
 
     def _cut(self, address: int) -> int:
@@ -76,13 +76,9 @@ class Users:
         place = bisect_left(self.starts, address)
         if place == len(self.starts) or self.starts[place] != address:
             self.starts.insert(place, address)
-            self.last.insert(place, dict(self.last[place - 1]))
+            self.writers.insert(place, self.writers[place - 1])
+            self.readers.insert(place, dict(self.readers[place - 1]))
         return place
-
-
-def _wrote(use: tuple[tuple[Queue, bool], int]) -> bool:
-    """For readers first: mostly they imply who wrote."""
-    return use[0][1]
 
 
 Clock = dict[Queue, int]
@@ -141,13 +137,13 @@ class _Emitter:
         return last
 
     def _waits(self, conflicts: Clock, known: Clock) -> list[User]:
-        """Those that are not known to be done, nor implied by another of them."""
+        """Those that are not known to be done, nor implied by another of them, which could begin only behind them."""
         open_ = [User(queue, number) for queue, number in conflicts.items() if number > known[queue]]
-        return [user for user in open_ if not any(self._implies(other, user) for other in open_ if other != user)]
-
-    def _implies(self, done: User, other: User) -> bool:
-        """Whether whatever is ``done`` could only begin when the other was."""
-        return self.begun[done][1][other.queue] >= other.number
+        return [
+            user
+            for user in open_
+            if not any(self.begun[other][1][user.queue] >= user.number for other in open_ if other != user)
+        ]
 
     def _wait(self, op: Instruction, until: User) -> None:
         queue = op.queue

@@ -16,7 +16,7 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.systolic.compiler.boxes import windows_over
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.task import WEIGHTED, OperatorTask, Weighted, element_of
-from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiles, tiling
+from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiling
 from tilesim.systolic.isa.model.instructions import Element, Window
 from tilesim.systolic.topology import Topology
 
@@ -41,7 +41,7 @@ class Product:
     """All that the array needs to know of a layer; its ``window`` is over one map at address 0."""
 
     window: Window
-    outputs: int
+    tiling: Tiling
     blocks: tuple[OutputBlock, ...]
     op: Weighted
     activations: Element
@@ -69,11 +69,11 @@ class WeightLayout:
 
 
 def layout_of(network: Network, task: OperatorTask, topology: Topology) -> WeightLayout:
-    weights, groups = grouped(network, task)
+    weights, groups = _grouped(network, task)
     return WeightLayout(tiling(weights.shape, groups, topology), weights)
 
 
-def grouped(network: Network, task: OperatorTask) -> tuple[NDArray[Any], int]:
+def _grouped(network: Network, task: OperatorTask) -> tuple[NDArray[Any], int]:
     """A layer's weights as those of a grouped convolution, and the number of its groups."""
     op, weights = task.node.operator, network.tensors[task.node.inputs[1]].data
     assert weights is not None
@@ -104,7 +104,7 @@ def product_of(network: Network, task: OperatorTask, layout: WeightLayout, addre
             tile += len(portions)
     return Product(
         _window(op, task.inputs[0], network.tensors[task.node.output], cut.shape),
-        cut.shape[0],
+        cut,
         tuple(blocks),
         op,
         element_of(task.inputs[0].dtype),
@@ -112,13 +112,6 @@ def product_of(network: Network, task: OperatorTask, layout: WeightLayout, addre
         address,
         cut.inputs * cut.outputs * layout.weights.itemsize,
     )
-
-
-def tile_bytes_of(task: OperatorTask, layout: WeightLayout) -> NDArray[np.uint8]:
-    """All tiles of a layer."""
-    op = task.node.operator
-    assert isinstance(op, WEIGHTED)
-    return tiles(layout.tiling, layout.weights, op.weight_zero_point)
 
 
 def _window(op: Weighted, source: Tensor, made: Tensor, weights: tuple[int, ...]) -> Window:

@@ -58,13 +58,10 @@ def chunk(vectors: int, portions: int, multiple: int, topology: Topology) -> int
     """
     entries = topology.accumulators.entries
     most = entries // 2
-    if portions > 1 and most < vectors <= entries and -(-vectors // 2) < _tile_cycles(topology):
+    tile_cycles = max(int(topology.weight_tile_cycles), topology.array.inputs)
+    if portions > 1 and most < vectors <= entries and -(-vectors // 2) < tile_cycles:
         most = entries
     most = max(multiple, most // multiple * multiple)
     parts = -(-vectors // most)
     length = -(-vectors // parts)
     return min(vectors, -(-length // multiple) * multiple)
-
-
-def _tile_cycles(topology: Topology) -> int:
-    return max(int(topology.weight_tile_cycles), topology.array.inputs)

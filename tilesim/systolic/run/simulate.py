@@ -73,7 +73,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     )
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
     controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
-    options.on_start(frame.look_at(program, chip, controls))
+    options.on_start(frame.look_at(program, lambda: chip.section, controls))
     load_cycles, cycles = _sections(program, chip, host_memory, held)
     outputs = [
         received(tensor, data.view(tensor.carried))

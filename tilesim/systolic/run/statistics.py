@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tilesim.energy import UNITS
 from tilesim.machines import statistics
-from tilesim.machines.statistics import Bus, Measured
+from tilesim.machines.statistics import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
@@ -45,8 +45,9 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     requests = list(_requests(program, chip, run))
     bottlenecks, buses = bottlenecks_of(program, chip), _buses(chip)
     carriers = {Action.HOST_TRANSFER: (chip.infeed, chip.outfeed, chip.instructions)}
-    measured = Measured(
-        run=run,
+    common = statistics.document(
+        program,
+        run,
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers) * program.inferences,
         peak_macs_per_cycle=topology.macs_per_cycle,
@@ -65,7 +66,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         interval_cycles=cycles / program.inferences if program.inferences > 1 else None,
         trace=trace,
     )
-    return {**statistics.document(program, measured), "batching": _batching(program, chip, run.start, requests)}
+    return {**common, "batching": _batching(program, chip, run.start, requests)}
 
 
 def _buses(chip: Chip) -> dict[str, Bus]:

@@ -106,7 +106,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         )
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
-        options.on_start(frame.look_at(program, chip, [tile.tensor.unit for tile in chip.tiles]))
+        options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
         return chip, *run_sections(chip, program, rows_of_host, held)
 
     try:

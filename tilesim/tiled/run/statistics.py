@@ -8,7 +8,7 @@ from itertools import accumulate, pairwise
 from tilesim.energy import Tally
 from tilesim.findings import Finding
 from tilesim.machines import statistics
-from tilesim.machines.statistics import Bus, Measured
+from tilesim.machines.statistics import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
@@ -45,8 +45,9 @@ def document(
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
     bottlenecks = bottlenecks_of(program, chip)
-    measured = Measured(
-        run=run,
+    return statistics.document(
+        program,
+        run,
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers),
         peak_macs_per_cycle=topology.tiles * topology.macs_per_cycle,
@@ -64,7 +65,6 @@ def document(
         findings=[*chip.monitor.findings(), *raced],
         trace=trace,
     )
-    return statistics.document(program, measured)
 
 
 def _streamed_bytes(program: Program) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
 from tilesim.arithmetic.softmax import softmax_scaling
 from tilesim.network.operators.add import Add
@@ -52,10 +53,7 @@ def _parts(
     if axis < 0:
         yield list(operands), size
         return
-    inner = 1
-    for count in size[axis + 1 :]:
-        inner *= count
-    least = -(-LEAST_CYCLES * call.topology.vector_unit.lanes // inner)
+    least = -(-LEAST_CYCLES * call.topology.vector_unit.lanes // prod(size[axis + 1 :]))
     step = max(least, -(-size[axis] // MOST_PIECES))
     for first in range(0, size[axis], step):
         moved = [replace(operand, address=operand.address + first * operand.strides[axis]) for operand in operands]

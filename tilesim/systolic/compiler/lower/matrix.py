@@ -134,7 +134,7 @@ class _Block:
         taken = self.product.window.positions
         made = self.activate.window.positions if self.activate.window else taken
         size = self.call.output.dtype.itemsize
-        stride = self.product.outputs * size
+        stride = self.product.tiling.shape[0] * size
         pitches = {0: made * stride} if made > 1 else {}
         for images in together(self.call.targets, pitches=pitches):
             low, high = max(first, images.first * taken), min(first + count, images.end * taken)

@@ -76,7 +76,7 @@ def explained(work: WorkQueues, history: History, order: TransferOrder, pairs: I
 
 
 def reason(execution: UntimedExecution, first: Transfer, other: Transfer) -> str:
-    """Why ``other`` begins in a execution in which the tail of ``first`` is held."""
+    """Why ``other`` begins in an execution in which the tail of ``first`` is held."""
     item = execution.work.senders[other.number]
     waits, name = list(_waits(execution, item)), other.beside(first)
     if waits:
@@ -115,7 +115,7 @@ def _passed_before(execution: UntimedExecution, order: TransferOrder, collision:
 
 
 def _waits(execution: UntimedExecution, item: WorkItem) -> Iterator[str]:
-    """What the first row of a item waited for, and why that has come."""
+    """What the first row of an item waited for, and why that has come."""
     needed: dict[Count, int] = {}
     for row, count, expected in item.conditions:
         if row == 0 and expected > 0:

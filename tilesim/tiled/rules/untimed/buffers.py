@@ -112,20 +112,19 @@ class ThroughBuffers(InstructionDelivery):
         route, start = self._route[stop], self._passed[stop]
         while self._passed[stop] < len(route):
             place = route[self._passed[stop]]
-            if place >= self._limit(stop) or not self._admits(stop, place) or not self._forwards(stop, place):
+            if place >= self._limit(stop) or not self._may_pass(stop, place):
                 break
             self._passed[stop] += 1
         return self._passed[stop] > start
 
-    def _admits(self, stop: int, place: int) -> bool:
+    def _may_pass(self, stop: int, place: int) -> bool:
+        """Whether there is room for an instruction: at the next stop, if it goes on, and here, if it is for here."""
+        if self._headers[place] >> stop + 1 and self._waiting(stop + 1, place) >= self._inbox:
+            return False
         if not self._headers[place] >> stop & 1:
             return True
-        if stop < self._work.tiles and self.execution.fence_place(stop) < place:
-            return False
-        return not self._without_room(stop, place)
-
-    def _forwards(self, stop: int, place: int) -> bool:
-        return not self._headers[place] >> stop + 1 or self._waiting(stop + 1, place) < self._inbox
+        fenced = stop < self._work.tiles and self.execution.fence_place(stop) < place
+        return not fenced and not self._without_room(stop, place)
 
     def _without_room(self, stop: int, place: int) -> list[int]:
         """The queues at a stop, or of the controller, into which an instruction belongs that are full."""

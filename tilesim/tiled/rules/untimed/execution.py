@@ -21,8 +21,8 @@ from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Condition, Count
 Cells = Any
 """A list or dict of numbers."""
 NEVER = 1 << 62
-NOTHING = Barrier()
-"""What keeps nothing from happening."""
+NO_BARRIER = Barrier()
+"""One that keeps nothing from happening."""
 
 
 class InstructionDelivery:
@@ -89,7 +89,7 @@ class UntimedExecution:
         """With an order: the transfers whose tails have passed each stop, as a bitmap."""
         self._ready: dict[int, WorkItem] = {}
         self._released: set[int] = set()
-        self._barrier = NOTHING
+        self._barrier = NO_BARRIER
         self._resets = [0] * work.tiles
         self._last_tail: list[Transfer | None] = [None] * work.tiles
         self._log: list[tuple[Cells, Any, Any]] | None = None
@@ -118,7 +118,7 @@ class UntimedExecution:
     def in_the_way(self, transfer: Transfer, node: int) -> Transfer | None:
         """The first transfer that must pass before this one does, on its way up to a node."""
         if self._order is not None:
-            for stop in transfer.way_to(node):
+            for stop in transfer.path[: transfer.hops(node) + 1]:
                 ahead = self._order.before(transfer, stop) & ~self.tails_at[stop]
                 if ahead:
                     return self._order.first(ahead)
@@ -192,7 +192,7 @@ class UntimedExecution:
         yield
         for cells, at, value in reversed(log):
             cells[at] = value
-        self._log, self._barrier = None, NOTHING
+        self._log, self._barrier = None, NO_BARRIER
 
     def _rank(self, number: int) -> tuple[int, int]:
         """Transfers begin in the order of the program, or in that of the history, if they have to keep to one."""
@@ -327,7 +327,7 @@ class UntimedExecution:
         """Let the last row pass all stops up to where it is."""
         number = transfer.number
         while (hops := self.tails[number]) <= transfer.reach:
-            node = (transfer.master + hops) % transfer.nodes
+            node = transfer.path[hops]
             come = self.rows[number][transfer.stage(hops)]
             if self._barrier.holds(transfer, hops) or come < transfer.rows or self.in_the_way(transfer, node):
                 return

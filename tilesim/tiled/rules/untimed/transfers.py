@@ -50,14 +50,10 @@ class Transfer:
         bits = (1 << self.reach + 1) - 1 << self.master
         return (bits | bits >> self.nodes) & (1 << self.nodes) - 1
 
-    @property
-    def path(self) -> Iterator[int]:
+    @cached_property
+    def path(self) -> tuple[int, ...]:
         """The nodes that it passes, in order."""
-        return self.way_to(self.destinations[-1])
-
-    def way_to(self, node: int) -> Iterator[int]:
-        """Those up to one of them."""
-        return ((self.master + hop) % self.nodes for hop in range(self.hops(node) + 1))
+        return tuple((self.master + hop) % self.nodes for hop in range(self.reach + 1))
 
     @property
     def tile(self) -> int | None:
