@@ -20,7 +20,7 @@ from tilesim.tiled.units.classifier import ClassifierTile
 from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
 from tilesim.tiled.units.ring.ring import RingStop
-from tilesim.tiled.units.ring.ring_monitor import RingTransfer
+from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 
 
 def standstill(chip: Chip, work: WorkQueues) -> UntimedExecution:
@@ -63,7 +63,7 @@ class _Arrived:
 class _Standstill:
     def __init__(self, chip: Chip, work: WorkQueues) -> None:
         self._chip, self._work = chip, work
-        running, current = chip.section.name == "run", chip.sequencer.current
+        running, current = chip.section[0] == "run", chip.sequencer.current
         self._transfers = {_key(transfer): transfer for transfer in work.transfers}
         self._begin = work.load_end if running else 0
         self._places = {name: self._begin + k for k, (name, _) in enumerate(work.instructions[self._begin :])}
@@ -185,7 +185,7 @@ def _key(transfer: Transfer) -> tuple[str, int, int]:
     return transfer.name, transfer.ordinal, transfer.master
 
 
-def _sent_key(sent: RingTransfer) -> tuple[str, int, int]:
+def _sent_key(sent: SentTransfer) -> tuple[str, int, int]:
     return sent.sender, sent.ordinal, sent.master
 
 
