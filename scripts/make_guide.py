@@ -20,11 +20,11 @@ import yaml
 
 import tilesim
 from tilesim import public
-from tilesim.assembly.fields import Field
+from tilesim.assembly.records import Field
 from tilesim.assembly.values import Notation
 from tilesim.machines.topology import keys, spelt
 from tilesim.registry import MACHINES, machine_named
-from tilesim.report.kinds import kind_of
+from tilesim.report.tracks import kind_of
 from tilesim.report.workload_keys import workload_keys
 from tilesim.tiled.isa.model.sheet import SHEET, SheetRow
 

@@ -18,7 +18,7 @@ import tilesim
 from tilesim.errors import CapacityError
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.report.scaling import scaling
+from tilesim.report.comparison import efficiency, speed_up
 from tilesim.statistics import RunStatistics
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -63,8 +63,7 @@ def _statistics(network: Network, chip: Topology) -> RunStatistics | None:
 def _cell(first: RunStatistics | None, found: RunStatistics | None) -> str:
     if first is None or found is None:
         return "does not fit"
-    compared = scaling(first, found)
-    return f"{found['cycles']:,} ({compared.speed_up:.2f} x, {compared.efficiency:.0%})"
+    return f"{found['cycles']:,} ({speed_up(found, first):.2f} x, {efficiency(found, first):.0%})"
 
 
 def main() -> None:

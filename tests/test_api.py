@@ -11,7 +11,6 @@ import pytest
 import tilesim
 from tilesim.errors import InputError
 from tilesim.machines.host import random_inputs
-from tilesim.network.evaluate import evaluate
 from tilesim.shipped import shipped
 
 TOO_SMALL = {
@@ -48,7 +47,7 @@ def test_every_shipped_workload_on_every_shipped_chip(name: str, chip: str) -> N
         return
     program = tilesim.compile(network, topology)
     arrays = random_inputs(program.inputs)
-    values = evaluate(network, [network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
+    values = network.evaluate([network.tensors[i].from_model(a) for i, a in zip(network.inputs, arrays, strict=True)])
     for index, output in zip(network.outputs, tilesim.simulate(program, arrays).outputs, strict=True):
         np.testing.assert_array_equal(output, network.tensors[index].to_model(values[index]))
 
@@ -128,7 +127,7 @@ def test_things_of_the_wrong_kind_are_said() -> None:
     with pytest.raises(TypeError, match="the program must be a Program, which compile or load_program makes, not a N"):
         tilesim.simulate(network, [])  # type: ignore[arg-type]
     for inputs in (3, [[1]]):
-        with pytest.raises(TypeError, match=r"each input must be a NumPy array, not a (int|list)"):
+        with pytest.raises(TypeError, match=r"each input must be a NumPy array, not (an int|a list)"):
             tilesim.simulate(tilesim.compile(network, chip), inputs)  # type: ignore[arg-type]
 
 
@@ -137,14 +136,38 @@ def test_nouns_are_short_in_an_interpreter() -> None:
     program = tilesim.compile(network, tilesim.load_topology("pocket-2x1"))
     run = tilesim.simulate(program, np.zeros((1, 4, 4, 4), np.int8))
     assert max(len(repr(noun)) for noun in (network, program, run)) < 80
+    beyond = tilesim.simulate(program, np.zeros((1, 4, 4, 4), np.int8), trace=tilesim.Recording(range(900, 901)))
+    assert repr(beyond) == repr(run)[:-1] + ", with an empty trace>"
 
 
 def test_wrong_inputs_are_refused() -> None:
     program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1"))
-    with pytest.raises(tilesim.ArrayError, match="inputs must be 1 arrays, not 0"):
+    with pytest.raises(tilesim.ArrayError, match="inputs must be 1 array, not 0"):
         tilesim.simulate(program, [])
-    with pytest.raises(tilesim.ArrayError, match="dtype float32, not int8"):
+    with pytest.raises(tilesim.ArrayError, match="input 'in0' must be of dtype float32, not int8"):
         tilesim.simulate(program, [np.zeros((1, 1, 8, 8), np.int8)])
+
+
+@pytest.mark.parametrize("seed", [-1, 0.5, "seven", None])
+def test_a_seed_is_a_natural_number(seed: Any) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.simulate(program, seed=seed)
+    assert str(caught.value) == f"seed must be a whole number from 0 on, not {seed!r}"
+
+
+@pytest.mark.parametrize(("holds", "sentence"), [
+    (["send"], "holds must be a mapping from labels to cycles, not a list"),
+    ({7: 100}, "holds must name instructions by their labels, not by an int"),
+    ({"run[0]": "soon"}, "hold 'run[0]': must be up to a cycle, a whole number, not 'soon'"),
+    ({"run[0]": 1.5}, "hold 'run[0]': must be up to a cycle, a whole number, not a float"),
+])  # fmt: skip
+@pytest.mark.parametrize("chip", ["pocket-2x1", "systolic-4"])
+def test_holds_are_cycles_by_label(chip: str, holds: Any, sentence: str) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology(chip))
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.simulate(program, holds=holds)
+    assert str(caught.value) == sentence
 
 
 def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:

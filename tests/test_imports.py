@@ -48,6 +48,10 @@ NEVER = (
     ("tilesim.tiled.units", "tilesim.network"),
     ("tilesim.tiled.units", "tilesim.tiled.stepped"),
     ("tilesim.tiled.rules", "tilesim.tiled.units"),
+    ("tilesim.tiled.rules", "tilesim.tiled.run"),
+    ("tilesim.tiled.rules.tile", "tilesim.tiled.rules.untimed"),
+    ("tilesim.tiled.rules.tile", "tilesim.tiled.rules.ring"),
+    ("tilesim.tiled.rules.untimed", "tilesim.tiled.rules.ring"),
     ("tilesim.tiled.compiler", "tilesim.tiled.units"),
     ("tilesim.systolic.datapath", "tilesim.network"),
     ("tilesim.systolic.datapath", "simpy"),
@@ -76,6 +80,13 @@ ONLY = {
         "tilesim.errors",
     ),
     "tilesim.tiled.caching": ("tilesim.tiled.caching", "tilesim.units"),
+}
+
+# Parts of one folder that import each other: what is the same as its neighbour, for speed.
+MUTUAL = {
+    ("tilesim.sim.core", "tilesim.sim.late"),
+    ("tilesim.sim.flat", "tilesim.sim.pipe"),
+    ("tilesim.tiled.units.ring.burst_stop", "tilesim.tiled.units.ring.ring_bursts"),
 }
 
 # Packages that one module alone may import.
@@ -141,6 +152,23 @@ def test_imports_go_one_way() -> None:
     assert found == []
 
 
+def arrow(module: str, imported: str) -> tuple[str, str]:
+    """Where their ways part: the folders or modules, side by side, that they are in."""
+    one, other = module.split("."), imported.split(".")
+    depth = next((k for k, (a, b) in enumerate(zip(one, other, strict=False), 1) if a != b), 0)
+    return ".".join(one[:depth]), ".".join(other[:depth])
+
+
+def test_an_arrow_goes_from_one_part_of_a_folder_to_another() -> None:
+    assert arrow("tilesim.sim.core.unit", "tilesim.sim.pipe.course.Course") == ("tilesim.sim.core", "tilesim.sim.pipe")
+    assert arrow("tilesim.sim.core", "tilesim.sim.core.unit.Unit") == ("", "")
+
+
+def test_no_two_parts_of_a_folder_import_each_other() -> None:
+    arrows = {arrow(module, imported) for module, package, text in modules() for imported in imports(text, package)}
+    assert {(a, b) for a, b in arrows if a < b and (b, a) in arrows} == MUTUAL
+
+
 @pytest.mark.parametrize(
     "module", ["tilesim.registry", "tilesim.api", "tilesim.systolic.run.statistics", "tilesim.machines.machine"]
 )
@@ -181,6 +209,8 @@ def test_every_module_has_its_place() -> None:
             "never imports tilesim.tiled.stepped",
         ),
         ("tilesim.tiled.rules.ring.arrivals", "from tilesim.tiled.units.ring import ring", "never imports"),
+        ("tilesim.tiled.rules.tile.effects", "from ..untimed.work_queues import Count", "never imports"),
+        ("tilesim.tiled.rules.untimed.execution", "from ..ring import masters", "never imports"),
         ("tilesim.tiled.compiler.halo", "from ..units.tensor import ttu", "never imports tilesim.tiled.units"),
         ("tilesim.tiled.caching", "from tilesim.tiled.compiler import parameters", "imports only"),
         ("tilesim.systolic.array", "from tilesim.tiled.isa import Word", "never imports tilesim.tiled"),

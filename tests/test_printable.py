@@ -9,7 +9,7 @@ import pytest
 
 import tilesim
 from tilesim.errors import HangError, InputError
-from tilesim.printable import MOST_ROWS, html_table, printable, printable_lines, unknown
+from tilesim.printable import MOST_ROWS, counted, html_table, kind_of, printable, printable_lines, unknown
 
 
 @pytest.mark.parametrize("text", ["", "conv_1/Relu;add", "Größe", "漢字", "Ω→é", "a b", "[red]x[/red]", "\\n"])
@@ -53,6 +53,11 @@ def test_what_is_raised_is_printable() -> None:
 )
 def test_a_fault_says_what_may_have_been_meant(word: str, known: Iterable[str], sentence: str) -> None:
     assert unknown(word, known, "a key") == sentence
+
+
+def test_counts_and_kinds_are_good_english() -> None:
+    assert [counted(count, "array") for count in (0, 1, 2, 1000)] == ["0 arrays", "1 array", "2 arrays", "1,000 arrays"]
+    assert [kind_of(value) for value in (1, [], "a", None)] == ["an int", "a list", "'a'", "None"]
 
 
 EVIL = "<script>alert('x')</script>\x1b[2J"

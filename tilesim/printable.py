@@ -29,6 +29,19 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...") if text else "nothing"
 
 
+def counted(count: int, noun: str) -> str:
+    """So many of a thing whose plural ends in s: ``1 array``, ``2 arrays``."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def kind_of(value: object) -> str:
+    """What a ``value`` is, for a sentence that wanted another: ``an int``; text is quoted."""
+    name = type(value).__name__
+    if value is None or isinstance(value, str):
+        return repr(value)
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
 def unknown(word: str, known: Iterable[str], what: str) -> str:
     """The sentence for a ``word`` that is none of ``known``."""
     names = sorted(map(str, known))

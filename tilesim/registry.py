@@ -13,7 +13,8 @@ from pkgutil import resolve_name
 from typing import Any
 
 from tilesim.errors import InputError, ProgramError
-from tilesim.machines.machine import AnyMachine
+from tilesim.machines.description import Description
+from tilesim.machines.machine import AnyMachine, Describes
 from tilesim.machines.topology import Topology
 from tilesim.printable import unknown
 
@@ -54,6 +55,12 @@ def machine_of_file(path: Path) -> AnyMachine:
     if name not in MACHINES:
         raise ProgramError(f"{path}: .chip machine {unknown(name, MACHINES, 'a machine that there is')}")
     return machine_named(name)
+
+
+def description_of(name: str) -> Description:
+    """What reports say of runs of the machine of that name; of one that is not here, or says nothing, an empty one."""
+    machine = machine_named(name) if name in MACHINES else None
+    return machine.description if isinstance(machine, Describes) else Description()
 
 
 def can(topology: Topology, capability: type[Any]) -> bool:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tilesim.files import write_npz
 from tilesim.printable import html_table, printable
-from tilesim.saving import all_or_nothing
+from tilesim.saving import all_or_nothing, writing
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 from tilesim.units import format_seconds
@@ -22,6 +22,9 @@ FILES = ("outputs.npz", "trace.npz", "run.json")
 
 FOLDER_FILES = (*FILES, "program.tasm", "program.npz")
 """What ``tilesim run --out`` may write: the run and its program."""
+
+PICTURES = ("timeline", "contention", "stalls", "batching", "layers", "roofline")
+"""What may be drawn of a run, each as a ``.png`` and an ``.svg``."""
 
 
 class RunProgress(NamedTuple):
@@ -65,8 +68,7 @@ class Run:
     """What every unit did when, if it was recorded."""
 
     def __repr__(self) -> str:
-        traced = "" if self.trace is None else ", traced"
-        return f"<Run of {self._summary}{traced}>"
+        return f"<Run of {run_words(self.statistics, self.trace)}>"
 
     def _repr_html_(self) -> str:
         """Its layers, for a notebook."""
@@ -78,13 +80,7 @@ class Run:
             )
             for k, layer in enumerate(self.statistics["layers"])
         )  # fmt: skip
-        return html_table(self._summary, header, rows)
-
-    @property
-    def _summary(self) -> str:
-        statistics = self.statistics
-        where = f"{printable(statistics['network'])} on {printable(statistics['topology'])}"
-        return f"{where}: {self.cycles:,} cycles = {format_seconds(self.cycles / statistics['clock_hz'])}"
+        return html_table(run_words(self.statistics), header, rows)
 
     def json(self) -> str:
         """The statistics as the text of ``run.json``."""
@@ -94,10 +90,23 @@ class Run:
         """Write ``run.json``, ``outputs.npz`` and, if there is one, ``trace.npz``: all of them or none.
 
         Raises:
-            OSError: the files cannot be written.
+            InputError: the files cannot be written.
         """
-        with all_or_nothing(Path(folder), FILES) as made:
-            write_npz(made / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
-            if self.trace is not None:
-                self.trace.save(made / "trace.npz")
-            (made / "run.json").write_text(self.json(), encoding="utf-8", newline="\n")
+        folder = Path(folder)
+        with writing(folder, "run"), all_or_nothing(folder, FILES) as made:
+            self.write(made)
+
+    def write(self, folder: Path) -> None:
+        """Write the same files, one after the other, into a folder that is there; raises OSError if it can't."""
+        write_npz(folder / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
+        if self.trace is not None:
+            self.trace.save(folder / "trace.npz")
+        (folder / "run.json").write_text(self.json(), encoding="utf-8", newline="\n")
+
+
+def run_words(statistics: RunStatistics, trace: Trace | None = None) -> str:
+    """Which network on which chip, and how long it took."""
+    where = f"{printable(statistics['network'])} on {printable(statistics['topology'])}"
+    seconds = format_seconds(statistics["cycles"] / statistics["clock_hz"])
+    traced = "" if trace is None else ", traced" if trace.track.size else ", with an empty trace"
+    return f"{where}: {statistics['cycles']:,} cycles = {seconds}{traced}"

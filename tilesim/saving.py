@@ -23,6 +23,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
+from tilesim.errors import InputError
+
 if sys.platform != "win32":
     import fcntl
 
@@ -56,6 +58,15 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
             with suppress(OSError):  # another saver may be in it, or may have taken it away
                 parent.rmdir()
         raise
+
+
+@contextmanager
+def writing(path: Path, what: str) -> Iterator[None]:
+    """Whatever keeps ``what`` from being written to ``path`` in here is said in a sentence, by an InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: the {what} cannot be written there: {error.strerror or error}") from None
 
 
 @contextmanager

@@ -241,19 +241,11 @@ class BatchStep(TypedDict):
     """Bytes of the unified buffer that then hold what waits between layers."""
 
 
-class BatchingStatistics(TypedDict):
-    """Batches as they ran. Systolic machine, programs of several inferences."""
+class BatchCosts(TypedDict):
+    """What batches cost."""
 
     schedule: str
     """How batches were chosen: ``none``, ``demand``, ``lcm``."""
-    predicted_cycles: NotRequired[dict[str, int] | None]
-    """Cycles of each schedule that this one was chosen from."""
-    weight_reuse: NotRequired[float]
-    """How often a weight was to be used."""
-    batches: NotRequired[list[int]]
-    """The batch of each layer with weights."""
-    steps: list[BatchStep]
-    """The steps as they ran."""
     weight_set_loads: Count
     """How many steps began with weights that were not in the array."""
     weight_bytes: Count
@@ -264,6 +256,19 @@ class BatchingStatistics(TypedDict):
     """Latency of the first inference."""
     latency_last_cycles: Count
     """Latency of the last inference."""
+
+
+class BatchingStatistics(BatchCosts):
+    """Batches as they ran. Systolic machine, programs of several inferences."""
+
+    predicted_cycles: NotRequired[dict[str, int] | None]
+    """Cycles of each schedule that this one was chosen from."""
+    weight_reuse: NotRequired[float]
+    """How often a weight was to be used."""
+    batches: NotRequired[list[int]]
+    """The batch of each layer with weights."""
+    steps: list[BatchStep]
+    """The steps as they ran."""
 
 
 class ArrayShape(TypedDict):
@@ -278,10 +283,10 @@ class ArrayShape(TypedDict):
 
 
 class ChipStatistics(TypedDict):
-    """What is read of ``chip``, which has every key of the topology."""
+    """What is read of ``chip``, which has every key of the topology, if layers are matrix products."""
 
-    array: NotRequired[ArrayShape | None]
-    """Systolic machine."""
+    array: ArrayShape
+    """What they went through."""
 
 
 class RunStatistics(TypedDict):

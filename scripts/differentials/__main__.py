@@ -12,7 +12,7 @@ import numpy as np
 from rich.text import Text
 
 from scripts.differentials.formats import families, make
-from scripts.differentials.onnx import saturates
+from scripts.differentials.onnx_runtime import saturates
 from scripts.differentials.table import counted, refusals
 from scripts.differentials.verdict import CHIPS, Job, Outcome
 from scripts.differentials.workers import outcomes

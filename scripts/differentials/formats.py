@@ -9,8 +9,8 @@ from typing import cast
 from scripts.differentials.case import Array, Case, Format, drawn
 
 MODULES: Mapping[str, str] = {
-    "tflite": "scripts.differentials.tflite",
-    "onnx": "scripts.differentials.onnx",
+    "tflite": "scripts.differentials.litert",
+    "onnx": "scripts.differentials.onnx_runtime",
 }
 """The module of each format."""
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from scripts.differentials.case import Array, Drawn
-from scripts.differentials.tflite_file import File
+from scripts.tflite_writer import TfliteFile
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Draft:
     """The file, its inputs so far, and where its randomness comes from."""
 
     rng: np.random.Generator
-    file: File = field(default_factory=File)
+    file: TfliteFile = field(default_factory=TfliteFile)
     inputs: dict[str, Array] = field(default_factory=dict)
     given: list[int] = field(default_factory=list)
     outputs: list[Wire] = field(default_factory=list)

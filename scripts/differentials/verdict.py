@@ -15,7 +15,6 @@ from scripts.differentials.case import Array, Case, Refusal
 from scripts.differentials.formats import make, reference
 from tilesim.errors import InputError, TilesimError
 from tilesim.machines.topology import Topology
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 
 CHIPS = ("edge-1x2", "edge-2x2", "systolic-4", "systolic-32")
@@ -74,7 +73,7 @@ def loaded(case: Case) -> Network:
 def golden(network: Network, case: Case) -> list[Array]:
     """The outputs of tilesim's golden operators, in the file's layout."""
     tensors = [network.tensors[index] for index in network.inputs]
-    values = evaluate(network, [tensor.from_model(case.inputs[tensor.name]) for tensor in tensors])
+    values = network.evaluate([tensor.from_model(case.inputs[tensor.name]) for tensor in tensors])
     return [network.tensors[index].to_model(values[index]) for index in network.outputs]
 
 

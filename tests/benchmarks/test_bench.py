@@ -22,7 +22,6 @@ from scripts.benchmarks.scalesim_subject import _table
 from scripts.benchmarks.subject import first_layers, hashed, inputs, main, peak_bytes
 from scripts.benchmarks.table import markdown
 from tests.networks import Weave
-from tilesim.network.evaluate import evaluate
 
 PAGE = (ROOT / "tilesim" / "guide" / "benchmarks.md").read_text(encoding="utf-8")
 PATIENCE = Patience(rounds=3, budget_seconds=60, limit_seconds=60)
@@ -192,8 +191,8 @@ def test_a_network_is_cut_behind_its_first_layers() -> None:
     first = weave.convolution(weave.input(6, 6, 4), 8)
     network = weave.network(weave.convolution(first, 4))
     image = inputs(network)
-    [cut] = (evaluate(first_layers(network, 1), image)[index] for index in first_layers(network, 1).outputs)
-    assert hashed([cut]) == hashed([evaluate(network, image)[first]]) != hashed([cut + 1])
+    [cut] = (first_layers(network, 1).evaluate(image)[index] for index in first_layers(network, 1).outputs)
+    assert hashed([cut]) == hashed([network.evaluate(image)[first]]) != hashed([cut + 1])
     assert peak_bytes() > 1 << 20
 
 

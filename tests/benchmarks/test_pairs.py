@@ -22,7 +22,6 @@ from scripts.benchmarks.instructions import KINDS, repeated
 from scripts.benchmarks.material import MaterialError, resnet50
 from scripts.benchmarks.subject import inputs, litert_interpreter, onnx_runtime
 from tests.test_digits import MODEL as DIGITS
-from tilesim.network.evaluate import evaluate
 from tilesim.tiled.isa.model.program import Program
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)  # as scripts/bench does
@@ -97,7 +96,7 @@ def test_resnet50(benchmark: BenchmarkFixture, runtime: str, tmp_path: Path) -> 
     [image] = inputs(network)
     outputs = measured(benchmark, "ResNet-50", outputs_of(runtime, model, image, CHIP))
     feed, output = network.tensors[network.inputs[0]], network.tensors[network.outputs[0]]
-    golden = evaluate(network, [feed.from_model(image)])[output.index]
+    golden = network.evaluate([feed.from_model(image)])[output.index]
     np.testing.assert_array_equal(outputs, output.to_model(golden))
 
 
@@ -116,7 +115,7 @@ def test_a_convolution(benchmark: BenchmarkFixture) -> None:
     program = tilesim.compile(network, tilesim.load_topology("edge-1x1", ROOMY))
     arrays = inputs(network)
     run = measured(benchmark, "convolution", lambda: tilesim.simulate(program, arrays))
-    np.testing.assert_array_equal(run.outputs[0], evaluate(network, arrays)[network.outputs[0]])
+    np.testing.assert_array_equal(run.outputs[0], network.evaluate(arrays)[network.outputs[0]])
 
 
 @pytest.mark.parametrize("count", COUNTS)

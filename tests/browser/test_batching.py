@@ -10,10 +10,10 @@ import pytest
 from tests.browser.conftest import Open
 from tests.report.batched import batched
 from tests.report.saved import made_up
-from tilesim.report.comparison import compared, document
+from tilesim.report.comparison import compared
 from tilesim.report.document import SavedRun
 from tilesim.report.page.compare import comparison_page
-from tilesim.report.sections import report
+from tilesim.report.page.sections import report
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -42,7 +42,7 @@ def test_pointing_tells_the_batch(open_page: Open, tmp_path: Path, scheme: str) 
 
 def test_schedules_trade_weights_for_buffer(open_page: Open, tmp_path: Path) -> None:
     runs = [batched("demand"), batched("lcm")]
-    page = open_page(written(tmp_path / "page.html", comparison_page(document(compared(runs)))))
+    page = open_page(written(tmp_path / "page.html", comparison_page(compared(runs))))
     dots = page.locator("#compare_batching .dot")
     demand, lcm = (dots.nth(k).bounding_box() for k in range(2))
     assert demand["x"] > lcm["x"]  # more weights

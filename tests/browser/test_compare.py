@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from tests.browser.conftest import Open
 from tests.report.made import layer, saved
 from tilesim.cli import app
-from tilesim.report.comparison import compared, document
+from tilesim.report.comparison import compared
 from tilesim.report.page.compare import comparison_page
 
 SCRIPT = "<script>alert(1)</script>"
@@ -100,7 +100,7 @@ def test_names_are_text_whatever_they_hold(open_page: Open, tmp_path: Path, sche
     runs = [saved(name, network=SCRIPT, topology=SCRIPT, layers=layers) for name in (SCRIPT.replace("/", "|"), "b")]
     runs[1].statistics["layers"] = layers[:1]
     path = tmp_path / "page.html"
-    path.write_text(comparison_page(document(compared(runs))), encoding="utf-8")
+    path.write_text(comparison_page(compared(runs)), encoding="utf-8")
     page = open_page(path, color_scheme=scheme)
     assert page.title() == f"{SCRIPT}: 2 runs compared"
     assert page.locator("#layers tr.layer th").first.get_attribute("title") == SCRIPT

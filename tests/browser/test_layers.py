@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.conftest import Open
 from tests.report.saved import made_up
-from tilesim.report.sections import report
+from tilesim.report.page.sections import report
 
 MARKUP = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 

@@ -24,7 +24,7 @@ def systolic(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_dense_layer_has_both_counts(open_page: Open, systolic: Path) -> None:
     page: Any = open_page(systolic / "report.html")
-    found = rows(json.loads((systolic / "run.json").read_text(encoding="utf-8")))
+    found = list(rows(json.loads((systolic / "run.json").read_text(encoding="utf-8"))))
     assert len(found) == 4
     lines = page.locator("#stall_free tbody tr")
     assert [int(line.get_attribute("data-layer")) for line in lines.all()] == [row.index for row in found]

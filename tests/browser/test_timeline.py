@@ -13,9 +13,9 @@ import pytest
 from tests.browser.conftest import Open
 from tests.report.saved import made_up, random_trace
 from tilesim.report.document import SavedRun, load_run
-from tilesim.report.kinds import kind_of
 from tilesim.report.page.build import page as built
 from tilesim.report.page.timeline import stacked, timeline
+from tilesim.report.tracks import kind_of
 from tilesim.sim.trace.trace import Trace
 
 TRACKS = tuple(f"chip.{unit}" for unit in ("ring.link0", "ring.link1", "tile0.tensor", "tile0.mac_array"))

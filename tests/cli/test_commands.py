@@ -54,4 +54,7 @@ def test_a_yaml_network_loads_only_what_it_needs() -> None:
     loaded = loaded_for("run", "pocket")
     assert {"numpy", "simpy", "tilesim.tiled.machine"} <= loaded
     unwanted = {"onnx", "perfetto", "tflite", "matplotlib", "flatbuffers", "google", "numba"}
-    assert loaded & {*unwanted, "tilesim.systolic.machine", "tilesim.tiled.stepped", "tilesim.tiled.recipes"} == set()
+    assert (
+        loaded & {*unwanted, "tilesim.systolic.machine", "tilesim.tiled.stepped", "tilesim.tiled.counterexamples"}
+        == set()
+    )

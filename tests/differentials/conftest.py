@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.differentials.onnx import saturates
+from scripts.differentials.onnx_runtime import saturates
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from scripts.differentials import __main__ as differential
-from scripts.differentials import formats, tflite, workers
+from scripts.differentials import formats, litert, workers
 from scripts.differentials.case import Array, Case, Refusal, drawn
 from scripts.differentials.formats import families, make, reference
 from scripts.differentials.table import counted, refusals
@@ -149,14 +149,14 @@ def test_wrong_words(words: list[str], fault: str, capsys: pytest.CaptureFixture
 def test_a_format_stands_for_all_of_its_families() -> None:
     every = [family for family in families() if family.startswith("tflite/")]
     assert differential.parsed(["tflite"]).families == every
-    assert len(every) == len(tflite.FAMILIES)
+    assert len(every) == len(litert.FAMILIES)
     assert {job.family for job in differential.jobs(differential.parsed(["tflite", "--count", "1"]))} == set(every)
 
 
 def test_every_operator_that_is_read_has_a_family() -> None:
-    from tilesim.network.readers.tflite_operators import BUILDERS
+    from tilesim.network.readers.tflite_operators import READERS
 
-    missing = {kind for kind in BUILDERS if kind.lower() not in formats.module("tflite").FAMILIES}
+    missing = {kind for kind in READERS if kind.lower() not in formats.module("tflite").FAMILIES}
     assert missing == set()
 
 

@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from scripts.differentials.formats import make
-from scripts.differentials.onnx import FAMILIES
+from scripts.differentials.onnx_runtime import FAMILIES
 from scripts.differentials.verdict import Job, judged
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 

@@ -16,7 +16,7 @@ from scripts.differentials.verdict import difference, golden, loaded
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.network.operators import AveragePool, Rescale
 from tilesim.network.readers import onnx_windows
-from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target
+from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target
 
 pytest.importorskip("onnxruntime")
 
@@ -32,7 +32,7 @@ def bits(value: Any) -> int:
 def factors(real: Callable[[Any, Any, Any], Any]) -> Callable[..., Any]:
     """Of sums, made in another way of the float64 scales of input, weights and output."""
 
-    def scale_factors(x: Operand, w: Operand, target: Target, channels: int) -> tuple[NDArray[np.int32], Any]:
+    def scale_factors(x: Dequantised, w: Dequantised, target: Target, channels: int) -> tuple[NDArray[np.int32], Any]:
         scale = np.asarray(real(np.float64(x.scale), w.quantisation.scale, np.float64(target.scale)), F32)
         return np.broadcast_to(float_bits(scale), channels).copy(), np.zeros(channels, np.int32)
 
@@ -66,7 +66,7 @@ def always_fused(graph: Graph, name: str, pending: Pending, wanted: Target) -> N
     emit(graph, name, replace(pending, build=lambda target: build(replace(target, fused=True))), wanted)
 
 
-def by_one_factor(x: Operand, target: Target) -> Rescale:
+def by_one_factor(x: Dequantised, target: Target) -> Rescale:
     factor = bits(x.scale / target.scale)
     return Rescale(x.zero_point, target.zero_point, "float", factor, 0, target.clamp, target.dtype)
 
@@ -78,7 +78,7 @@ def float64_scaling(pool: AveragePool, count: int) -> Scaling:
 average = onnx_windows._average
 
 
-def in_reals(graph: Graph, x: Operand, window: Any, _rule: str, **more: Any) -> Pending:
+def in_reals(graph: Graph, x: Dequantised, window: Any, _rule: str, **more: Any) -> Pending:
     return average(graph, x, window, "real", **more)
 
 
@@ -124,9 +124,9 @@ class Shown:
 
 
 SHOWN = [
-    Shown("integer-every_weight", 34, f"{READERS}.onnx_windows.scale_factors", factors(lambda x, w, y: x * w / y)),
+    Shown("integer-every_weight", 34, f"{READERS}.onnx_operands.scale_factors", factors(lambda x, w, y: x * w / y)),
     Shown(
-        "pairs-every_weight", 19, f"{READERS}.onnx_windows.scale_factors",
+        "pairs-every_weight", 19, f"{READERS}.onnx_operands.scale_factors",
         factors(lambda x, w, y: F32(x) * (w.astype(F32) / F32(y))),
     ),
     Shown("pairs-every_sum", 2, f"{ARITHMETIC}.add._RULES", sum_without_fusing, "float"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.lowering.copy_runs import CopyRun, copy_runs
-from tilesim.network.readers.tflite_moves import nearest
+from tilesim.network.readers.tflite_data_movement import nearest
 
 
 def test_runs_by_hand() -> None:

@@ -20,8 +20,6 @@ from tilesim.machines import frame, host, program, statistics, topology
 from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.machines.program import DataSegment, Layer
-from tilesim.machines.statistics import Measured
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, macs
 from tilesim.run import Run
 from tilesim.sim.bottleneck import Bottleneck
@@ -84,7 +82,7 @@ class Null(Machine[Topology, Program]):
         host.samples_of(program.inputs, inputs)
         network: Network = pickle.loads(program.data[0].data.tobytes())  # noqa: S301  (the test wrote it)
         pairs = zip(network.inputs, inputs, strict=True)
-        values = evaluate(network, [network.tensors[index].from_model(array) for index, array in pairs])
+        values = network.evaluate([network.tensors[index].from_model(array) for index, array in pairs])
         clock, recorder = Clock(), frame.recorder_of(options)
         unit = Unit(clock, "chip.evaluator", recorder)
         frame.must_match_tracks(options, program, [unit])
@@ -96,15 +94,15 @@ class Null(Machine[Topology, Program]):
         cycles, each = clock.cycle, program.topology.layer_cycles
         ends = {"start_cycle": 0, "end_cycle": cycles, "latency_cycles": cycles}
         request = {"network": program.name, **ends, "outputs": [*range(len(program.outputs))]}
-        measured = Measured(
-            run=range(cycles), load_cycles=0, macs=network.macs, peak_macs_per_cycle=0, units=[unit], links=[],
+        document = statistics.document(
+            program, range(cycles), load_cycles=0, macs=network.macs, peak_macs_per_cycle=0, units=[unit], links=[],
             buses={}, tallies=[], bottleneck=Bottleneck(Counter(macs=cycles)),
             layers=[_layer(program, k, each) for k in range(len(program.layers))],
             requests=[request], throughput_per_second=program.topology.clock_hz / cycles, trace=trace,
         )  # fmt: skip
         tensors = {k: network.tensors[k].to_model(value) for k, value in values.items() if options.keep_tensors}
         outputs = [network.tensors[index].to_model(values[index]) for index in network.outputs]
-        return Run(outputs, cycles, statistics.document(program, measured), tensors, trace)
+        return Run(outputs, cycles, document, tensors, trace)
 
 
 def _work(unit: Unit, program: Program) -> Generator[simpy.Event, Any, None]:

@@ -12,7 +12,6 @@ from typer.testing import CliRunner, Result
 
 import tilesim
 from tilesim.cli import COMMANDS, app
-from tilesim.network.evaluate import evaluate
 
 CHIP = 'machine: "null"\nname: nothing\n'
 CANNOT = "nothing: must be a chip whose machine can"
@@ -44,7 +43,7 @@ def test_it_computes_what_the_network_does_and_takes_its_time(folder: Path) -> N
     program = tilesim.compile(network, chip)
     image = np.arange(64, dtype=np.int8).reshape(1, 4, 4, 4)
     run = tilesim.simulate(program, image, keep_tensors=True, trace=True)
-    values = evaluate(network, [network.tensors[network.inputs[0]].from_model(image)])
+    values = network.evaluate([network.tensors[network.inputs[0]].from_model(image)])
     golden = network.tensors[network.outputs[0]].to_model(values[network.outputs[0]])
     np.testing.assert_array_equal(run.outputs[0], golden)
     np.testing.assert_array_equal(run.tensors[network.outputs[0]], golden)
@@ -157,3 +156,21 @@ def test_it_is_compared_with_the_others(command: Any) -> None:
     result = command("run", "pocket", "-t", "nothing.yaml", "-t", "pocket-2x1", "-t", "systolic-4")
     assert (result.exit_code, result.stderr) == (0, "")
     assert all(name in result.stdout for name in ("nothing", "pocket-2x1", "systolic-4"))
+
+
+def test_every_report_is_made_of_a_machine_that_says_nothing_of_itself(folder: Path) -> None:
+    """Whatever it calls its units and its causes; page, pictures, traces, and a comparison with another machine."""
+    pytest.importorskip("matplotlib")
+    network = tilesim.load_network("pocket")
+    runs = [
+        tilesim.simulate(tilesim.compile(network, tilesim.load_topology(chip)), trace=True)
+        for chip in ("nothing.yaml", "pocket-2x1")
+    ]
+    runs[0].save(folder / "run")
+    tilesim.save_report(folder / "run", folder / "report.html")
+    assert "chip.evaluator" in (folder / "report.html").read_text(encoding="utf-8")
+    assert {path.stem for path in tilesim.save_figures(runs[0], folder / "figures")} == {"timeline", "stalls", "layers"}
+    assert tilesim.save_trace(folder / "run", folder / "trace.json", chrome=True) == 5
+    comparison = tilesim.compare(runs)
+    assert [row["cause"] for row in comparison["causes"]] == ["macs", "waiting"]
+    tilesim.save_comparison(comparison, folder / "compare.html")

@@ -9,40 +9,40 @@ import pytest
 
 import tilesim
 from tests.network.readers.onnx_models import ModelBuilder
-from tests.network.readers.tflite_models import TfliteNode, TfliteTensor, write
+from tests.network.readers.tflite_models import tensor, write
 from tilesim.errors import InputError, ModelError
 from tilesim.network.obstacles import TYPES, Obstacle, Support
 
 
 def brief(found: Support) -> list[tuple[str, str, int]]:
-    return [(each.about, each.what, each.count) for each in found.obstacles]
+    return [(obstacle["about"], obstacle["what"], obstacle["count"]) for obstacle in found.obstacles]
 
 
 def only(found: Support, what: str) -> Obstacle:
-    [each] = [each for each in found.obstacles if each.what == what]
-    return each
+    [obstacle] = [obstacle for obstacle in found.obstacles if obstacle["what"] == what]
+    return obstacle
 
 
 def test_everything_at_once(tmp_path: Path) -> None:
     """A custom operator, unknown ones, a form that is refused behind them, and three faulty tensors."""
     tensors = [
-        TfliteTensor("x", [1, 4]),
-        TfliteTensor("a", [1, 4]),
-        TfliteTensor("b", [1, 4]),
-        TfliteTensor("c", [1, 4]),
-        TfliteTensor("d", [1, 4], np.int16),
-        TfliteTensor("e", [1, 0]),
-        TfliteTensor("f", [1, 4], type_code=17),
-        TfliteTensor("y", [1, 5]),
+        tensor("x", [1, 4]),
+        tensor("a", [1, 4]),
+        tensor("b", [1, 4]),
+        tensor("c", [1, 4]),
+        tensor("d", [1, 4], np.int16),
+        tensor("e", [1, 0]),
+        tensor("f", [1, 4], type_code=17),
+        tensor("y", [1, 5]),
     ]
     nodes = [
-        TfliteNode("Detect", [0], [1], custom=True),
-        TfliteNode("NEG", [1], [2]),
-        TfliteNode("NEG", [2], [3]),
-        TfliteNode("TANH", [3], [4]),
-        TfliteNode("TANH", [4], [5]),
-        TfliteNode("TANH", [5], [6]),
-        TfliteNode("RESHAPE", [3], [7]),
+        ("Detect", [0], [1]),
+        ("NEG", [1], [2]),
+        ("NEG", [2], [3]),
+        ("TANH", [3], [4]),
+        ("TANH", [4], [5]),
+        ("TANH", [5], [6]),
+        ("RESHAPE", [3], [7]),
     ]
     found = tilesim.support(write(tmp_path / "m.tflite", tensors, nodes, [0], [7]))
     assert found.verdict == "is not read"
@@ -54,18 +54,20 @@ def test_everything_at_once(tmp_path: Path) -> None:
         ("shape", "dynamic shape", 1),
         ("form", "RESHAPE", 1),
     ]
-    assert only(found, "NEG").names == ("b", "c")
-    assert only(found, "RESHAPE").sentences == ("node 6 (RESHAPE): shape [1, 4] must have as many elements as [1, 5]",)
-    assert only(found, "int4").remedy == TYPES["int4"]
-    assert "built-in operators alone" in only(found, "custom operator Detect").remedy
+    assert only(found, "NEG")["names"] == ["b", "c"]
+    assert only(found, "RESHAPE")["sentences"] == [
+        "node 6 (RESHAPE): shape [1, 4] must have as many elements as [1, 5]"
+    ]
+    assert only(found, "int4")["remedy"] == TYPES["int4"]
+    assert "built-in operators alone" in only(found, "custom operator Detect")["remedy"]
 
 
 def test_behind_too_many_subgraphs_the_first_is_looked_at(tmp_path: Path) -> None:
-    tensors = [TfliteTensor("x", [1, 4]), TfliteTensor("y", [1, 4])]
-    path = write(tmp_path / "m.tflite", tensors, [TfliteNode("IF", [0], [1])], [0], [1], subgraphs=3)
+    tensors = [tensor("x", [1, 4]), tensor("y", [1, 4])]
+    path = write(tmp_path / "m.tflite", tensors, [("IF", [0], [1])], [0], [1], subgraphs=3)
     found = tilesim.support(path)
     assert brief(found) == [("operator", "IF", 1), ("form", "model", 1)]
-    assert only(found, "model").sentences == ("must have 1 subgraph, not 3",)
+    assert only(found, "model")["sentences"] == ["must have 1 subgraph, not 3"]
 
 
 def test_onnx_that_its_own_checker_refuses_is_a_model_still(tmp_path: Path) -> None:
@@ -73,18 +75,18 @@ def test_onnx_that_its_own_checker_refuses_is_a_model_still(tmp_path: Path) -> N
     model.node("Relu", ["nowhere"], "y")
     found = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
     assert brief(found) == [("form", "model", 1)]
-    assert "must be a valid ONNX model" in found.obstacles[0].sentences[0]
+    assert "must be a valid ONNX model" in found.obstacles[0]["sentences"][0]
 
 
 def test_a_hybrid_model_is_told_from_a_float_one(tmp_path: Path) -> None:
-    weights = TfliteTensor("w", [3, 4], data=np.ones((3, 4), np.int8))
-    reals = TfliteTensor("r", [3, 4], np.float32, data=np.ones((3, 4), np.float32))
-    ends = [TfliteTensor("x", [1, 4], np.float32), TfliteTensor("y", [1, 3], np.float32)]
-    nodes = [TfliteNode("FULLY_CONNECTED", [0, 2, -1], [1])]
-    for tensor, what in ((weights, "hybrid"), (reals, "float32")):
-        found = tilesim.support(write(tmp_path / f"{what}.tflite", [*ends, tensor], nodes, [0], [1]))
+    weights = tensor("w", [3, 4], data=np.ones((3, 4), np.int8))
+    reals = tensor("r", [3, 4], np.float32, data=np.ones((3, 4), np.float32))
+    ends = [tensor("x", [1, 4], np.float32), tensor("y", [1, 3], np.float32)]
+    nodes = [("FULLY_CONNECTED", [0, 2, -1], [1])]
+    for operand, what in ((weights, "hybrid"), (reals, "float32")):
+        found = tilesim.support(write(tmp_path / f"{what}.tflite", [*ends, operand], nodes, [0], [1]))
         assert brief(found) == [("type", what, 1)]
-        assert only(found, what).names == ("y",)
+        assert only(found, what)["names"] == ["y"]
 
 
 def test_onnx_that_is_not_quantised_and_knows_no_size(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_onnx_that_is_not_quantised_and_knows_no_size(tmp_path: Path) -> None:
     model.node("Neg", ["b"], "y")
     found = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
     assert brief(found) == [("operator", "Neg", 2), ("type", "float32", 1)]
-    assert only(found, "float32").remedy == TYPES["float32"]
+    assert only(found, "float32")["remedy"] == TYPES["float32"]
     found = tilesim.support(model.save(tmp_path / "m.onnx", [1, "width"], [1, "width"], 1, 1))
     assert brief(found) == [("operator", "Neg", 2), ("shape", "dynamic shape", 1)]
 
@@ -108,7 +110,7 @@ def test_onnx_operators_that_quantise_as_they_go_and_custom_ones(tmp_path: Path)
         ("operator", "DynamicQuantizeLinear", 1),
         ("operator", "custom operator com.example.Magic", 1),
     ]
-    assert "with samples" in only(found, "DynamicQuantizeLinear").remedy
+    assert "with samples" in only(found, "DynamicQuantizeLinear")["remedy"]
 
 
 def test_a_chip_says_what_it_lacks() -> None:
@@ -120,7 +122,7 @@ def test_a_chip_says_what_it_lacks() -> None:
     assert (found.verdict, brief(found)) == ("does not fit", [("chip", "pocket-2x1", 1)])
     assert (
         "its program must fit the instruction memory of pocket-2x1: 16.45 KiB are needed"
-        in found.obstacles[0].sentences[0]
+        in found.obstacles[0]["sentences"][0]
     )
 
 
@@ -140,7 +142,7 @@ def test_real_models_of_int16_and_others(models: Path) -> None:
     }
     for name, each in found.items():
         if name.startswith("tflm_"):
-            assert ("type", "int16") in [(obstacle.about, obstacle.what) for obstacle in each.obstacles]
+            assert ("type", "int16") in [(obstacle["about"], obstacle["what"]) for obstacle in each.obstacles]
     assert brief(found["tflm_seanet_sub0"]) == [("operator", "SUB", 1), ("type", "int16", 3)]
     assert brief(found["tflm_seanet_strided_slice0"])[0] == ("operator", "STRIDED_SLICE", 1)
     assert brief(found["tflm_seanet_transpose_conv0"])[0] == ("operator", "TRANSPOSE_CONV", 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,3 +75,51 @@ def test_what_cannot_be_written_is_said(runs: Runs, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(tilesim.InputError, match="cannot be written there"):
         tilesim.save_report(runs[1], tmp_path / "file" / "page.html")
+    with pytest.raises(tilesim.InputError, match=r"file/x: the run cannot be written there: Not a directory"):
+        runs[1].save(tmp_path / "file" / "x")
+    with pytest.raises(tilesim.InputError, match=r"file/x/y: the trace cannot be written there: Not a directory"):
+        tilesim.save_trace(runs[0], tmp_path / "file" / "x" / "y")
+
+
+def test_pictures_that_cannot_be_written_are_said(runs: Runs, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (tmp_path / "file").touch()
+    with pytest.raises(tilesim.InputError, match=r"file/x: the pictures cannot be written there: Not a directory"):
+        tilesim.save_figures(runs[1], tmp_path / "file" / "x")
+
+
+@pytest.mark.parametrize("given", ["r1", Path("r1"), 3, None])
+def test_a_comparison_is_of_several_runs(given: Any) -> None:
+    with pytest.raises(tilesim.InputError, match="a comparison must be of several runs in a list, or by their names"):
+        tilesim.compare(given)
+
+
+def test_what_is_no_run_at_all_is_said_too(runs: Runs, tmp_path: Path) -> None:
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.compare([tmp_path / "r1", 3, runs[0]])  # type: ignore[list-item]
+    assert list(caught.value.faults) == [
+        f"{tmp_path / 'r1'}: is no folder; give one that `tilesim run MODEL --out DIR` has written",
+        "a run must be given as a Run, a SavedRun, or the folder of one, not as 3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({}, "a comparison must be what tilesim.compare returns, of schema 'tilesim.comparison/1', not {}"),
+        (3, "a comparison must be what tilesim.compare returns, of schema 'tilesim.comparison/1', not 3"),
+        ({"schema": "tilesim.comparison/1", "network": 7}, "comparison.network must be a valid string, not 7"),
+    ],
+)
+def test_a_page_is_of_a_comparison(given: Any, fault: str, tmp_path: Path) -> None:
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.save_comparison(given, tmp_path / "page.html")
+    assert fault in caught.value.faults
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_saved_run_is_short_to_show(runs: Runs, tmp_path: Path) -> None:
+    runs[0].save(tmp_path)
+    words = "pocket on pocket-2x1: 225 cycles = 225 us, traced"
+    assert repr(tilesim.load_run(tmp_path)) == f"<SavedRun in {tmp_path} of {words}>"
+    assert repr(runs[0]) == f"<Run of {words}>"

@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 
 from tests.report.made import energy, layer, saved
 from tilesim.errors import InputError
-from tilesim.report.comparison import causes, compared, document, outside
+from tilesim.report.analysis.layers import outside, spent
+from tilesim.report.comparison import UNLIKE, compared
 from tilesim.report.document import SavedRun
+from tilesim.report.page.compare import comparison_page
 
 
 def found(*runs: SavedRun) -> dict[str, Any]:
-    return document(compared(runs))
+    return compared(runs)
 
 
 def test_causes_and_layers_are_those_of_the_average_mac_array() -> None:
@@ -53,7 +55,7 @@ def test_parts_sum_up_to_the_run(arrays: int, cycles: int, layers: list[dict[str
     assert sum(row["cycles"][1] for row in of["causes"]) == pytest.approx(cycles)
     in_layers = sum(each["runs"][1]["cycles"] for each in of["layers"] if each["runs"][1] is not None)
     assert in_layers + sum(of["outside"][1].values()) == pytest.approx(cycles)
-    total = causes(run.statistics)
+    total = spent(run.statistics)
     for cause, n in outside(run.statistics).items():
         inside = sum(each["runs"][1]["causes"].get(cause, 0) for each in of["layers"] if each["runs"][1] is not None)
         assert n + inside == pytest.approx(total[cause])
@@ -107,7 +109,7 @@ def test_energies_stand_beside_if_runs_have_them() -> None:
     ("change", "note"),
     [
         ({"macs": 1_500}, "b does 1,500 MACs, a 500: the networks are not the same"),
-        ({"machine": "systolic"}, "b ran on a systolic machine, a on a tiled one"),
+        ({"machine": "systolic"}, f"b ran on a systolic machine, a on a tiled one: {UNLIKE}"),
         ({"clock_hz": 5}, "b has another clock than a: speed-ups are of time, not of cycles"),
     ],
 )
@@ -137,4 +139,24 @@ def test_runs_that_cannot_be_compared_are_refused_all_at_once() -> None:
     ],
 )
 def test_names_tell_runs_apart(folders: tuple[str, ...], names: tuple[str, ...]) -> None:
-    assert compared([saved(folder) for folder in folders]).names == names
+    document = compared([saved(folder) for folder in folders])
+    assert tuple(run["name"] for run in document["runs"]) == names
+
+
+def test_of_runs_on_different_machines_what_is_comparable_is_compared() -> None:
+    """Whether arrays compute or wait; settings that both have; no efficiency."""
+    breakdown = {"useful MACs": 20, "unused MACs": 10, "RAW stall": 30, "other": 20}
+    own = [{**layer("l0", macs=10), "breakdown": {"useful MACs": 10, "unused MACs": 5, "RAW stall": 5}}]
+    chip = {"machine": "systolic", "grid": {"rows": 7}, "array": {"rows": 4}}
+    units = [{"track": "chip.matrix", "busy_cycles": 30, "stall_cycles": {}, "idle_cycles": 50}]
+    array = saved("b", machine="systolic", cycles=80, breakdown=breakdown, layers=own, chip=chip, units=units)
+    of = found(saved("a"), array)
+    assert {row["cause"]: row["cycles"] for row in of["causes"]} == {"macs": [70, 30], "waiting": [30, 50]}
+    assert [part["causes"] for part in of["layers"][0]["runs"]] == [
+        {"macs": 50, "waiting": 10},
+        {"macs": 15, "waiting": 5},
+    ]
+    assert [run["efficiency"] for run in of["runs"]] == [1.0, None]
+    assert {row["key"] for row in of["differing"]} == {"grid.rows", "parameters"}
+    assert of["notes"][1].startswith("b ran on a systolic machine, a on a tiled one: only computing and waiting are")
+    assert "<html" in comparison_page(of)

@@ -6,8 +6,8 @@ from rich.console import Console
 
 from tests.report.batched import batched
 from tests.report.made import energy, layer, saved
-from tilesim.report.comparison import compared, document
-from tilesim.report.comparison_tables import comparison_tables
+from tilesim.report.comparison import compared, efficiency, speed_up
+from tilesim.report.comparison_tables import ChipRun, comparison_tables, scaling_table
 from tilesim.report.document import SavedRun
 from tilesim.report.page.compare import comparison_page
 from tilesim.report.terminal import print_on
@@ -15,7 +15,7 @@ from tilesim.report.terminal import print_on
 
 def shown(*runs: SavedRun) -> list[str]:
     console = Console(file=StringIO(), width=80)
-    print_on(console, comparison_tables(document(compared(runs))))
+    print_on(console, comparison_tables(compared(runs)))
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
 
 
@@ -56,7 +56,7 @@ def test_a_layer_that_a_run_lacks_has_a_dash_and_names_are_no_markup() -> None:
 def test_a_page_takes_what_tables_take() -> None:
     """Whatever a run does not say."""
     plain = {"energy": None, "partition": None}
-    found = document(compared([saved("a", **plain), saved("b", layers=[], bytes={})]))
+    found = compared([saved("a", **plain), saved("b", layers=[], bytes={})])
     assert comparison_page(found).count("<section") == 3
 
 
@@ -74,3 +74,46 @@ def test_runs_in_batches_say_what_they_fetch_and_keep() -> None:
     first = lines.index("Batches: weights fetched, largest footprint, latency in cycles") + 2
     assert lines[first].split()[:7] == ["demand", "demand", "45", "308.25", "KiB", "706.17", "KiB"]
     assert lines[first + 1].split()[:7] == ["lcm", "lcm", "6", "96.89", "KiB", "3.64", "MiB"]
+
+
+def statistics(tiles: int, cycles: int, clock_hz: int = 500_000_000, bound_by: str = "macs") -> dict[str, object]:
+    units = [{"track": f"chip.tile{k}.{name}"} for k in range(tiles) for name in ("tensor", "mac_array")]
+    run = {"machine": "tiled", "units": units, "cycles": cycles, "clock_hz": clock_hz}
+    return {**run, "mac_utilisation": 0.5, "bound_by": bound_by}
+
+
+def test_speed_up_is_in_time_and_efficiency_by_tiles() -> None:
+    pairs = [
+        (statistics(8, 300), statistics(2, 900)),
+        (statistics(1, 900, clock_hz=1_000_000_000), statistics(1, 900)),
+    ]
+    assert [(speed_up(run, first), efficiency(run, first)) for run, first in pairs] == [(3, 0.75), (2, 2)]
+
+
+NAME = "[red]a very long name of a chip, as a file may have it, and so on"
+
+
+def test_a_line_a_chip_the_first_that_fits_is_1_all_within_80_columns() -> None:
+    rows = [
+        ChipRun("edge-1x1", 1, None),
+        ChipRun("edge-2x2", 4, statistics(4, 123_456_789)),
+        ChipRun(NAME, 64, statistics(64, 12_345_679, bound_by="instruction bus")),
+    ]
+    console = Console(file=StringIO(), width=80)
+    print_on(console, scaling_table(rows))
+    title, *lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert max(map(len, (title, *lines))) <= 80
+    assert title.split() == ["topology", "tiles", "cycles", "speed-up", "efficiency", "MACs", "used", "bound", "by"]
+    assert lines[0].split() == ["edge-1x1", "1", "-", "-", "-", "-", "does", "not", "fit"]
+    assert lines[1].split() == ["edge-2x2", "4", "123,456,789", "1.00", "x", "100%", "50.0%", "MACs"]
+    assert lines[2].split()[-7:] == ["12,345,679", "10.00", "x", "62%", "50.0%", "instruction", "bus"]
+    assert lines[2].startswith("[red]")
+    assert len(lines) == 3
+
+
+def test_on_another_machine_efficiency_is_left_out() -> None:
+    rows = [ChipRun("edge", 4, statistics(4, 900)), ChipRun("array", 1, {**statistics(1, 300), "machine": "systolic"})]
+    console = Console(file=StringIO(), width=80)
+    print_on(console, scaling_table(rows))
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines[2].split() == ["array", "1", "300", "3.00", "x", "-", "50.0%", "MACs"]

@@ -19,7 +19,7 @@ from tilesim import simulate
 from tilesim.budgets import MOST_RUN_VALUES
 from tilesim.errors import InputError
 from tilesim.report.document import SavedRun, load_run
-from tilesim.report.sections import report
+from tilesim.report.page.sections import report
 
 TRACKS = ("chip.infeed", "chip.tile0.tensor")
 ACCOUNT = {"track": "chip.infeed", "busy_cycles": 1, "stall_cycles": {"flag": 2}, "idle_cycles": 3}
@@ -176,6 +176,11 @@ def test_a_strange_array_never_ends_in_a_traceback(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     assert f"{file}: chip.array.rows must be greater than 0, not 0" in refused
     assert f'{file}: layers[0].matrix.inputs must be a valid integer, not "x"' in refused
+
+
+def test_an_array_of_another_machine_is_its_own_business(saved: Saved) -> None:
+    run = load_run(saved(chip={"array": {"units": 4096}}))
+    assert run.statistics["chip"] == {"array": {"units": 4096}}
 
 
 def test_what_is_missing_or_strange_never_ends_in_a_traceback(digits_run: SavedRun, tmp_path: Path) -> None:

@@ -1,14 +1,27 @@
+"""A run as text: its layers, its inferences, its totals."""
+
 from __future__ import annotations
 
 import re
 from io import StringIO
+from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 import tilesim
-from tilesim.report.terminal import duration, frequency, print_on, summary
+from tilesim.report.terminal import (
+    covered_cycles,
+    duration,
+    frequency,
+    inference_rows,
+    layer_table,
+    loads_between,
+    partition_words,
+    print_on,
+    summary,
+)
 
 
 def test_quantities() -> None:
@@ -87,3 +100,118 @@ def test_without_layers_only_times_are_told() -> None:
     assert heading == "pocket on pocket-2x1, one inference"
     assert [line.split()[0] for line in times.splitlines()] == ["latency"]
     assert "\nloading " in shown(80, layers=[], load_cycles=7)
+
+
+LAYER = {"kind": "convolution", "macs": 10_838_016, "cycles": 12_909, "start_cycle": 0, "mac_utilisation": 0.205}
+
+
+def statistics(*layers: dict[str, Any]) -> dict[str, Any]:
+    """Of a run of layers that are all like the one above."""
+    each = [{**LAYER, "bound_by": "output write", "network": "net", **layer} for layer in layers]
+    whole = {
+        "machine": "tiled",
+        "cycles": 640_264,
+        "macs": 300_775_552,
+        "mac_utilisation": 0.115,
+        "bound_by": "macs",
+        "inferences": 1,
+    }
+    return {**whole, "layers": each}
+
+
+def lines(found: dict[str, Any], width: int = 80) -> list[str]:
+    console = Console(file=StringIO(), width=width)
+    print_on(console, layer_table(found))
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_at_80_columns_the_ends_of_long_names_tell_layers_apart() -> None:
+    words = ("expand", "depthwise", "project")
+    kinds = {"depthwise": "depthwiseconvolution"}
+    names = [(f"Net/expanded_conv_{block}/{word}", word) for block in range(20) for word in words]
+    layers = [
+        {"name": name, "kind": kinds.get(word, "convolution"), "start_cycle": 7_000 * k}
+        for k, (name, word) in enumerate(names)
+    ]
+    rows = lines(statistics(*layers))[1:-3]
+    assert max(map(len, rows)) <= 80
+    assert [row.split()[0] for row in rows] == [str(k) for k in range(60)]
+    assert len({row.split()[1] for row in rows}) == 60
+    assert all(row.split()[1].endswith(f"_{k // 3}/{words[k % 3]}") for k, row in enumerate(rows))
+
+
+def test_layers_are_numbered_in_their_network() -> None:
+    layers = [{"name": name, "network": network} for name, network in (("a", "one"), ("b", "one"), ("c", "two"))]
+    rows = [line.split()[:2] for line in lines(statistics(*layers))]
+    assert rows[1:6] == [["one"], ["0", "a"], ["1", "b"], ["two"], ["0", "c"]]
+
+
+def test_cycles_in_which_several_layers_are_at_work_count_once() -> None:
+    layers = [
+        {"start_cycle": start, "cycles": cycles} for start, cycles in ((10, 5), (12, 2), (0, 3), (14, 6), (30, 1))
+    ]
+    assert covered_cycles(layers) == 3 + 10 + 1
+
+
+def of_requests(*requests: tuple[str, int, bool]) -> dict[str, Any]:
+    return {
+        "cycles": 1000,
+        "interval_cycles": 250.4,
+        "throughput_per_second": 1234.56,
+        "requests": [
+            {"network": name, "latency_cycles": cycles, "loaded": loaded} for name, cycles, loaded in requests
+        ],
+    }
+
+
+def test_one_network_is_not_named() -> None:
+    document = of_requests(("a", 300, True), ("a", 240, False), ("a", 243, False))
+    assert list(inference_rows(document)) == [
+        ("latency", 300, "for the first inference"),
+        ("", 242, "for each later one"),
+        ("interval", 250, "between the last words of one and the next"),
+        ("throughput", None, "1,234.6 inferences a second"),
+        ("in all", 1000, "for 3 inferences"),
+    ]
+    assert loads_between(document) == 0
+
+
+def test_several_are() -> None:
+    document = of_requests(("a", 300, True), ("b", 100, True), ("a", 240, True), ("b", 120, False))
+    assert [words for _, _, words in inference_rows(document)][:3] == [
+        "for the first inference, of a",
+        "for each later one of a",
+        "for each later one of b",
+    ]
+    assert loads_between(document) == 1
+
+
+KINDS = ("convolution", "add", "fullyconnected")
+
+
+def words(asked: str, *choices: str, **candidates: int) -> str:
+    """Of layers of three kinds, and the cycles of what was tried."""
+    statistics: dict[str, Any] = {
+        "layers": [{"kind": kind} for kind in KINDS],
+        "partition": {
+            "asked": asked,
+            "layers": [{"layer": k, "choice": choice, "reason": ""} for k, choice in enumerate(choices)],
+            "candidates": [{"name": name, "cycles": cycles} for name, cycles in candidates.items()],
+        },
+    }
+    return partition_words(statistics)
+
+
+@pytest.mark.parametrize("asked", ["", "spatial"])
+def test_vectors_are_spread_by_outputs_without_asking(asked: str) -> None:
+    assert words(asked, "spatial", "spatial", "channel") == ""
+    assert words(asked, "channel", "spatial", "channel") == f"{asked}: 2 of 3 layers by channel"
+
+
+def test_what_was_tried() -> None:
+    assert words("channel", "spatial", "spatial", "spatial") == "channel: 0 of 3 layers by channel"
+    choices = ("channel", "channel", "spatial")
+    fastest = "auto: 2 of 3 layers by channel; fastest of 2 tried was"
+    assert words("auto", *choices, spatial=100, channel=100) == f"{fastest} spatial"
+    assert words("auto", *choices, spatial=200, channel=150) == f"{fastest} channel, by 25.0% over spatial"
+    assert words("auto", *choices, spatial=-1, channel=150) == f"{fastest} channel"

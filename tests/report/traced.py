@@ -28,6 +28,7 @@ def small(label: str = "send") -> tuple[dict[str, Any], Trace]:
     """A run by hand: tile 0 sends, tile 1 waits for it twice. Its instruction bears ``label``, as does its layer."""
     units = ["chip.tile0.mac_array", "chip.tile1.tensor", "chip.host.infeed"]
     statistics = {
+        "machine": "tiled",
         "network": label,
         "topology": "by hand",
         "cycles": 20,

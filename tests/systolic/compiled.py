@@ -12,7 +12,6 @@ from tests.systolic.interpreter import Interpreter
 from tilesim import simulate
 from tilesim.batching import Plan
 from tilesim.config import load
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.shipped import shipped
 from tilesim.systolic.compiler.compile import compile_network
@@ -50,7 +49,7 @@ def as_model(network: Network, indices: tuple[int, ...], arrays: list[Array]) ->
 def golden(network: Network, xs: list[Array]) -> list[dict[int, Array]]:
     """Every tensor of each inference."""
     each = len(network.inputs)
-    return [evaluate(network, xs[k : k + each]) for k in range(0, len(xs), each)]
+    return [network.evaluate(xs[k : k + each]) for k in range(0, len(xs), each)]
 
 
 def at_chip(network: Network, expected: list[dict[int, Array]]) -> list[Array]:

@@ -10,7 +10,6 @@ import pytest
 import tilesim
 from tests.systolic.compiled import chip
 from tilesim import simulate
-from tilesim.network.evaluate import evaluate
 from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.systolic.compiler.compile import compile_network
@@ -88,7 +87,7 @@ def test_shipped_workloads_run_on_all_chips(name: str, topology: str) -> None:
         for index in network.inputs
     ]
     run = simulate(compile_network(network, chip(topology)), inputs, keep_tensors=True)
-    expected = evaluate(network, inputs)
+    expected = network.evaluate(inputs)
     for index, tensor in run.tensors.items():
         np.testing.assert_array_equal(tensor, expected[index])
     for index, output in zip(network.outputs, run.outputs, strict=True):

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 import tilesim
 from tests.networks import Weave
 from tests.tiled.test_nothing_is_faked import Subject
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, Pad, Padding
 from tilesim.sim.trace.trace import Trace
@@ -94,7 +93,7 @@ def test_random_networks_in_too_little_memory_are_exact(tmp_path: Path) -> None:
         if not banded(program):
             reject()
         run = tilesim.simulate(program, [x], keep_tensors=True)
-        golden = evaluate(net, [x])
+        golden = net.evaluate([x])
         for index, tensor in run.tensors.items():
             np.testing.assert_array_equal(tensor, golden[index])
 
@@ -195,7 +194,7 @@ def test_no_band_is_nothing_but_border() -> None:
             continue
         banded += any(".band" in op.label for op in program.run)
         np.testing.assert_array_equal(
-            tilesim.simulate(program, [image]).outputs[0], evaluate(network, [image])[network.outputs[0]]
+            tilesim.simulate(program, [image]).outputs[0], network.evaluate([image])[network.outputs[0]]
         )
     assert banded > 0
 
@@ -212,7 +211,7 @@ def test_a_tile_that_has_nothing_to_read_in_a_band_is_awaited_all_the_same(tmp_p
     network = tilesim.load_network(path)
     chip = tilesim.load_topology("edge-4x4", {"grid": "3x4", "narrow_memory.size_bytes": 2560})
     program, x = tilesim.compile(network, chip), np.random.default_rng(0).integers(-128, 128, (1, 13, 14, 31))
-    run, golden = tilesim.simulate(program, [x.astype(np.int8)]), evaluate(network, [x.astype(np.int8)])
+    run, golden = tilesim.simulate(program, [x.astype(np.int8)]), network.evaluate([x.astype(np.int8)])
     assert any(op.label == "tensor0.band1.reuse" for op in program.run)
     for index, output in zip(network.outputs, run.outputs, strict=True):
         np.testing.assert_array_equal(output, golden[index])
@@ -253,6 +252,6 @@ def test_a_band_has_a_border_only_where_a_layer_reads_it(
     fills = [op for op in program.run if isinstance(op, MeshIn) and op.label.startswith(f"tensor0.band{band}.")]
     assert reduce(or_, (op.tiles for op in fills)) == tiles
     x = np.random.default_rng(0).integers(-128, 128, tuple(workload["input"]["shape"])).astype(np.int8)
-    golden = evaluate(net, [x])
+    golden = net.evaluate([x])
     for index, output in zip(net.outputs, tilesim.simulate(program, [x]).outputs, strict=True):
         np.testing.assert_array_equal(output, golden[index])

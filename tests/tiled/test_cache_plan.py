@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.tiled.parameter_sets import parts, shared
 from tilesim import api
 from tilesim.errors import CapacityError
+from tilesim.machines.options import CompileOptions
 from tilesim.machines.policies import CachePolicy
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import (
@@ -28,7 +29,7 @@ from tilesim.tiled.caching import plan
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 
-NOTHING = CachePolicy(cache=False)
+NOTHING = CompileOptions(cache=CachePolicy(cache=False))
 POOL = """
 input: {shape: [1, 8, 8, 16], scale: 0.05, zero_point: -2}
 layers:
@@ -48,30 +49,30 @@ def chip() -> Topology:
 
 
 def placed(document: dict[str, Any]) -> list[dict[str, Any]]:
-    return [each for network in document["networks"] for layer in network["layers"] for each in layer["sets"]]
+    return [entry for network in document["networks"] for layer in network["layers"] for entry in layer["sets"]]
 
 
 def test_the_document_adds_up(networks: dict[str, Network], chip: Topology) -> None:
     plan = plan_cache(networks, chip)
     document = plan.document()
     assert (document["schema"], document["topology"]) == (SCHEMA, "edge-1x2") == ("tilesim.cache/1", "edge-1x2")
-    assert {each["home"] for each in placed(document)} == {"copy", "home tile", "streamed"}
+    assert {entry["home"] for entry in placed(document)} == {"copy", "home tile", "streamed"}
     assert document["parameter_bytes"] == document["load_bytes"] + document["streamed_bytes"]
-    cached = sum(each["cached_bytes"] for each in placed(document))
+    cached = sum(entry["cached_bytes"] for entry in placed(document))
     assert document["cached_bytes"] == sum(tile["cached_bytes"] for tile in document["tiles"]) == cached
     for tile in document["tiles"]:
         taken = [tile[f"{what}_bytes"] for what in ("reserve", "peak", "cached", "free")]
         assert sum(taken) == tile["capacity_bytes"] == 20 << 10
         assert tile["free_bytes"] >= 0
     assert document["load_cycles_at_least"] == document["load_bytes"] / 2
-    for each in placed(document):
-        assert (each["lack"] is None) == (each["home"] == "copy")
+    for entry in placed(document):
+        assert (entry["lack"] is None) == (entry["home"] == "copy")
 
 
 def test_the_plan_is_what_the_compiler_does(networks: dict[str, Network], chip: Topology) -> None:
     document = plan_cache(networks, chip).document()
     programs = api.compile_networks([*networks.values()], chip)
-    assert document["parameter_bytes"] == sum(each.data.size for program in programs for each in program.data)
+    assert document["parameter_bytes"] == sum(segment.data.size for program in programs for segment in program.data)
     loads = [op for program in programs for op in program.load if isinstance(op, Infeed)]
     assert document["load_descriptors"] == len(loads)
     assert document["tiles_hold_data_memory"] is False
@@ -104,12 +105,12 @@ def test_layers_without_parameters_are_left_out(networks: dict[str, Network], ch
     document = plan_cache(networks, chip).document()
     kinds = [[layer["kind"] for layer in network["layers"]] for network in document["networks"]]
     weighs = {"convolution", "depthwiseconvolution", "fullyconnected"}
-    assert kinds == [[node.kind for node in each.nodes if node.kind in weighs] for each in networks.values()]
+    assert kinds == [[node.kind for node in one.nodes if node.kind in weighs] for one in networks.values()]
 
 
 def test_the_peak_is_that_of_the_hungriest_network(networks: dict[str, Network], chip: Topology) -> None:
     """Without a cache nothing depends on the others."""
-    alone = [plan_cache({name: each}, chip, NOTHING).document()["tiles"] for name, each in networks.items()]
+    alone = [plan_cache({name: network}, chip, NOTHING).document()["tiles"] for name, network in networks.items()]
     both = plan_cache(networks, chip, NOTHING).document()["tiles"]
     peaks = [[tile["peak_bytes"] for tile in tiles] for tiles in alone]
     assert [tile["peak_bytes"] for tile in both] == [max(of_tile) for of_tile in zip(*peaks, strict=True)]
@@ -118,7 +119,7 @@ def test_the_peak_is_that_of_the_hungriest_network(networks: dict[str, Network],
 
 def test_priorities_decide_who_is_cached(networks: dict[str, Network], chip: Topology) -> None:
     def first_of_second(**priorities: Any) -> str:
-        document = plan_cache(networks, chip, CachePolicy(**priorities)).document()
+        document = plan_cache(networks, chip, CompileOptions(cache=CachePolicy(**priorities))).document()
         return str(document["networks"][1]["layers"][0]["sets"][0]["home"])
 
     assert first_of_second() == "streamed"

@@ -42,7 +42,10 @@ def test_a_part_without_room_says_where() -> None:
 
 def test_the_home_tile_has_the_most_room() -> None:
     first, second = plan([shared(6, 0b111), shared(5, 0b111)], [5, 9, 9], [0, 1])
-    assert [(each.home, each.tile) for each in (first, second)] == [(Home.HOME_TILE, 1), (Home.HOME_TILE, 2)]
+    assert [(parameters.home, parameters.tile) for parameters in (first, second)] == [
+        (Home.HOME_TILE, 1),
+        (Home.HOME_TILE, 2),
+    ]
     assert first.reason == "copy needs 6 B, tile 2 has < 4 B"
 
 
@@ -54,13 +57,13 @@ def test_a_tile_that_needs_it_is_preferred() -> None:
 
 def test_a_place_for_each_comes_before_copies() -> None:
     """Copies of the first alone would have left no room for the second."""
-    homes = [(each.home, each.tile) for each in plan([shared(6, 0b11), shared(6, 0b11)], [8, 8], [0, 1])]
+    homes = [(decision.home, decision.tile) for decision in plan([shared(6, 0b11), shared(6, 0b11)], [8, 8], [0, 1])]
     assert homes == [(Home.HOME_TILE, 0), (Home.HOME_TILE, 1)]
 
 
 def test_one_tile_has_everything_itself() -> None:
     decisions = plan([shared(6, 1), parts(3, 1), shared(1, 1)], [10], [0, 1, 2])
-    assert [each.home for each in decisions] == [Home.COPY, Home.PARTITION, Home.STREAMED]
+    assert [decision.home for decision in decisions] == [Home.COPY, Home.PARTITION, Home.STREAMED]
     assert decisions[2].reason == "needs 1 B, even tile 0 has < 1 B"
 
 
@@ -71,8 +74,8 @@ def test_without_any_budget_nothing_is_cached() -> None:
 
 def test_the_first_asked_is_served_first() -> None:
     sets = [shared(6, 1), shared(5, 1)]
-    assert [each.cached for each in plan(sets, [8], [0, 1])] == [True, False]
-    assert [each.cached for each in plan(sets, [8], [1, 0])] == [False, True]
+    assert [decision.cached for decision in plan(sets, [8], [0, 1])] == [True, False]
+    assert [decision.cached for decision in plan(sets, [8], [1, 0])] == [False, True]
 
 
 @pytest.mark.parametrize("order", [[], [0, 0], [1]])
@@ -107,12 +110,12 @@ def test_nothing_that_still_fits_is_left_out(case: Case) -> None:
     sets, budget, order = case
     decisions = plan(sets, budget, order)
     left = [most - used for most, used in zip(budget, held(decisions, len(budget)), strict=True)]
-    for each in decisions:
-        size, users = each.set.bytes_per_tile, each.set.users
-        if each.home is Home.STREAMED:
-            assert any(size >= left[t] for t in users) if each.set.per_tile else size >= max(left)
-        if each.home is Home.HOME_TILE:
-            assert any(size >= left[tile] for tile in users if tile != each.tile)
+    for decision in decisions:
+        size, users = decision.set.bytes_per_tile, decision.set.users
+        if decision.home is Home.STREAMED:
+            assert any(size >= left[t] for t in users) if decision.set.per_tile else size >= max(left)
+        if decision.home is Home.HOME_TILE:
+            assert any(size >= left[tile] for tile in users if tile != decision.tile)
 
 
 @given(cases())
@@ -152,7 +155,10 @@ def test_the_order_of_the_list_does_not_count(sets: list[ParameterSet]) -> None:
 def test_in_a_network_those_come_first_whose_streaming_computing_hides_least() -> None:
     """Cycles for each byte; other networks and named layers don't wait for them."""
     cycles = [40, 10, 30, 0]
-    sets = [replace(shared(2, 1, network=k // 3, layer=k), issue_cycles=each) for k, each in enumerate(cycles)]
+    sets = [
+        replace(shared(2, 1, network=k // 3, layer=k), issue_cycles=cycles_there)
+        for k, cycles_there in enumerate(cycles)
+    ]
     assert order_of(sets) == (1, 2, 0, 3)
     sets[0] = replace(sets[0], bytes_per_tile=20)
     assert order_of(sets, layer_priority=[(0, 2)]) == (2, 0, 1, 3)
@@ -180,9 +186,9 @@ def test_all_or_nothing() -> None:
 
 @given(st.integers(1, 20), st.integers(1, 9), st.lists(st.integers(-3, 60), max_size=5))
 def test_over_as_few_tiles_as_can_be(blocks: int, size: int, budget: list[int]) -> None:
-    found = blocks_per_tile(blocks, size, budget)
-    most = sorted((max(0, each - 1) // size for each in budget), reverse=True)
+    shares = blocks_per_tile(blocks, size, budget)
+    most = sorted((max(0, bytes_there - 1) // size for bytes_there in budget), reverse=True)
     fewest = next((n for n in range(len(most) + 1) if sum(most[:n]) >= blocks), 0)
-    assert len(found) == fewest
-    assert sum(found.values()) == (blocks if fewest else 0)
-    assert all(share * size < budget[tile] for tile, share in found.items())
+    assert len(shares) == fewest
+    assert sum(shares.values()) == (blocks if fewest else 0)
+    assert all(share * size < budget[tile] for tile, share in shares.items())

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import tilesim
-from tilesim.network.evaluate import evaluate
 from tilesim.run import Run
 from tilesim.shipped import shipped
-from tilesim.tiled.compiler.feature_map import bits
+from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, MeshOut, RingProduce
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
@@ -84,7 +83,7 @@ def test_every_tensor_of_the_digits_is_that_of_the_golden_operators(topology: st
     network = tilesim.load_network("digits")
     image = np.load(shipped("workloads") / "digits.npz")["in0"][:1]
     run = tilesim.simulate(tilesim.compile(network, tilesim.load_topology(topology)), [image], keep_tensors=True)
-    golden = evaluate(network, [network.tensors[network.inputs[0]].from_model(image)])
+    golden = network.evaluate([network.tensors[network.inputs[0]].from_model(image)])
     expected = {index: network.tensors[index].to_model(array) for index, array in golden.items()}
     for node in network.nodes[1:]:  # the host quantises
         if node.kind == "reshape":  # the model flattens its own order of axes

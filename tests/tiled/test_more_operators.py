@@ -10,7 +10,6 @@ import pytest
 
 import tilesim
 from tests.networks import Weave
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.network.operators import (
     Add,
@@ -27,7 +26,7 @@ from tilesim.network.operators import (
     Softmax,
     Table,
 )
-from tilesim.network.readers.tflite_moves import nearest
+from tilesim.network.readers.tflite_data_movement import nearest
 from tilesim.run import Run
 
 CHIPS = ("edge-1x1", "edge-2x2", "edge-4x4")
@@ -50,7 +49,7 @@ def check(network: Network, chip: str, missing: set[int] | None = None, **keys: 
         for tensor, limit in zip(shapes, limits, strict=True)
     ]
     run = tilesim.simulate(tilesim.compile(network, tilesim.load_topology(chip, keys)), xs, keep_tensors=True)
-    expected = evaluate(network, xs)
+    expected = network.evaluate(xs)
     for index, found in run.tensors.items():
         np.testing.assert_array_equal(found, expected[index], network.tensors[index].name)
     for index, output in zip(network.outputs, run.outputs, strict=True):

@@ -16,7 +16,6 @@ from tests.tiled.test_laws import bytes_are_conserved
 from tests.tiled.test_more_operators import multiplied, put_together, resized, table
 from tilesim import simulate, verify
 from tilesim.errors import CapacityError
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.topology import Topology
 
@@ -70,7 +69,7 @@ def test_both_models_agree_on_small_networks() -> None:
         assert verdict.ended
         assert not verdict.differences
         run = simulate(program, [x])
-        np.testing.assert_array_equal(run.outputs[0], evaluate(network, [x])[network.outputs[0]])
+        np.testing.assert_array_equal(run.outputs[0], network.evaluate([x])[network.outputs[0]])
         bytes_are_conserved(program, run)
         ran += 1
 

@@ -12,7 +12,6 @@ import pytest
 import tilesim
 from tests.tiled.test_nothing_is_faked import Subject
 from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL, PartitionPolicy
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import plan_cache
 from tilesim.tiled.caching import Home
@@ -25,7 +24,7 @@ CHAIN = [f"name: {name}, kind: convolution, filters: 512, kernel: [1, 1]" for na
 
 def net(tmp_path: Path, shape: str, *layers: str, name: str = "net") -> Network:
     path = tmp_path / f"{name}.yaml"
-    listed = ", ".join(f"{{{each}}}" for each in layers)
+    listed = ", ".join(f"{{{layer}}}" for layer in layers)
     path.write_text(f"seed: 1\ninput: {{shape: {shape}, zero_point: 5}}\nlayers: [{listed}]\n")
     return tilesim.load_network(path)
 
@@ -34,7 +33,7 @@ def exact(network: Network, program: Program) -> tilesim.Run:
     """A run each of whose tensors is the golden one."""
     shape = program.inputs[0].shape
     x = np.random.default_rng(0).integers(-128, 128, shape).astype(np.int8)
-    run, golden = tilesim.simulate(program, [x], keep_tensors=True), evaluate(network, [x])
+    run, golden = tilesim.simulate(program, [x], keep_tensors=True), network.evaluate([x])
     assert run.tensors
     for index, tensor in run.tensors.items():
         np.testing.assert_array_equal(tensor, golden[index])
@@ -114,11 +113,11 @@ def test_many_channels_of_few_pixels_are_faster_by_channel_and_auto_finds_out(tm
     network, chip = net(tmp_path, "[1, 2, 2, 512]", *CHAIN), tilesim.load_topology("edge-4x4")
     spatial, channel, auto = (exact(network, tilesim.compile(network, chip, how)) for how in (SPATIAL, CHANNEL, AUTO))
     assert auto.cycles == channel.cycles < 0.6 * spatial.cycles
-    found = auto.statistics["partition"]
-    assert found["asked"] == AUTO
-    assert [layer["choice"] for layer in found["layers"]] == [CHANNEL] * 4
-    assert found["layers"][0]["reason"] == "64 channels a tile: the fastest that was tried"
-    assert [(each["name"], each["cycles"]) for each in found["candidates"]] == [
+    document = auto.statistics["partition"]
+    assert document["asked"] == AUTO
+    assert [layer["choice"] for layer in document["layers"]] == [CHANNEL] * 4
+    assert document["layers"][0]["reason"] == "64 channels a tile: the fastest that was tried"
+    assert [(candidate["name"], candidate["cycles"]) for candidate in document["candidates"]] == [
         (SPATIAL, spatial.cycles),
         (CHANNEL, channel.cycles),
     ]
@@ -138,12 +137,12 @@ def test_a_mixture_is_found_where_neither_is_best(tmp_path: Path) -> None:
     layers = (
         "name: a, kind: convolution, filters: 16, kernel: [3, 3]",
         "name: b, kind: convolution, filters: 512, kernel: [8, 8], strides: [8, 8]",
-        *(each.replace("name: ", "name: x") for each in CHAIN),
+        *(layer.replace("name: ", "name: x") for layer in CHAIN),
     )
     network, chip = net(tmp_path, "[1, 16, 16, 4]", *layers), tilesim.load_topology("edge-4x4")
     program = tilesim.compile(network, chip, AUTO)
     run = exact(network, program)
-    cycles = {each.name: each.cycles for each in program.candidates}
+    cycles = {candidate.name: candidate.cycles for candidate in program.candidates}
     assert 3 <= len(cycles) <= MOST_RUNS
     assert run.cycles == min(cycles.values()) < min(cycles[SPATIAL], cycles[CHANNEL])
     assert 0 not in by_channel(program)
@@ -165,7 +164,7 @@ def test_a_candidate_that_does_not_fit_is_none(tmp_path: Path) -> None:
     network = net(tmp_path, "[1, 2, 2, 512]", *CHAIN)
     chip = tilesim.load_topology("edge-4x4", {"instruction_memory.size_bytes": 16384})
     program = tilesim.compile(network, chip, AUTO)
-    assert [each.cycles > 0 for each in program.candidates] == [False, True]
+    assert [candidate.cycles > 0 for candidate in program.candidates] == [False, True]
     assert "instruction memory" in program.candidates[0].reason
     assert by_channel(program) == [0, 1, 2, 3]
 
@@ -193,7 +192,7 @@ def test_networks_that_share_a_chip_are_tried_one_by_one(tmp_path: Path) -> None
     policy = PartitionPolicy(AUTO, ((0, 0, CHANNEL),))
     first, second = tilesim.compile_networks([small, large], chip, partition=policy, say=said.append)
     assert (by_channel(first), by_channel(second)) == ([0], [])
-    assert (len(first.candidates), [each.network for each in second.candidates]) == (0, ["large", "large"])
+    assert (len(first.candidates), [candidate.network for candidate in second.candidates]) == (0, ["large", "large"])
     assert said == [f"trying {how}, {k} of at most 8 ways to spread large" for k, how in ((1, SPATIAL), (2, CHANNEL))]
     x = [np.zeros((1, 2, 2, 512), np.int8), np.zeros((1, 16, 16, 16), np.int8)]
     known = tilesim.simulate_requests([first, second], x).statistics["partition"]
@@ -205,7 +204,7 @@ def test_the_cache_plan_knows_what_the_network_says_of_its_layers(tmp_path: Path
     chip = tilesim.load_topology("edge-4x4")
     plain, said = (net(tmp_path, "[1, 2, 2, 512]", f"{CHAIN[0]}{more}") for more in ("", ", partition: channel"))
     homes = [plan_cache({"net": network}, chip).layouts[0].decisions.values() for network in (plain, said)]
-    assert [{decision.home for decision in each} for each in homes] == [{Home.COPY}, {Home.PARTITION}]
+    assert [{decision.home for decision in homes_there} for homes_there in homes] == [{Home.COPY}, {Home.PARTITION}]
 
 
 def test_a_partition_that_there_is_not(tmp_path: Path) -> None:
@@ -227,7 +226,7 @@ def test_real_models_equal_the_reference(models: Path, name: str, how: str) -> N
         np.testing.assert_array_equal(run.tensors[int(key[1:])], expected[key])
     assert len(by_channel(program)) >= 8 or how == AUTO
     if how == AUTO:
-        assert run.cycles == min(each.cycles for each in program.candidates)
+        assert run.cycles == min(candidate.cycles for candidate in program.candidates)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 import tilesim
 from tests.soak import counts
 from tests.tiled.test_bands import peak_bytes
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.tiled.isa.model.program import Program
@@ -175,7 +174,7 @@ def compiled(network: Network, chip: dict[str, Any]) -> Program | None:
 def exact(network: Network, program: Program) -> Run:
     """A run of a program, every tensor of which is the golden one."""
     x = np.random.default_rng(0).integers(-128, 128, network.tensors[network.inputs[0]].shape).astype(np.int8)
-    run, golden = tilesim.simulate(program, [x], keep_tensors=True), evaluate(network, [x])
+    run, golden = tilesim.simulate(program, [x], keep_tensors=True), network.evaluate([x])
     for index, tensor in run.tensors.items():
         np.testing.assert_array_equal(tensor, golden[index])
     for index, output in zip(network.outputs, run.outputs, strict=True):

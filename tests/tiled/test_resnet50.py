@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 import tilesim
 from tests.network.readers.onnx_models import run_reference
 from tests.scripts import script
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.isa.model.instructions import TensorOp
 
@@ -102,7 +101,7 @@ def test_at_full_size_it_is_computed_exactly_and_compiled_for_a_chip_that_cannot
     path = made(tmp_path)
     network = tilesim.load_network(path)
     x = image(network)
-    logits = evaluate(network, [x.transpose(0, 2, 3, 1)])[network.outputs[0]]
+    logits = network.evaluate([x.transpose(0, 2, 3, 1)])[network.outputs[0]]
     np.testing.assert_array_equal(logits, run_reference(path, x))
     program = tilesim.compile(network, tilesim.load_topology("edge-4x4"))
     assert sum(layer.macs for layer in program.layers) == 4_089_184_256

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tilesim.errors import ArrayError
 from tilesim.machines.host import random_inputs
 from tilesim.machines.program import HostTensor
+from tilesim.printable import kind_of
 
 Inputs: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]] | Mapping[str, NDArray[Any]]
 
@@ -19,7 +20,7 @@ def must_be(value: object, kind: type, maker: str) -> None:
     """Raises TypeError for a value that is none of a ``kind``, which ``maker`` makes."""
     if not isinstance(value, kind):
         name = kind.__name__
-        raise TypeError(f"the {name.lower()} must be a {name}, which {maker} makes, not {_titled(value)}")
+        raise TypeError(f"the {name.lower()} must be a {name}, which {maker} makes, not {kind_of(value)}")
 
 
 def listed(inputs: Inputs | None, tensors: Sequence[HostTensor], seed: int = 0) -> list[NDArray[Any]]:
@@ -35,10 +36,5 @@ def listed(inputs: Inputs | None, tensors: Sequence[HostTensor], seed: int = 0) 
     else:
         arrays = list(inputs) if isinstance(inputs, Sequence) else [inputs]
     if wrong := [array for array in arrays if not isinstance(array, np.ndarray)]:
-        raise TypeError(f"each input must be a NumPy array, not {_titled(wrong[0])}")
+        raise TypeError(f"each input must be a NumPy array, not {kind_of(wrong[0])}")
     return arrays
-
-
-def _titled(value: object) -> str:
-    """A value for a sentence: its type and, if it is text, what it says."""
-    return repr(value) if isinstance(value, str) else f"a {type(value).__name__}"

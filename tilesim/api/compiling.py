@@ -19,7 +19,7 @@ from tilesim.machines.machine import (
     uncompilable,
 )
 from tilesim.machines.options import CompileOptions, Say, silent
-from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy
+from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy, nameless
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -48,7 +48,7 @@ def compile(  # noqa: A001  (always used with its module)
 
     Raises:
         CapacityError: the network does not fit the chip.
-        InputError: a partition that there is not, or options that mean nothing to this kind of chip.
+        InputError: a partition or a layer that there is not, or options that mean nothing to this kind of chip.
         TypeError: something else than a network and a topology.
     """
     [program] = compile_networks([network], topology, CACHE, partition, say, batches)
@@ -70,14 +70,15 @@ def compile_networks(
 
     Raises:
         CapacityError: a network does not fit the chip.
-        InputError: a partition that there is not, or options that mean nothing to this kind of chip.
+        InputError: a partition, a network or a layer that there is not, or options that mean nothing to this kind of
+            chip.
         TypeError: something else than networks and a topology.
     """
     for network in networks:
         must_be(network, Network, "load_network")
     must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
-    options = CompileOptions(_policy(partition), policy, batches, say)
+    options = CompileOptions(_policy(networks, partition, policy), policy, batches, say)
     if faults := list(uncompilable(machine, networks, topology, options)):
         raise InputError(faults)
     return list(machine.compile(networks, topology, options))
@@ -98,13 +99,15 @@ def cache_plan(
 
     Raises:
         CapacityError: a network does not fit the chip.
-        InputError: the chip keeps no parameters in tiles.
+        InputError: a network or a layer that there is not, or a chip that keeps no parameters in tiles.
     """
     must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
     if not isinstance(machine, PlansCache):
         raise refusal(topology, PlansCache)
-    return machine.cache_plan(networks, topology, CompileOptions(_policy(partition), policy, None, say))
+    return machine.cache_plan(
+        networks, topology, CompileOptions(_policy([*networks.values()], partition, policy), policy, None, say)
+    )
 
 
 def support(model: Path | str, topology: Topology | None = None, say: Say = silent) -> Support:
@@ -168,7 +171,7 @@ def plan_batches(
     machine = machine_of(topology)
     if not isinstance(machine, PlansBatches):
         raise refusal(topology, PlansBatches)
-    value = machine.weight_supply(topology).tile_cycles if weight_reuse is None else weight_reuse
+    value = machine.weight_tile_cycles(topology) if weight_reuse is None else weight_reuse
     room, graph = machine.room(network, topology), graph_of(network)
 
     def made(schedule: Schedule) -> Plan:
@@ -186,9 +189,10 @@ def plan_batches(
     return machine.fastest(network, topology, plans, say)
 
 
-def _policy(partition: PartitionPolicy | str) -> PartitionPolicy:
+def _policy(networks: Sequence[Network], partition: PartitionPolicy | str, cache: CachePolicy) -> PartitionPolicy:
     policy = PartitionPolicy(partition) if isinstance(partition, str) else partition
     choices = [policy.default, *(choice for _, _, choice in policy.layers)]
-    if faults := [f"partition {unknown(word, CHOICES, 'one')}" for word in choices if word not in CHOICES]:
+    faults = [f"partition {unknown(word, CHOICES, 'one')}" for word in choices if word not in CHOICES]
+    if faults := [*faults, *nameless(networks, policy, cache)]:
         raise InputError(faults)
     return policy

@@ -9,26 +9,18 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from tilesim.assembly.lines import Line, Word, read_value, split_key
-from tilesim.assembly.scanner import Fault
+from tilesim.assembly.scanner import Fault, Line, Word, split_key
 from tilesim.assembly.values import Notation
 from tilesim.printable import shown, unknown
 
 Section = tuple[str, ...]
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A line, from 1, and a column, from 0."""
 
     line: int
     column: int
-
-
-class Entry(NamedTuple):
-    """A value of the topology and where it was written."""
-
-    value: Any
-    place: Place
 
 
 def write_chip(topology: BaseModel, scalars: Notation) -> Iterator[str]:
@@ -53,8 +45,9 @@ class ChipReader:
 
     schema: type[BaseModel]
     scalars: Notation
-    faults: list[tuple[Place, str]]
-    entries: dict[Section, Entry] = field(default_factory=dict)
+    faults: list[tuple[Position, str]]
+    entries: dict[Section, tuple[Any, Position]] = field(default_factory=dict)
+    """Values by their path, and where each was written."""
 
     def take(self, number: int, line: Line) -> None:
         """Add the values of the line of that ``number``."""
@@ -66,27 +59,27 @@ class ChipReader:
             try:
                 self._take(section, word, number)
             except Fault as fault:
-                self.faults.append((Place(number, fault.column), fault.sentence))
+                self.faults.append((Position(number, fault.column), fault.sentence))
 
     def _take(self, section: Section, word: Word, number: int) -> None:
         key, text = split_key(word)
         path = (*section, key)
         if path in self.entries:
             raise Fault(word.column, f"{'.'.join(path)} must stand only once")
-        self.entries[path] = Entry(read_value(self.scalars, key, text), Place(number, word.column))
+        self.entries[path] = self.scalars.read_word(key, text), Position(number, word.column)
 
     def topology(self) -> Any:
         """The topology, or None if there are faults."""
         tree: dict[str, Any] = {}
-        for path, entry in self.entries.items():
+        for path, (value, position) in self.entries.items():
             inner = tree
             for key in path[:-1]:
                 deeper = inner.setdefault(key, {})
                 if not isinstance(deeper, dict):
-                    self.faults.append((entry.place, f"{key} must be a value or a section, not both"))
+                    self.faults.append((position, f"{key} must be a value or a section, not both"))
                     deeper = {}
                 inner = deeper
-            inner[path[-1]] = entry.value
+            inner[path[-1]] = value
         try:
             return self.schema.model_validate(tree, strict=True)
         except ValidationError as error:
@@ -94,13 +87,13 @@ class ChipReader:
                 self.faults += self._sentences(details)
         return None
 
-    def _sentences(self, details: ErrorDetails) -> Iterator[tuple[Place, str]]:
+    def _sentences(self, details: ErrorDetails) -> Iterator[tuple[Position, str]]:
         section = tuple(map(str, details["loc"]))
         for reason in self._reason(details, section).splitlines():
             sentence = f"{'.'.join(section)} {reason}".strip()
             # What a section as a whole has to say begins with the key that it is about.
             key = (*section, *reason.split(" ", 1)[0].split("."))
-            yield self._place(key if key in self.entries else section), sentence
+            yield self._position(key if key in self.entries else section), sentence
 
     def _reason(self, details: ErrorDetails, path: Section) -> str:
         if details["type"] == "missing":
@@ -117,7 +110,7 @@ class ChipReader:
             model = model.model_fields[key].annotation
         return list(model.model_fields)
 
-    def _place(self, path: Section) -> Place:
-        """The first place that was written at ``path`` or below it, else anywhere."""
-        places = [entry.place for at, entry in self.entries.items() if at[: len(path)] == path]
-        return min(places or [entry.place for entry in self.entries.values()], default=Place(1, 0))
+    def _position(self, path: Section) -> Position:
+        """The first that was written at ``path`` or below it, else anywhere."""
+        below = [position for at, (_, position) in self.entries.items() if at[: len(path)] == path]
+        return min(below or [position for _, position in self.entries.values()], default=Position(1, 0))

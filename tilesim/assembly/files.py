@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from tilesim.assembly import BINARY, TEXT
 from tilesim.assembly.binary import Binary, chip_lines
-from tilesim.assembly.encoding import Encoding
 from tilesim.assembly.records import Grammar
 from tilesim.assembly.scanner import Fault
 from tilesim.assembly.streams import Damage
@@ -66,7 +65,7 @@ class Assembly(Generic[P]):
 
     @cached_property
     def binary(self) -> Binary[P]:
-        return Binary(self.program, Encoding(self.program, self.instructions, self.grammar.scalars))
+        return Binary(self.program, self.instructions, self.grammar.scalars)
 
     def save(self, program: P, folder: Path, name: str = f"program{TEXT}") -> Path:
         """Write ``program`` into ``folder``, which is made if need be; the same program gives the same bytes.
@@ -82,17 +81,20 @@ class Assembly(Generic[P]):
         if twice:
             raise ProgramError(f"data: the name {shown(name)} must belong to one segment" for name in twice)
         path = folder / name
-        if path.suffix != BINARY:
-            _must_not_take(path.with_suffix(_BYTES), path)
+        data = path.with_suffix(_BYTES)
+        if path.suffix != BINARY and data.exists() and not path.exists():
+            raise ProgramError(
+                f"{data}: the program's data goes there, but the file is there and belongs to no program"
+            )
         try:
             with all_or_nothing(folder) as made:
-                (self._write_binary if path.suffix == BINARY else self._write_text)(program, made / name)
+                if path.suffix == BINARY:
+                    (made / name).write_bytes(self.binary.encode(program))
+                else:
+                    self._write_text(program, made / name)
         except OSError as error:
             raise ProgramError(f"{folder}: the program cannot be written there: {error.strerror}") from None
         return path
-
-    def _write_binary(self, program: P, path: Path) -> None:
-        path.write_bytes(self.binary.encode(program))
 
     def _write_text(self, program: P, path: Path) -> None:
         names = self.grammar.names
@@ -124,9 +126,3 @@ class Assembly(Generic[P]):
             raise ProgramError(f"{path}: a segment's name {fault.sentence}") from None
         except ArrayError as error:
             raise ProgramError(f"the bytes of a program cannot be read: {fault}" for fault in error.faults) from None
-
-
-def _must_not_take(data: Path, text: Path) -> None:
-    """Raises ProgramError if ``data`` is there without the program ``text`` that it would belong to."""
-    if data.exists() and not text.exists():
-        raise ProgramError(f"{data}: the program's data goes there, but the file is there and belongs to no program")

@@ -1,4 +1,6 @@
-"""Records in the text form: a field of each type is written, and read back, as its type says.
+"""Records: the fields of the dataclasses that programs consist of, written and read back as their types say.
+
+In the text form:
 
 ============  ==========================================  =============================================================
 type          form                                        example
@@ -20,24 +22,61 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, get_args, get_origin
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.assembly import values
-from tilesim.assembly.fields import BYTES, Field, fields_of, inner_type
-from tilesim.assembly.lines import BRACKETED, Word, read_value, split_key, words_of
-from tilesim.assembly.scanner import IDENTIFIER, Fault, Faults, Scanner
+from tilesim.assembly.scanner import BRACKETED, IDENTIFIER, Fault, Faults, Scanner, Word, split_key, words_of
 from tilesim.assembly.values import HEXADECIMAL, NUMBERS, REALS, SIZE, TRUTH, Notation, enumeration, items, one_word
 from tilesim.printable import unknown
+
+C = TypeVar("C")
+BYTES = NDArray[np.uint8]
+"""The type of the bytes of a data segment."""
 
 Implied: TypeAlias = Mapping[str, Callable[[Mapping[str, Any]], Any]]
 """What fields are that the text leaves out, in an order in which each follows from those before."""
 
 
 @dataclass(frozen=True)
-class Form:
+class Field(Generic[C]):
+    """One field of a record: how its type is written, and its default (MISSING if there is none)."""
+
+    name: str
+    codec: C
+    default: Any
+
+    @property
+    def optional(self) -> bool:
+        return self.default is not MISSING
+
+
+def fields_of(
+    kind: type, codec_of: Callable[[str, Any], C], among: Container[Any] | None = None
+) -> dict[str, Field[C]]:
+    """The fields of the dataclass ``kind``, all or those of some types, bytes behind the others; ``codec_of`` gets each
+    one's name and type.
+    """
+    hints = get_type_hints(kind)
+    return {
+        member.name: Field(member.name, codec_of(member.name, hints[member.name]), member.default)
+        for member in sorted(fields(kind), key=lambda member: hints[member.name] == BYTES)
+        if among is None or hints[member.name] in among
+    }
+
+
+def inner_type(hint: Any) -> Any:
+    """The type of a value of ``X | None`` or of an item of ``tuple[X, ...]``: X."""
+    return get_args(hint)[0]
+
+
+@dataclass(frozen=True)
+class RecordForm:
     """How a kind of record is written: its fields by their keys, and what its head ``said`` already."""
 
     kind: Callable[..., Any]
@@ -45,7 +84,7 @@ class Form:
     implied: Implied
     said: Mapping[str, Any] = field(default_factory=dict)
 
-    def saying(self, said: Mapping[str, Any]) -> Form:
+    def saying(self, said: Mapping[str, Any]) -> RecordForm:
         """This form of a line whose head says what some fields are."""
         return replace(self, said=said, fields={key: self.fields[key] for key in self.fields if key not in said})
 
@@ -54,7 +93,7 @@ class Form:
         told: dict[str, str] = {}
         for key, member in self.fields.items():
             given = getattr(value, member.name)
-            if member.default is MISSING or given != member.default:
+            if not member.optional or given != member.default:
                 told[key] = f"{key}{equals}{member.codec.write(given)}"
         for key, follow in self.implied.items():
             if key in told and follow(vars(value)) == getattr(value, key):
@@ -70,7 +109,7 @@ class Form:
                 key, text = split_key(word, equals)
                 self._must_take(key, given, word.column, what.text)
                 given[key] = None
-                given[key] = read_value(self.fields[key].codec, key, text)
+                given[key] = self.fields[key].codec.read_word(key, text)
             except Fault as fault:
                 faults.append(fault)
             except Faults as several:
@@ -125,11 +164,11 @@ class Grammar:
         """Of the values of a chip."""
         return values.scalars(self.bare)
 
-    def form(self, kind: type, among: Container[Any] | None = None) -> Form:
+    def form(self, kind: type, among: Container[Any] | None = None) -> RecordForm:
         """Of the dataclass ``kind``, all fields or those of some types; the key of an array is ``bytes``."""
-        fields = fields_of(kind, self.notation, among).values()
-        keys = {"bytes" if field.codec is SIZE else field.name: field for field in fields}
-        return Form(kind, keys, self.implied.get(kind, {}))
+        members = fields_of(kind, self.notation, among).values()
+        keys = {"bytes" if member.codec is SIZE else member.name: member for member in members}
+        return RecordForm(kind, keys, self.implied.get(kind, {}))
 
     def notation(self, name: str, hint: Any) -> Notation:
         """Of a field called ``name`` with the type ``hint``."""

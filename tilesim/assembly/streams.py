@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilesim.assembly.fields import Field
+from tilesim.assembly.records import Field
 from tilesim.budgets import MOST_PROGRAM_VALUES
 
 WORD_BYTES = 16
@@ -60,7 +60,8 @@ class Reader:
     at: int = 0
     strings: list[str] = field(default_factory=list)
     kinds: list[type] = field(default_factory=list)
-    layouts: dict[type, RecordLayout] = field(default_factory=dict)
+    layouts: dict[type, tuple[tuple[Field[Codec], bool], ...]] = field(default_factory=dict)
+    """The fields of each kind of record in the order of the file, and whether a bit announces them."""
     counted: int = 0
 
     def take(self, count: int) -> bytes:
@@ -115,14 +116,3 @@ class Codec:
     spelling: str
     write: Callable[[Writer, Any], None]
     read: Callable[[Reader], Any]
-
-
-@dataclass(frozen=True)
-class RecordLayout:
-    """The fields of a record in the order of a file: those always there, and those that a bit announces."""
-
-    fields: tuple[tuple[Field[Codec], bool], ...]
-
-    @property
-    def optional(self) -> int:
-        return sum(optional for _, optional in self.fields)

@@ -33,11 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from tilesim.assembly.chip import ChipReader, Place, write_chip
-from tilesim.assembly.fields import inner_type
-from tilesim.assembly.lines import Line, read_line
-from tilesim.assembly.records import Form, Grammar
-from tilesim.assembly.scanner import Fault, Faults
+from tilesim.assembly.chip import ChipReader, Position, write_chip
+from tilesim.assembly.records import Grammar, RecordForm, inner_type
+from tilesim.assembly.scanner import Fault, Faults, Line, read_line
 from tilesim.budgets import MOST_FAULTS
 from tilesim.errors import ProgramError
 from tilesim.printable import shown, unknown
@@ -127,16 +125,16 @@ class Text(Generic[P]):
         return get_type_hints(self.program)
 
     @cached_property
-    def title(self) -> Form:
+    def title(self) -> RecordForm:
         """What the text says of the program as a whole."""
         return replace(self.grammar.form(self.program, among={str, int, float, bool}), kind=dict)
 
     @cached_property
-    def records(self) -> dict[str, Form]:
+    def records(self) -> dict[str, RecordForm]:
         """The forms of directives."""
         return {head: self._record(path) for head, path in self.directives.items()}
 
-    def _record(self, path: str) -> Form:
+    def _record(self, path: str) -> RecordForm:
         name, _, inner = path.partition(".")
         kind = inner_type(self.hints[name])
         if inner:
@@ -145,7 +143,7 @@ class Text(Generic[P]):
         return self.grammar.form(kind).saying(dict.fromkeys(apart, ()))
 
     @cached_property
-    def mnemonics(self) -> dict[str, Form]:
+    def mnemonics(self) -> dict[str, RecordForm]:
         """The forms of instructions."""
         return {
             mnemonic: self._instruction(kind, said)
@@ -153,7 +151,7 @@ class Text(Generic[P]):
             for mnemonic, said in self.spellings.get(kind, {kind.mnemonic: {}}).items()
         }
 
-    def _instruction(self, kind: type, said: Mapping[str, object]) -> Form:
+    def _instruction(self, kind: type, said: Mapping[str, object]) -> RecordForm:
         form = self.grammar.form(kind).saying(said)
         others = {key: form.fields[key] for key in form.fields if key not in {"label", "layer"}}
         return replace(form, fields={**others, "layer": form.fields["layer"]})
@@ -178,8 +176,8 @@ class _TextReader:
     """What has been read so far, each with its place, and the faults."""
 
     form: Text[Any]
-    faults: list[tuple[Place, str]] = field(default_factory=list)
-    records: dict[str, list[tuple[Place, Any]]] = field(default_factory=dict)
+    faults: list[tuple[Position, str]] = field(default_factory=list)
+    records: dict[str, list[tuple[Position, Any]]] = field(default_factory=dict)
     section: str = ""
 
     def __post_init__(self) -> None:
@@ -207,7 +205,7 @@ class _TextReader:
             self._fault(1, Fault(0, f"a program must begin with .tasm {VERSION}, not be empty"))
 
     def _fault(self, number: int, fault: Fault) -> None:
-        self.faults.append((Place(number, fault.column), fault.sentence))
+        self.faults.append((Position(number, fault.column), fault.sentence))
 
     def _read_line(self, number: int, line: Line) -> None:
         head, form = line.head.text, self.form
@@ -234,14 +232,14 @@ class _TextReader:
         for word in line.words[:1]:
             raise Fault(word.column, f"{line.head.text} must stand alone, not before {shown(word.text)}")
 
-    def _record(self, number: int, line: Line, where: str, form: Form, **extra: str) -> None:
+    def _record(self, number: int, line: Line, where: str, form: RecordForm, **extra: str) -> None:
         try:
             record = form.read(line.words, line.head, **extra)
         except Faults as several:
             for fault in several.faults:
                 self._fault(number, fault)
         else:
-            self.records.setdefault(where, []).append((Place(number, line.head.column), record))
+            self.records.setdefault(where, []).append((Position(number, line.head.column), record))
 
     def program(self, data: SegmentBytes) -> dict[str, Any]:
         """The fields of the program, if there are no faults."""
@@ -252,7 +250,7 @@ class _TextReader:
             replace(segment, data=self._bytes(segment, place, data)) for place, segment in self.records.get("data", ())
         )
         for name in sorted(data.keys() - {segment.name for segment in segments}):
-            self.faults.append((Place(1, 0), f"a .data line must say how many bytes {shown(name)} has"))
+            self.faults.append((Position(1, 0), f"a .data line must say how many bytes {shown(name)} has"))
         if self.faults:
             return {}
         lists = {section: self._values(section) for section in _SECTIONS.values()}
@@ -278,7 +276,7 @@ class _TextReader:
 
     def _count_lines(self) -> None:
         if len(self._values("")) != 1:
-            self.faults.append((Place(1, 0), "there must be one .program line"))
+            self.faults.append((Position(1, 0), "there must be one .program line"))
         heads = {path: head for head, path in self.form.directives.items()}
         for path, head in heads.items():
             name, _, inner = path.partition(".")
@@ -288,7 +286,7 @@ class _TextReader:
             elif not inner and self._is_single(name) and len(places) > 1:
                 self.faults.append((places[1], f"{head} must stand only once"))
 
-    def _bytes(self, segment: Any, place: Place, data: SegmentBytes) -> NDArray[np.uint8]:
+    def _bytes(self, segment: Any, place: Position, data: SegmentBytes) -> NDArray[np.uint8]:
         """What the file beside the text has for a ``segment``, whose data are only counted so far."""
         given = data.get(segment.name)
         if given is not None and given.dtype == np.uint8 and given.shape == (segment.data,):

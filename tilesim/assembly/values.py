@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tilesim.assembly.scanner import BARE, NUMBER, REAL, Scanner, write_name
+from tilesim.assembly.scanner import BARE, NUMBER, REAL, Fault, Scanner, Word, write_name
 from tilesim.printable import unknown
 
 _RESERVED = {"true", "false", "inf", "nan"}
@@ -23,10 +23,14 @@ class Notation:
 
     def read_all(self, text: str, column: int = 0) -> Any:
         """The value that the whole of ``text`` stands for. Raises Fault, Faults."""
-        scanner = Scanner(text, column)
-        value = self.read(scanner)
-        scanner.end()
-        return value
+        return Scanner(text, column).whole(self.read)
+
+    def read_word(self, key: str, word: Word) -> Any:
+        """The value of ``word``; a fault names the ``key``. Raises Fault, Faults."""
+        try:
+            return self.read_all(word.text, word.column)
+        except Fault as fault:
+            raise Fault(fault.column, f"{key} {fault.sentence}") from None
 
 
 def one_word(words: Mapping[str, Any], what: str) -> Notation:

@@ -73,15 +73,9 @@ class PlanDocument(TypedDict):
     """The steps in order."""
 
 
-class WeightReuse(TypedDict):
-    """How often a weight is to be used, and what that comes from."""
+class WeightSupply(TypedDict):
+    """How weights come to an array."""
 
-    value: float
-    """Uses of each weight while the next ones come."""
-    given: bool
-    """Whether the user gave it."""
-    chip_value: float
-    """What the chip asks for: cycles in which weight memory brings a tile of weights."""
     rows: int
     """Rows of the array."""
     columns: int
@@ -96,6 +90,17 @@ class WeightReuse(TypedDict):
     """Channels of weight memory."""
     channel_bytes: int
     """Bytes that each brings a cycle of the memory."""
+
+
+class WeightReuse(WeightSupply):
+    """How often a weight is to be used, and what that comes from."""
+
+    value: float
+    """Uses of each weight while the next ones come."""
+    given: bool
+    """Whether the user gave it."""
+    chip_value: float
+    """What the chip asks for: cycles in which weight memory brings a tile of weights."""
 
 
 class BatchingDocument(TypedDict):

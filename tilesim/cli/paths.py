@@ -8,10 +8,12 @@ from pathlib import Path
 
 from tilesim.assembly import TEXT
 from tilesim.errors import InputError
-from tilesim.run import FOLDER_FILES
+from tilesim.run import FOLDER_FILES, PICTURES
 
 PAGE = "report.html"
 """What `tilesim report` writes into the folder of a run."""
+FIGURES = "figures"
+"""The folder in it for pictures."""
 
 
 def given_path(word: str) -> Path:
@@ -24,6 +26,11 @@ def given_path(word: str) -> Path:
 def files_of_run(folder: Path) -> list[Path]:
     """What a saved run in ``folder`` may consist of."""
     return [folder / name for name in FOLDER_FILES]
+
+
+def pictures_of_run(folder: Path) -> list[Path]:
+    """What `tilesim report --png` may have drawn of the run in ``folder``."""
+    return [folder / FIGURES / f"{name}.{ending}" for name in PICTURES for ending in ("png", "svg")]
 
 
 def files_of_model(word: str) -> list[Path]:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tilesim.cli.output import styled_error
 from tilesim.printable import printable
-from tilesim.report.names import short_name
+from tilesim.report.words import short_name
 from tilesim.run import Look
 
 PATIENCE_SECONDS = 1.0

@@ -89,12 +89,12 @@ def _must_agree(model: str, runs: Sequence[tuple[str, Run]]) -> None:
 
 
 def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, object], quiet: bool) -> None:
-    from tilesim.report.scaling import Row, scaling_table
+    from tilesim.report.comparison_tables import ChipRun, scaling_table
     from tilesim.report.terminal import heading, show
 
     together = max(attempt.samples for attempt in attempts)
     title = heading(network, f"{len(attempts)} chips", changes, together)
-    rows = [Row(each.chip.name, each.chip.arrays, each.run.statistics if each.run else None) for each in attempts]
+    rows = [ChipRun(each.chip.name, each.chip.arrays, each.run.statistics if each.run else None) for each in attempts]
     show(title, "", scaling_table(rows))
     notes = [f"{attempt.chip.name}: {sentence}" for attempt in attempts for sentence in attempt.unmet]
     if notes and not quiet:

@@ -16,6 +16,7 @@ from tilesim.energy import priced
 from tilesim.errors import ArrayError, ProgramError
 from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines.host import samples_of
+from tilesim.machines.options import Say
 from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
 from tilesim.run import Run
@@ -30,18 +31,22 @@ def simulated(
     conditions: Conditions,
     keep: bool,
     quiet: bool,
-) -> tuple[Program, Run]:
-    """The program of all inferences of ``programs``, made from ``models``, and its run, priced as is asked for.
-    ``keep``: the program is to be written down.
+) -> tuple[Program, Run, list[str]]:
+    """The program of all inferences of ``programs``, made from ``models``, its run, priced as is asked for, and notes.
+    ``keep``: the program is to be written down; ``quiet``: without notes.
     """
+    notes: list[str] = []
     if len(programs) == options.inferences == 1:
         program, run = programs[0], simulated_once(models[0], programs[0], options, conditions, quiet)
     else:
-        program, run = simulated_in_turn(models, programs, options, conditions, keep, quiet)
+        program, run = simulated_in_turn(models, programs, options, conditions, keep, quiet, notes.append)
+    window = conditions.recording.window if conditions.recording else None
+    if window is not None and window.start >= run.cycles:
+        notes.append(f"the trace is empty: the run ends at cycle {run.cycles:,}, before the cycles of --trace-window")
     energy = run.statistics.get("energy")
-    if conditions.energies is None or energy is None:
-        return program, run
-    return program, replace(run, statistics={**run.statistics, "energy": priced(energy, conditions.energies)})
+    if conditions.energies is not None and energy is not None:
+        run = replace(run, statistics={**run.statistics, "energy": priced(energy, conditions.energies)})
+    return program, run, [] if quiet else notes
 
 
 def simulated_once(
@@ -68,9 +73,11 @@ def simulated_in_turn(
     conditions: Conditions,
     keep: bool,
     quiet: bool,
+    note: Say,
 ) -> tuple[Program, Run]:
     """The program of all inferences, and its run. Inference i gets sample i of the arrays that are given, or of those
-    samples over again. ``keep``: the program is to be written down, so it must be one that can be read again.
+    samples over again; ``note`` hears of those that none gets. ``keep``: the program is to be written down, so it must
+    be one that can be read again.
     """
     order = [*range(len(programs))] * options.inferences
     tensors = programs[0].inputs_of_inference
@@ -80,7 +87,7 @@ def simulated_in_turn(
         if keep:
             unkept = machine_of(linked.topology).faults(linked)
             refuse(f"--out keeps the program of all inferences in one piece: {fault}" for fault in unkept)
-        arrays = None if samples is None else _samples(tensors, options.inferences, samples)
+        arrays = None if samples is None else _samples(tensors, options.inferences, samples, note)
         with simulating(f"{len(order)} inferences on {linked.topology.name}", quiet) as on_start:
             run = api.simulate_requests(
                 programs,
@@ -136,9 +143,11 @@ def samples(program: Program, run: Run) -> int:
     return max(counts, default=1)
 
 
-def _samples(tensors: Sequence[HostTensor], inferences: int, arrays: Sequence[Array]) -> list[list[Array]]:
+def _samples(tensors: Sequence[HostTensor], inferences: int, arrays: Sequence[Array], note: Say) -> list[list[Array]]:
     """The arrays of each inference."""
     count = samples_of(tensors, arrays)
+    if count > inferences:
+        note(f"of the {count:,} samples of --inputs, the first {inferences:,} were used, one an inference")
     return [
         [array[k % count * tensor.shape[0] :][: tensor.shape[0]] for tensor, array in zip(tensors, arrays, strict=True)]
         for k in range(inferences)

@@ -1,16 +1,21 @@
-"""A network sorted by place: what the chip runs, and what the host does at its ends."""
+"""A network sorted by place: what the chip runs, and what the host does at its ends; what needs no place at all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from tilesim.lowering.pads import absorb_pads
 from tilesim.network.graph import Network, Node, Tensor
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise
+from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.quantise import Quantise
 from tilesim.network.operators.reshape import Reshape
+from tilesim.network.operators.windows import Padding
+
+Padded: TypeAlias = Convolution | DepthwiseConvolution
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,26 @@ class NetworkOutput:
     dequantise: Dequantise | None = None
 
 
+def host_fields(end: NetworkInput | NetworkOutput) -> dict[str, Any]:
+    """What the host has to know of an input or an output, as the host tensors of all machines call it."""
+    step = end.quantise if isinstance(end, NetworkInput) else end.dequantise
+    return {
+        "name": end.model.name,
+        "index": end.model.index,
+        "dtype": str(end.model.dtype),
+        "shape": end.model.model_shape,
+        "axes": axes_of(end.model),
+        "scale": step.scale if step else 0.0,
+        "zero_point": step.zero_point if step else 0,
+        "rounding": step.rounding if isinstance(step, Quantise) else "even",
+    }
+
+
+def axes_of(tensor: Tensor) -> tuple[int, ...]:
+    """The canonical axis of each axis of the model."""
+    return tensor.model_axes or tuple(range(len(tensor.shape)))
+
+
 Output = TypeVar("Output", bound=NetworkOutput)
 
 
@@ -48,14 +73,9 @@ class OperatorPlan(Generic[Output]):
 
     def stored(self, tensor: int) -> Tensor:
         """The tensor that holds the bytes of ``tensor``."""
-        return stored(self.network, self.root, tensor)
-
-
-def stored(network: Network, root: Mapping[int, int], tensor: int) -> Tensor:
-    """The tensor that holds the bytes of ``tensor``."""
-    while tensor in root:
-        tensor = root[tensor]
-    return network.tensors[tensor]
+        while tensor in self.root:
+            tensor = self.root[tensor]
+        return self.network.tensors[tensor]
 
 
 def network_inputs(network: Network) -> tuple[list[NetworkInput], set[int]]:
@@ -82,3 +102,37 @@ def nodes_and_root(network: Network, elsewhere: set[int]) -> tuple[dict[int, Nod
     absorbed = absorb_pads(network).items()
     root = {node.output: node.inputs[0] for _, node in absorbed if isinstance(node.operator, Reshape)}
     return {layer: node for layer, node in absorbed if node.output not in root and layer not in elsewhere}, root
+
+
+def absorb_pads(network: Network) -> dict[int, Node]:
+    """The nodes by number, without those that make borders of zero points which only convolutions read: these have more
+    padding instead, as their windows reach over the edge of a map themselves.
+    """
+    nodes = dict(enumerate(network.nodes))
+    for layer, node in enumerate(network.nodes):
+        pad = node.operator
+        if not isinstance(pad, Pad) or node.output in network.outputs:
+            continue
+        readers = [k for k, other in nodes.items() if node.output in other.inputs]
+        if is_spatial(pad) and _absorb(pad, [nodes[k] for k in readers]):
+            del nodes[layer]
+            nodes.update({k: _padded(nodes[k], node, pad) for k in readers})
+    return nodes
+
+
+def is_spatial(pad: Pad) -> bool:
+    """Whether a border lies above, below, left and right of a map only."""
+    return len(pad.before) == 4 and pad.before[3] == pad.after[3] == 0
+
+
+def _absorb(pad: Pad, readers: Sequence[Node]) -> bool:
+    operators = [reader.operator for reader in readers]
+    return bool(operators) and all(isinstance(op, Padded) and op.input_zero_point == pad.value for op in operators)
+
+
+def _padded(node: Node, border: Node, pad: Pad) -> Node:
+    op = node.operator
+    assert isinstance(op, Padded)
+    top, left, bottom, right = op.padding
+    padding = Padding(top + pad.before[1], left + pad.before[2], bottom + pad.after[1], right + pad.after[2])
+    return replace(node, inputs=(*border.inputs, *node.inputs[1:]), operator=replace(op, padding=padding))

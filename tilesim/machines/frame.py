@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from tilesim.errors import InputError
 from tilesim.machines.options import RULES, RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
 from tilesim.run import Look, RunProgress
-from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.trace.recorder import Recorder
 from tilesim.sim.trace.trace import Trace
@@ -22,15 +21,6 @@ P = TypeVar("P", bound=Program)
 Op = TypeVar("Op", bound=Instruction)
 
 NOBODY: WakeupSources = MappingProxyType({})
-
-
-class Clocked(Protocol):
-    """A chip that runs a section of a program: its name, ``load`` or ``run``, and its first cycle."""
-
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def section(self) -> tuple[str, int]: ...
 
 
 def check_rules(options: RunOptions) -> None:
@@ -60,28 +50,24 @@ def forget(*_retired: object) -> None:
 
 
 def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit]) -> None:
-    """See to it that each pattern of tracks to record has one of the chip's ``units``.
-
-    Raises:
-        InputError: all those that have none.
-    """
+    """Raises InputError for patterns of tracks to record that match none of the chip's ``units``."""
     tracks = [unit.track for unit in units]
     what = f"a unit or link of {program.topology.name}, or a pattern of such"
     if options.recording is not None and (wrong := options.recording.unmatched(tracks)):
         raise InputError(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in wrong)
 
 
-def look_at(program: Program, chip: Clocked, controls: Sequence[Unit]) -> Look:
-    """Who tells how far ``chip`` is, by the instructions that its ``controls`` are at; what it reads another thread may
-    read too.
+def look_at(program: Program, section_of: Callable[[], tuple[str, int]], controls: Sequence[Unit]) -> Look:
+    """Who tells how far a chip is, by the instructions that its ``controls`` are at; what it reads another thread may
+    read too. ``section_of`` says which section it runs, ``load`` or ``run``, and its first cycle.
     """
     layer_of = {op.label: op.layer for op in program.run}
     layers = tuple(layer.name for layer in program.layers)
 
     def look() -> RunProgress:
-        section, start = chip.section
+        section, start = section_of()
         foremost = max(layer_of.get(unit.instruction, -1) for unit in controls)
-        return RunProgress(section, chip.clock.cycle - start, None if foremost < 0 else foremost, layers)
+        return RunProgress(section, controls[0].clock.cycle - start, None if foremost < 0 else foremost, layers)
 
     return look
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, SupportsIndex, TypeAlias
 
 from tilesim.errors import InputError
 from tilesim.machines.program import Instruction, Program
-from tilesim.printable import shown, unknown
+from tilesim.printable import kind_of, shown, unknown
 
 Holds: TypeAlias = Mapping[tuple[str, int | None], int]
 """Cycles, counted from the start of a section, before which an instruction must not begin: by label and tile (None:
@@ -27,6 +27,8 @@ def holds(program: Program, given: Mapping[str, int], tiles_of: Callable[[Any], 
     Raises:
         InputError: no such instruction, one that no unit begins, another tile, or no cycle; all at once.
     """
+    if faults := [*_no_cycles(given)]:
+        raise InputError(faults)
     if not given:
         return NO_HOLDS
     labelled = {op.label: op for op in (*program.load, *program.run) if op.label}
@@ -38,6 +40,18 @@ def holds(program: Program, given: Mapping[str, int], tiles_of: Callable[[Any], 
     ]:
         raise InputError(faults)
     return {(label, None if tile is None else int(tile)): given[key] for key, (label, tile) in resolved.items()}
+
+
+def _no_cycles(given: object) -> Iterator[str]:
+    """What keeps ``given``, which a script may have made, from being cycles by label."""
+    if not isinstance(given, Mapping):
+        yield f"holds must be a mapping from labels to cycles, not {kind_of(given)}"
+        return
+    for key, cycle in given.items():
+        if not isinstance(key, str):
+            yield f"holds must name instructions by their labels, not by {kind_of(key)}"
+        elif not isinstance(cycle, SupportsIndex):
+            yield f"hold {shown(key)}: must be up to a cycle, a whole number, not {kind_of(cycle)}"
 
 
 def _resolved(key: str, labelled: Mapping[str, Instruction]) -> tuple[str, str | None]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import ArrayError
+from tilesim.errors import ArrayError, InputError
 from tilesim.machines.program import HostTensor
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.quantise import Quantise
+from tilesim.printable import counted, shown
 
 Array = NDArray[Any]
 
@@ -23,7 +24,7 @@ def samples_of(tensors: Sequence[HostTensor], inputs: Sequence[Array]) -> int:
         ArrayError: a wrong number of inputs, a wrong dtype or shape, or inputs that disagree on the number of samples.
     """
     if len(inputs) != len(tensors):
-        raise ArrayError(f"inputs must be {len(tensors)} arrays, not {len(inputs)}")
+        raise ArrayError(f"inputs must be {counted(len(tensors), 'array')}, not {len(inputs)}")
     pairs = list(zip(tensors, inputs, strict=True))
     if faults := [fault for tensor, array in pairs for fault in _faults(tensor, array)]:
         raise ArrayError(faults)
@@ -36,7 +37,12 @@ def samples_of(tensors: Sequence[HostTensor], inputs: Sequence[Array]) -> int:
 def random_inputs(tensors: Sequence[HostTensor], seed: int = 0) -> list[Array]:
     """An array for each of the ``tensors``, of its dtype and shape, over the whole range that it can hold; the same for
     the same ``seed``.
+
+    Raises:
+        InputError: a ``seed`` that is no natural number.
     """
+    if not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
+        raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
     rng = np.random.default_rng(seed)
     return [_random(tensor, rng) for tensor in tensors]
 
@@ -85,10 +91,10 @@ def _canonical_order(axes: Sequence[int]) -> list[int]:
 
 def _faults(tensor: HostTensor, array: Array) -> Iterator[str]:
     if array.dtype != np.dtype(tensor.dtype):
-        yield f"input {tensor.name} must be of dtype {tensor.dtype}, not {array.dtype}"
+        yield f"input {shown(tensor.name)} must be of dtype {tensor.dtype}, not {array.dtype}"
     if array.shape[1:] != tensor.shape[1:] or not array.ndim or not len(array) or len(array) % tensor.shape[0]:
-        shown = " x ".join(str(size) for size in tensor.shape)
+        wanted, given = (" x ".join(map(str, shape)) for shape in (tensor.shape, array.shape))
         yield (
-            f"input {tensor.name} must be of shape {shown}, or hold several samples along its first axis, "
-            f"not {' x '.join(str(size) for size in array.shape) or 'a single number'}"
+            f"input {shown(tensor.name)} must be of shape {wanted}, or hold several samples along its first axis, "
+            f"not {given or 'a single number'}"
         )

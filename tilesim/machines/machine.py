@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, T
 from numpy.typing import NDArray
 
 from tilesim.batching import Plan, Room, graph_of, is_of
+from tilesim.batching.document import WeightSupply
 from tilesim.cache_document import CacheDocument
+from tilesim.machines.description import Description
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
@@ -183,6 +185,10 @@ class PlansBatches(Machine[T, P]):
         """How its weights come."""
 
     @abstractmethod
+    def weight_tile_cycles(self, topology: T) -> Fraction:
+        """Cycles of the array in which a tile of weights comes: how often each is to be used meanwhile."""
+
+    @abstractmethod
     def room(self, network: Network, topology: T) -> Room:
         """What a plan of batches has to respect. Raises CapacityError for a network that does not fit at all."""
 
@@ -193,6 +199,13 @@ class PlansBatches(Machine[T, P]):
         Raises:
             CapacityError: none of them does.
         """
+
+
+class Describes(Machine[T, P]):
+    """Has words for its units, for what its cycles go into, and for the roofs of its chips, which reports use."""
+
+    can: ClassVar[str] = "be described by reports"
+    description: ClassVar[Description]
 
 
 class SecondModel(Machine[T, P]):
@@ -217,22 +230,6 @@ class ModelResult:
     load_cycles: int = 0
     units: Mapping[str, Mapping[str, int]] | None = None
     spans: Spans = ()
-
-
-@dataclass(frozen=True)
-class WeightSupply:
-    """The array of ``rows`` by ``columns``, whose weights come as tiles of ``tile_bytes``, each in ``tile_cycles``
-    cycles of the array, through ``channels`` of ``channel_bytes`` a cycle of the memory.
-    """
-
-    rows: int
-    columns: int
-    tile_bytes: int
-    clock_hz: int
-    memory_clock_hz: int
-    channels: int
-    channel_bytes: int
-    tile_cycles: Fraction
 
 
 def meaningless(machine: AnyMachine, topology: Topology, options: CompileOptions | RunOptions) -> Iterator[str]:

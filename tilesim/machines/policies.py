@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilesim.network.graph import Network
@@ -47,6 +47,28 @@ class CachePolicy:
     cache: bool = True
     network_priority: tuple[int, ...] = ()
     layer_priority: tuple[tuple[int, int], ...] = ()
+
+
+def nameless(networks: Sequence[Network], partition: PartitionPolicy, cache: CachePolicy) -> Iterator[str]:
+    """A sentence for each network and layer that policies name, and there is not."""
+    known, layers = range(len(networks)), [("partition", number, layer) for number, layer, _ in partition.layers]
+    for number in cache.network_priority:
+        if number not in known:
+            yield f"network_priority {number}: must name a network, 0 to {known[-1]}"
+    layers += [("layer_priority", *entry) for entry in cache.layer_priority]
+    for what, number, layer in layers:
+        place = f"{what} ({number}, {layer}): must name"
+        if number not in known:
+            yield f"{place} a layer of a network, 0 to {known[-1]}"
+        elif layer not in range(len(networks[number].nodes)):
+            yield f"{place} a layer of {networks[number].name}, 0 to {len(networks[number].nodes) - 1}"
+        elif what == "layer_priority" and not weighs(networks[number], layer):
+            yield f"{place} a layer of {networks[number].name} that has parameters"
+
+
+def weighs(network: Network, layer: int) -> bool:
+    """Whether a layer has parameters."""
+    return any(network.tensors[index].data is not None for index in network.nodes[layer].inputs)
 
 
 SPATIALLY = PartitionPolicy()

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilesim import energy
 from tilesim.energy import Tally
 from tilesim.findings import Finding
-from tilesim.machines import traffic
 from tilesim.machines.program import Program
-from tilesim.machines.traffic import Bus
 from tilesim.sim.bottleneck import Bottleneck
+from tilesim.sim.core.action import Action
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
     SCHEMA,
+    BusBytes,
+    BytesByBus,
     LayerStatistics,
     LinkStatistics,
     PartitionStatistics,
@@ -27,60 +29,66 @@ from tilesim.units import cycles_to_us
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A run that took the cycles ``run``, after ``load_cycles`` of loading; the rest as :class:`RunStatistics` has it.
+class Bus:
+    """The units through which bytes enter a bus, and its links: whoever moves bytes there counts them."""
 
-    ``units`` and ``links`` are those of which there are accounts: busy, stalled and idle cycles make up the run.
+    entries: list[Unit]
+    links: list[Unit]
+
+
+def document(
+    program: Program,
+    run: range,
+    *,
+    load_cycles: int,
+    macs: int,
+    peak_macs_per_cycle: int,
+    units: Iterable[Unit],
+    links: Iterable[Unit],
+    buses: Mapping[str, Bus],
+    tallies: Iterable[Tally],
+    bottleneck: Bottleneck,
+    layers: list[LayerStatistics],
+    requests: list[RequestStatistics],
+    throughput_per_second: float,
+    streamed_bytes: int = 0,
+    interval_cycles: float | None = None,
+    partition: PartitionStatistics | None = None,
+    findings: Iterable[Finding] = (),
+    trace: Trace | None = None,
+) -> RunStatistics:
+    """Everything that ``run.json`` holds of a run of ``program`` that took the cycles ``run``, after ``load_cycles``.
+
+    ``units`` and ``links`` are those of which there are accounts: busy, stalled and idle cycles make up the run. What
+    else is given is as :class:`RunStatistics` has it.
     """
-
-    run: range
-    load_cycles: int
-    macs: int
-    peak_macs_per_cycle: int
-    units: Sequence[Unit]
-    links: Sequence[Unit]
-    buses: Mapping[str, Bus]
-    tallies: Iterable[Tally]
-    bottleneck: Bottleneck
-    layers: list[LayerStatistics]
-    requests: list[RequestStatistics]
-    throughput_per_second: float
-    streamed_bytes: int = 0
-    interval_cycles: float | None = None
-    partition: PartitionStatistics | None = None
-    findings: Sequence[Finding] = ()
-    trace: Trace | None = None
-
-
-def document(program: Program, measured: Measured) -> RunStatistics:
-    """Everything that ``run.json`` holds of a run of ``program``."""
-    topology, cycles = program.topology, len(measured.run)
+    topology, cycles = program.topology, len(run)
     return {
         "schema": SCHEMA,
         "machine": topology.machine,
         "network": program.name,
         "topology": topology.name,
         "cycles": cycles,
-        "load_cycles": measured.load_cycles,
+        "load_cycles": load_cycles,
         "clock_hz": topology.clock_hz,
-        "latency_us": cycles_to_us(measured.requests[0]["latency_cycles"], topology.clock_hz),
-        "macs": measured.macs,
-        "mac_utilisation": utilisation(measured.macs, measured.peak_macs_per_cycle, cycles),
-        "streamed_bytes": measured.streamed_bytes,
-        "bytes": traffic.total(measured.buses),
-        "energy": energy.document(measured.tallies, len(program.layers)),
-        "bound_by": measured.bottleneck.bound_by(),
-        "breakdown": measured.bottleneck.breakdown,
-        "units": [unit_account(unit) for unit in measured.units],
-        "layers": measured.layers,
-        "links": [link_account(unit) for unit in measured.links],
-        "partition": measured.partition,
-        "findings": [*measured.findings],
-        "inferences": len(measured.requests),
-        "requests": measured.requests,
-        "interval_cycles": measured.interval_cycles,
-        "throughput_per_second": measured.throughput_per_second,
-        "trace_sha256": measured.trace.sha256 if measured.trace else None,
+        "latency_us": cycles_to_us(requests[0]["latency_cycles"], topology.clock_hz),
+        "macs": macs,
+        "mac_utilisation": utilisation(macs, peak_macs_per_cycle, cycles),
+        "streamed_bytes": streamed_bytes,
+        "bytes": total(buses),
+        "energy": energy.document(tallies, len(program.layers)),
+        "bound_by": bottleneck.bound_by(),
+        "breakdown": bottleneck.breakdown,
+        "units": [unit_account(unit) for unit in units],
+        "layers": layers,
+        "links": [link_account(unit) for unit in links],
+        "partition": partition,
+        "findings": [*findings],
+        "inferences": len(requests),
+        "requests": requests,
+        "interval_cycles": interval_cycles,
+        "throughput_per_second": throughput_per_second,
+        "trace_sha256": trace.sha256 if trace else None,
         "chip": topology.model_dump(mode="json"),
     }
 
@@ -105,3 +113,59 @@ def unit_account(unit: Unit) -> UnitStatistics:
 def link_account(unit: Unit) -> LinkStatistics:
     """The cycles of a link, and its bytes."""
     return {**unit_account(unit), "bytes": unit.bytes}
+
+
+def total(buses: Mapping[str, Bus]) -> BytesByBus:
+    """The bytes of the whole run."""
+    return {
+        name: {"entered": sum(unit.bytes for unit in bus.entries), "carried": sum(unit.bytes for unit in bus.links)}
+        for name, bus in buses.items()
+    }
+
+
+def by_layer(program: Program, buses: Mapping[str, Bus]) -> list[BytesByBus]:
+    """The bytes of each layer of the program: those of the instructions that bear its number."""
+    layers = _layer_of(program)
+    counts = {name: (_moved(bus.entries, layers), _moved(bus.links, layers)) for name, bus in buses.items()}
+    return [
+        {name: BusBytes(entered=entered[k], carried=carried[k]) for name, (entered, carried) in counts.items()}
+        for k in range(len(program.layers))
+    ]
+
+
+def tallies(
+    program: Program, units: Iterable[Unit], carriers: Mapping[Action, Iterable[Unit]], widths: Mapping[Action, int]
+) -> Iterator[Tally]:
+    """What costs energy, since the run began: actions that ``units`` took, and those by which ``carriers`` moved their
+    bytes; ``widths`` are the bytes of an action that moves some. Samples that travel together count once, like their
+    cycles.
+    """
+    layers = _layer_of(program)
+    for unit in units:
+        for action, counts in unit.acted.items():
+            for layer, count in _counted(counts, layers).items():
+                yield Tally(unit.track, layer, action, count, count * widths.get(action, 0))
+    for action, links in carriers.items():
+        for unit in links:
+            for layer, moved in _counted(unit.moved, layers).items():
+                yield Tally(unit.track, layer, action, moved // widths[action], moved)
+
+
+def _layer_of(program: Program) -> dict[str, int]:
+    """The number of each instruction's layer, by label."""
+    return {op.label: op.layer for op in program.run}
+
+
+def _counted(counts: Mapping[str, int], layers: Mapping[str, int]) -> Counter[int]:
+    """What was counted for instructions, for the layers that these belong to."""
+    sums: Counter[int] = Counter()
+    for label, count in counts.items():
+        sums[layers.get(label, -1)] += count
+    return sums
+
+
+def _moved(units: Iterable[Unit], layers: Mapping[str, int]) -> Counter[int]:
+    moved: Counter[int] = Counter()
+    for unit in units:
+        moved.update(_counted(unit.moved, layers))
+    return moved

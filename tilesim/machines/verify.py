@@ -19,6 +19,7 @@ from tilesim.errors import ArrayError, CollisionError, HangError
 from tilesim.machines.machine import AnyMachine, ModelResult, SecondModel, Span, Spans
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
+from tilesim.printable import shown
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
@@ -173,7 +174,7 @@ def _unit_differences(event: Units, stepped: Units) -> list[Difference]:
 def _must_be_one_sample(program: Program, inputs: Sequence[Array]) -> None:
     for tensor, array in zip(program.inputs, inputs, strict=False):
         if array.ndim and tensor.shape[0] and len(array) > tensor.shape[0]:
-            raise ArrayError(f"input {tensor.name} must hold one sample, not {len(array) // tensor.shape[0]}")
+            raise ArrayError(f"input {shown(tensor.name)} must hold one sample, not {len(array) // tensor.shape[0]}")
 
 
 def hung(section: str) -> str:

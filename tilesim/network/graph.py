@@ -6,7 +6,7 @@ convert at the edge. A network is immutable and knows nothing of any machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.errors import ArrayError
 from tilesim.printable import html_table, printable
 from tilesim.units import format_bytes
 
@@ -117,6 +118,28 @@ class Network:
     outputs: tuple[int, ...]
     """The numbers of the tensors that it gives."""
 
+    def evaluate(self, inputs: Sequence[Array]) -> dict[int, Array]:
+        """The golden results: every tensor by its number, constants included, computed operator by operator without any
+        machine. What a chip computes must be the same bits.
+
+        Args:
+            inputs: an array for each of :attr:`inputs`, channels last (:meth:`Tensor.from_model` makes it so). Its
+                first axis may hold any number of samples.
+
+        Raises:
+            ArrayError: inputs whose number, shape or dtype is not the network's.
+        """
+        if len(inputs) != len(self.inputs):
+            raise ArrayError(f"{self.name}: takes {len(self.inputs)} inputs, not {len(inputs)}")
+        taken = [self.tensors[index] for index in self.inputs]
+        if faults := [fault for pair in zip(taken, inputs, strict=True) if (fault := _input_fault(*pair))]:
+            raise ArrayError(faults)
+        values = {index: tensor.data for index, tensor in self.tensors.items() if tensor.data is not None}
+        values.update(zip(self.inputs, inputs, strict=True))
+        for node in self.nodes:
+            values[node.output] = node.operator.evaluate([values[index] for index in node.inputs])
+        return values
+
     @cached_property
     def macs(self) -> int:
         """Multiply-accumulates of one inference."""
@@ -143,6 +166,14 @@ class Network:
     def _summary(self) -> str:
         sizes = f"{len(self.nodes)} layers, {self.macs:,} MACs, {format_bytes(self.parameter_bytes)} of parameters"
         return f"{printable(titled(self.name))}: {sizes}"
+
+
+def _input_fault(tensor: Tensor, array: Array) -> str:
+    if array.dtype != tensor.dtype:
+        return f"input {tensor.title}: must be {tensor.dtype}, not {array.dtype}"
+    if array.ndim != len(tensor.shape) or array.shape[1:] != tensor.shape[1:]:
+        return f"input {tensor.title}: must have shape {list(tensor.shape)}, not {list(array.shape)}"
+    return ""
 
 
 def macs(network: Network, node: Node) -> int:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, TypedDict
 
 from tilesim.errors import ModelError
 from tilesim.network.graph import Network
-from tilesim.network.readers.fault import Fault
+from tilesim.network.readers.fault import ModelFault
 
 About: TypeAlias = Literal["operator", "type", "shape", "form", "chip"]
 
@@ -34,8 +34,8 @@ DYNAMIC = frozenset({"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "D
 """Operators that quantise values as they come."""
 
 
-class ObstacleDocument(TypedDict):
-    """An :class:`Obstacle` in plain values."""
+class Obstacle(TypedDict):
+    """Faults of one sort."""
 
     about: About
     """Which sort it is of."""
@@ -64,7 +64,7 @@ class ModelSupport(TypedDict):
     """Multiply-accumulates of an inference."""
     parameter_bytes: int | None
     """Bytes of all parameters."""
-    obstacles: list[ObstacleDocument]
+    obstacles: list[Obstacle]
     """What stands in the way."""
     faults: list[str]
     """Why the file is no model."""
@@ -79,31 +79,6 @@ class SupportDocument(TypedDict):
     """Name of the chip, if one is asked about."""
     models: list[ModelSupport]
     """The models, in the order of the command line."""
-
-
-@dataclass(frozen=True)
-class Obstacle:
-    """Faults of one sort. ``what`` there is: an operator's kind, a type of numbers, or the chip; ``count``, of nodes or
-    tensors, which are called ``names``; ``sentences`` say it all.
-    """
-
-    about: About
-    what: str
-    count: int
-    names: tuple[str, ...]
-    sentences: tuple[str, ...]
-    remedy: str
-
-    def document(self) -> ObstacleDocument:
-        """As plain values."""
-        return {
-            "about": self.about,
-            "what": self.what,
-            "count": self.count,
-            "names": list(self.names),
-            "sentences": list(self.sentences),
-            "remedy": self.remedy,
-        }
 
 
 @dataclass(frozen=True)
@@ -131,50 +106,55 @@ class Support:
             "layers": len(network.nodes) if network else None,
             "macs": network.macs if network else None,
             "parameter_bytes": network.parameter_bytes if network else None,
-            "obstacles": [obstacle.document() for obstacle in self.obstacles],
+            "obstacles": list(self.obstacles),
             "faults": [],
         }
 
 
 def is_no_model(error: ModelError) -> bool:
     """Whether the file is no model at all."""
-    return any(Fault.of(fault).about == "file" for fault in error.faults)
+    return any(ModelFault.of(fault).about == "file" for fault in error.faults)
 
 
 def obstacles_of(error: ModelError) -> tuple[Obstacle, ...]:
     """The faults of a model, sorted: operators first, then numbers, sizes and forms, the most frequent first."""
-    groups: dict[Hashable, list[Fault]] = {}
-    for fault in map(Fault.of, error.faults):
+    groups: dict[Hashable, list[ModelFault]] = {}
+    for fault in map(ModelFault.of, error.faults):
         groups.setdefault((fault.about, _what(fault)), []).append(fault)
     obstacles = [_obstacle(faults) for faults in groups.values()]
     order = ("operator", "type", "shape", "form")
-    return tuple(sorted(obstacles, key=lambda obstacle: (order.index(obstacle.about), -obstacle.count)))
+    return tuple(sorted(obstacles, key=lambda obstacle: (order.index(obstacle["about"]), -obstacle["count"])))
 
 
 def of_chip(chip: str, sentences: Iterable[str]) -> Obstacle:
     """What a compiler says of a network that does not fit."""
-    said = tuple(sentences)
-    return Obstacle("chip", chip, len(said), (), said, REMEDIES["chip"])
+    said = list(sentences)
+    return Obstacle(about="chip", what=chip, count=len(said), names=[], sentences=said, remedy=REMEDIES["chip"])
 
 
-def _what(fault: Fault) -> str:
+def _what(fault: ModelFault) -> str:
     if fault.about == "shape":
         return "dynamic shape"
-    return fault.found or fault.operator or "model"
+    return fault.actual or fault.operator or "model"
 
 
-def _obstacle(faults: list[Fault]) -> Obstacle:
+def _obstacle(faults: list[ModelFault]) -> Obstacle:
     first = faults[0]
     assert first.about != "file"
-    names = tuple(dict.fromkeys(fault.name for fault in faults if fault.name))
-    sentences = tuple(fault.inside for fault in faults)
-    return Obstacle(first.about, _what(first), len(faults), names, sentences, _remedy(first))
+    return {
+        "about": first.about,
+        "what": _what(first),
+        "count": len(faults),
+        "names": list(dict.fromkeys(fault.name for fault in faults if fault.name)),
+        "sentences": [fault.inside for fault in faults],
+        "remedy": _remedy(first),
+    }
 
 
-def _remedy(fault: Fault) -> str:
+def _remedy(fault: ModelFault) -> str:
     if fault.about == "type":
-        return TYPES.get(fault.found, REMEDIES["type"])
+        return TYPES.get(fault.actual, REMEDIES["type"])
     if fault.about == "operator":
-        key = "custom" if fault.found.startswith("custom ") else "dynamic" if fault.found in DYNAMIC else "operator"
+        key = "custom" if fault.actual.startswith("custom ") else "dynamic" if fault.actual in DYNAMIC else "operator"
         return REMEDIES[key]
     return REMEDIES[fault.about]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tilesim.errors import InputError
-from tilesim.report.document import SavedRun, load_run
+from tilesim.report.document import SavedRun, load_run, shown
 from tilesim.run import Run
-from tilesim.saving import all_or_nothing
+from tilesim.saving import all_or_nothing, writing
 
 if TYPE_CHECKING:  # what draws and writes is loaded when it is asked for
     from tilesim.report.comparison import ComparisonDocument
@@ -29,13 +29,13 @@ def save_report(run: AnyRun, path: Path | str) -> None:
     the cycles went.
 
     Args:
-        run: a run, or the folder of a saved one; its timeline is on the page if it was traced.
+        run: its timeline is on the page if it was traced.
         path: the file.
 
     Raises:
         InputError: the folder holds no run, or the file can't be written.
     """
-    from tilesim.report.sections import report
+    from tilesim.report.page.sections import report
 
     _write_page(Path(path), report(_saved(run)))
 
@@ -44,12 +44,11 @@ def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
     """Draw every picture that a run has numbers for into ``folder``, each as PNG and SVG; their paths.
 
     Args:
-        run: a run, or the folder of a saved one; the timeline and the links over time take a trace.
+        run: the timeline and the links over time take a trace.
         folder: made if it is not there.
 
     Raises:
-        InputError: the folder of the run holds none, or matplotlib is not installed.
-        OSError: the pictures can't be written.
+        InputError: the folder of the run holds none, matplotlib is not installed, or the pictures can't be written.
     """
     from tilesim.report.figures.save import save_all
 
@@ -78,11 +77,8 @@ def save_trace(
     else:
         from tilesim.report.perfetto_file import write_perfetto as write
     spans = len(saved.trace.track)
-    try:
-        with all_or_nothing(path.parent) as made, _opened(made / path.name) as file:
-            write(saved.statistics, saved.trace, file, lambda n: say(f"writing {path}: {n:,} of {spans:,} spans"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+    with writing(path, "trace"), all_or_nothing(path.parent) as made, _opened(made / path.name) as file:
+        write(saved.statistics, saved.trace, file, lambda n: say(f"writing {path}: {n:,} of {spans:,} spans"))
     return spans
 
 
@@ -100,11 +96,11 @@ def compare(runs: Iterable[AnyRun] | Mapping[str, AnyRun]) -> ComparisonDocument
     Raises:
         InputError: fewer than two runs, folders that hold none, or runs that can't be compared, all faults at once.
     """
-    from tilesim.report.comparison import compared, document
+    from tilesim.report.comparison import compared
 
     if isinstance(runs, Mapping):
-        return document(compared(_all_saved([*runs.values()]), tuple(runs)))
-    return document(compared(_all_saved([*runs])))
+        return compared(_all_saved(runs.values()), [str(name) for name in runs])
+    return compared(_all_saved(runs))
 
 
 def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
@@ -115,10 +111,12 @@ def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
         path: the file.
 
     Raises:
-        InputError: the file can't be written.
+        InputError: it is no comparison, or the file can't be written.
     """
+    from tilesim.report.comparison import must_be_comparison
     from tilesim.report.page.compare import comparison_page
 
+    must_be_comparison(comparison)
     _write_page(Path(path), comparison_page(comparison))
 
 
@@ -126,24 +124,27 @@ def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
     """A run as if it had been read from a folder, which is called after its chip."""
     if isinstance(run, Run):
         return SavedRun(Path(run.statistics["topology"]), run.statistics, run.trace)
-    return run if isinstance(run, SavedRun) else load_run(Path(run), with_trace)
+    if isinstance(run, SavedRun):
+        return run
+    if not isinstance(run, str | Path):
+        raise InputError(f"a run must be given as a Run, a SavedRun, or the folder of one, not as {shown(run)}")
+    return load_run(Path(run), with_trace)
 
 
-def _all_saved(runs: Sequence[AnyRun]) -> list[SavedRun]:
+def _all_saved(runs: Iterable[AnyRun]) -> list[SavedRun]:
     """All runs, or what is wrong with any."""
+    if isinstance(runs, str | Path | Run | SavedRun) or not isinstance(runs, Iterable):
+        raise InputError(f"a comparison must be of several runs in a list, or by their names, not of {shown(runs)}")
+    saved: list[SavedRun] = []
     faults: list[str] = []
-    saved = list(_readable(runs, faults))
+    for run in runs:
+        try:
+            saved.append(_saved(run, with_trace=False))
+        except InputError as error:
+            faults += error.faults
     if faults:
         raise InputError(dict.fromkeys(faults))
     return saved
-
-
-def _readable(runs: Iterable[AnyRun], faults: list[str]) -> Iterator[SavedRun]:
-    for run in runs:
-        try:
-            yield _saved(run, with_trace=False)
-        except InputError as error:
-            faults += error.faults
 
 
 def _untraced(run: AnyRun) -> str:
@@ -155,11 +156,8 @@ def _untraced(run: AnyRun) -> str:
 
 def _write_page(path: Path, text: str) -> None:
     """Write a page whole, or not at all."""
-    try:
-        with all_or_nothing(path.parent) as made:
-            (made / path.name).write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(f"{path}: the page cannot be written there: {error.strerror}") from None
+    with writing(path, "page"), all_or_nothing(path.parent) as made:
+        (made / path.name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _opened(path: Path) -> IO[bytes]:

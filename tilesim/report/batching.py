@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from rich.console import Group
 from rich.table import Table
@@ -10,15 +12,17 @@ from rich.text import Text
 
 from tilesim.batching.document import BatchingDocument, PlanDocument, WeightReuse
 from tilesim.printable import printable
-from tilesim.report.folding import folded, spelt
-from tilesim.report.names import ending, short_name
+from tilesim.report import tables
 from tilesim.report.terminal import frequency
+from tilesim.report.words import ending, short_name
 from tilesim.units import format_bytes
 
 NAME_WIDTH = 30
 """Columns for the name of a layer, so that a line fits 80."""
 LONGEST_ORDER = 300
 """Characters of an order of layers."""
+LONGEST_BLOCK = 64
+"""Layers of what repeats itself in an order; longer repetitions are not looked for."""
 
 
 def batch_summary(document: BatchingDocument) -> Group:
@@ -62,11 +66,8 @@ def _batch_words(power_of_two: bool) -> str:
 
 
 def _layer_table(document: BatchingDocument) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("layer with weights", no_wrap=True)
-    for title in ("weights", "uses", "batch", "to 2^n"):
-        table.add_column(title, justify="right", no_wrap=True)
+    of_layers = tables.right("weights", "uses", "batch", "to 2^n")
+    table = tables.table(*tables.right(""), *tables.left("layer with weights"), *of_layers)
     for layer in document["layers"]:
         table.add_row(
             str(layer["layer"]),
@@ -80,11 +81,9 @@ def _layer_table(document: BatchingDocument) -> Table:
 
 
 def _schedule_table(document: BatchingDocument) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("schedule", no_wrap=True)
-    for title in ("batches", "weight loads", "weights", "peak buffer"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column(f"fits {format_bytes(document['room_bytes'])}")
+    of_schedules = tables.right("batches", "weight loads", "weights", "peak buffer")
+    room = tables.folded(f"fits {format_bytes(document['room_bytes'])}")
+    table = tables.table(*tables.left("schedule"), *of_schedules, *room)
     for plan in document["schedules"]:
         table.add_row(
             plan["schedule"],
@@ -98,9 +97,7 @@ def _schedule_table(document: BatchingDocument) -> Table:
 
 
 def _orders(plans: Sequence[PlanDocument]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("schedule", no_wrap=True)
-    table.add_column("order of layers")
+    table = tables.table(*tables.left("schedule"), *tables.folded("order of layers"))
     for plan in plans:
         words = spelt(folded([step["layer"] for step in plan["steps"]]))
         table.add_row(plan["schedule"], words if len(words) <= LONGEST_ORDER else f"{words[:LONGEST_ORDER]}...")
@@ -109,3 +106,59 @@ def _orders(plans: Sequence[PlanDocument]) -> Table:
 
 def _inferences(count: int) -> str:
     return "one inference" if count == 1 else f"{count:,} inferences"
+
+
+# ---- long orders that repeat themselves, short: ``1, 1, 2, 1, 1, 2, 3`` as ``2 x (2 x 1, 2), 3``
+
+Member: TypeAlias = "int | Repeated"
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Members that come several times."""
+
+    times: int
+    members: tuple[Member, ...]
+
+
+def folded(members: Sequence[Member]) -> tuple[Member, ...]:
+    """What repeats itself once, the shortest repetitions first."""
+    kept, size = tuple(members), 1
+    while size <= min(LONGEST_BLOCK, len(kept) // 2):
+        shorter = _folded_by(kept, size)
+        size = size + 1 if len(shorter) == len(kept) else 1
+        kept = shorter
+    return kept
+
+
+def _folded_by(members: tuple[Member, ...], size: int) -> tuple[Member, ...]:
+    kept: list[Member] = []
+    place = 0
+    while place < len(members):
+        times = _times(members, place, size)
+        kept.append(Repeated(times, members[place : place + size]) if times > 1 else members[place])
+        place += times * size if times > 1 else 1
+    return tuple(kept)
+
+
+def _times(members: tuple[Member, ...], place: int, size: int) -> int:
+    """How often in a row the ``size`` members from ``place`` on come."""
+    after = place + size
+    if after >= len(members) or members[after] != members[place]:  # as mostly
+        return 1
+    block = members[place:after]
+    while members[after : after + size] == block:
+        after += size
+    return (after - place) // size
+
+
+def spelt(members: Sequence[Member]) -> str:
+    """Members with commas between them."""
+    return ", ".join(_spelt(member) for member in members)
+
+
+def _spelt(member: Member) -> str:
+    if isinstance(member, int):
+        return str(member)
+    inner = spelt(member.members)
+    return f"{member.times} x {inner}" if len(member.members) == 1 else f"{member.times} x ({inner})"

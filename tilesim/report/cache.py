@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from tilesim.cache_document import CachedLayer, CachedNetwork, CacheDocument, CachedSet, LackDocument, TileAccount
 from tilesim.printable import printable
-from tilesim.report.names import ending, short_name
+from tilesim.report.tables import folded, grid, left, right, table
+from tilesim.report.words import ending, short_name
 from tilesim.units import format_bytes
 
 NAME_WIDTH = 26
@@ -29,18 +30,14 @@ def cache_summary(document: CacheDocument) -> Group:
 
 def _layer_table(network: CachedNetwork) -> Table:
     """A line for each run of a layer's sets that live alike."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column(ending(f"layer of {printable(network['name'])}", NAME_WIDTH), no_wrap=True)
-    table.add_column("bytes", justify="right", no_wrap=True)
-    table.add_column("where", no_wrap=True)
-    table.add_column("too little room in")
+    title = ending(f"layer of {printable(network['name'])}", NAME_WIDTH)
+    lines = table(*right(""), *left(title), *right("bytes"), *left("where"), *folded("too little room in"))
     for layer in network["layers"]:
         for _, run in groupby(layer["sets"], lambda part: part["home"]):
             sets = list(run)
             name, size = Text(_label(layer, sets)), format_bytes(_bytes(sets))
-            table.add_row(str(layer["layer"]), name, size, _where(sets), _lack(sets[0]["lack"]))
-    return table
+            lines.add_row(str(layer["layer"]), name, size, _where(sets), _lack(sets[0]["lack"]))
+    return lines
 
 
 def _label(layer: CachedLayer, sets: Sequence[CachedSet]) -> str:
@@ -76,15 +73,12 @@ def _lack(lack: LackDocument | None) -> str:
 
 def _tile_table(tiles: Sequence[TileAccount]) -> Table:
     """A line for each run of tiles that are alike."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("tiles", no_wrap=True)
-    for title in ("wide memory", "reserve", "peak in use", "cached", "free"):
-        table.add_column(title, justify="right", no_wrap=True)
+    lines = table(*left("tiles"), *right("wide memory", "reserve", "peak in use", "cached", "free"))
     for figures, run in groupby(tiles, _figures):
         numbers = [tile["tile"] for tile in run]
         which = f"{numbers[0]}" if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}"
-        table.add_row(which, *(_signed(figure) for figure in figures))
-    return table
+        lines.add_row(which, *(_signed(figure) for figure in figures))
+    return lines
 
 
 def _figures(tile: TileAccount) -> tuple[int, ...]:
@@ -100,14 +94,13 @@ def _signed(size: int) -> str:
 def _totals(document: CacheDocument) -> Table:
     data, wide = format_bytes(document["data_memory_bytes"]), format_bytes(document["wide_memory_bytes"])
     loaded, streamed = format_bytes(document["load_bytes"]), format_bytes(document["streamed_bytes"])
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="bold")
-    table.add_row("parameters", f"{format_bytes(document['parameter_bytes'])} of {data} of data memory")
-    table.add_row("cached", f"{format_bytes(document['cached_bytes'])} of {wide} of wide memory, copies counted")
-    table.add_row("loading", f"{loaded} once, in {document['load_cycles_at_least']:,} cycles or more")
-    table.add_row("streamed", f"{streamed} an inference, in {document['streamed_cycles_at_least']:,} cycles or more")
-    table.add_row("descriptors", f"{document['load_descriptors']} for loading")
-    table.add_row(
+    lines = grid(Column(style="bold"), Column())
+    lines.add_row("parameters", f"{format_bytes(document['parameter_bytes'])} of {data} of data memory")
+    lines.add_row("cached", f"{format_bytes(document['cached_bytes'])} of {wide} of wide memory, copies counted")
+    lines.add_row("loading", f"{loaded} once, in {document['load_cycles_at_least']:,} cycles or more")
+    lines.add_row("streamed", f"{streamed} an inference, in {document['streamed_cycles_at_least']:,} cycles or more")
+    lines.add_row("descriptors", f"{document['load_descriptors']} for loading")
+    lines.add_row(
         "runs", f"{document['runs']} in data memory, cached or not ({document['runs_in_order']} in order of use)"
     )
-    return table
+    return lines

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import count, islice
-from typing import IO
+from typing import IO, TypeAlias
 
-from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
-from tilesim.report.tree import Track, in_order, tree
+from tilesim.report.slices import RELEASED, STALL, Lane, Slices, SpanRow, caption, lanes, layer_name, shown, slice_name
+from tilesim.report.tracks import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
+
+Texts: TypeAlias = Callable[[int, int], tuple[str, str]]
 
 EVENTS = 8192
 """So many events are written together."""
@@ -34,7 +36,7 @@ def write_chrome(statistics: RunStatistics, trace: Trace, file: IO[bytes], say: 
     head = {"displayTimeUnit": "ns", "otherData": {"run": caption(statistics, trace.start)}}
     file.write(json.dumps(head)[:-1].encode() + b', "traceEvents": [')
     _write(file, _overview(statistics, trace, tracks), b"\n")
-    slices, texts = Slices(trace), _Texts(trace)
+    slices, texts = Slices(trace), _texts(trace)
     for k, path in enumerate(trace.tracks):
         say(spans_of(trace, k).start)
         _write(file, _slices(slices.of(k), _place(tracks[path]), texts), b",\n")
@@ -49,19 +51,14 @@ def _write(file: IO[bytes], events: Iterable[str], separator: bytes) -> None:
         separator = b",\n"
 
 
-class _Texts:
-    """For each instruction and kind what is always the same of its slices, as JSON."""
+def _texts(trace: Trace) -> Texts:
+    """Tells of each instruction and kind what is always the same of its slices, as JSON: what an event begins with, and
+    its arguments but the bytes.
+    """
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        self._made: dict[tuple[int, int], tuple[str, str]] = {}
-
-    def of(self, what: int, kind: int) -> tuple[str, str]:
-        """What an event begins with, and its arguments but the bytes."""
-        return self._made.get((what, kind)) or self._made.setdefault((what, kind), self._make(what, kind))
-
-    def _make(self, what: int, kind: int) -> tuple[str, str]:
-        trace, layer, name = self._trace, int(self._trace.layer_of[what]), self._trace.kinds[kind]
+    @cache
+    def texts(what: int, kind: int) -> tuple[str, str]:
+        layer, name = int(trace.layer_of[what]), trace.kinds[kind]
         event = {"ph": "X", "name": slice_name(trace.whats[what], name), "cat": shown(name)}
         arguments: dict[str, str] = {}
         if layer >= 0:
@@ -69,6 +66,8 @@ class _Texts:
         if name.startswith(STALL):
             arguments["stall"] = shown(name.removeprefix(STALL))
         return json.dumps(event)[:-1], json.dumps(arguments)[1:-1]
+
+    return texts
 
 
 def _place(track: Track) -> str:
@@ -112,9 +111,9 @@ def _counter(rate: Rate, group: int) -> Iterator[str]:
         yield f'{{"ph": "C", "name": {json.dumps(rate.name)}, "pid": {group}, "ts": {_time(cycle)}, "args": {values}}}'
 
 
-def _slices(spans: Iterable[Slice], place: str, texts: _Texts) -> Iterator[str]:
+def _slices(spans: Iterable[SpanRow], place: str, texts: Texts) -> Iterator[str]:
     for start, cycles, kind, what, moved, releases, release in spans:
-        event, arguments = texts.of(what, kind)
+        event, arguments = texts(what, kind)
         if moved:
             arguments = f'"bytes": {moved}, {arguments}' if arguments else f'"bytes": {moved}'
         yield f'{event}, {place}, {_when(start, cycles)}, "args": {{{arguments}}}}}'

@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias, TypedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from tilesim.errors import InputError
 from tilesim.report.analysis.batching import footprint
-from tilesim.report.costs import MACS, mac_arrays
-from tilesim.report.document import SavedRun
-from tilesim.report.setups import Setting, differing
-from tilesim.statistics import LayerStatistics, RunStatistics
+from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
+from tilesim.report.document import SavedRun, invalid, shown
+from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
+
+if sys.version_info >= (3, 12):
+    from typing import TypedDict
+else:  # pydantic reads a TypedDict of an older Python only from there
+    from typing_extensions import TypedDict
 
 SCHEMA = "tilesim.comparison/1"
-OTHER = "other"
-"""Behind cycles of a run whose causes its machine does not tell."""
 NO_WORK = "no work"
-Cycles: TypeAlias = dict[str, float]
-"""Cycles of the average MAC array, by cause."""
+COMPUTING, WAITING = "macs", "waiting"
+"""The causes that runs of different machines have in common."""
+UNLIKE = "only computing and waiting are compared of their causes, and no efficiency of arrays that are not alike"
+UNCOMPARED = ("name", "description")
+"""Keys of a chip that say nothing of how it works."""
 
 
-class ComparedBatches(TypedDict):
+class ComparedBatches(BatchCosts):
     """What the batches of a run cost."""
 
-    schedule: str
-    """How batches were chosen."""
-    weight_set_loads: int
-    """How many steps began with weights that were not in the array."""
-    weight_bytes: int
-    """Bytes that weight memory sent."""
-    peak_buffer_bytes: int
-    """The most bytes that waited between layers."""
-    latency_first_cycles: int
-    """Latency of the first inference."""
-    latency_last_cycles: int
-    """Latency of the last inference."""
     footprint: list[list[int]]
     """Pairs: from a cycle on, so many bytes of the unified buffer are in use."""
 
@@ -62,8 +55,8 @@ class ComparedRun(TypedDict):
     """What ``cycles`` take, in microseconds."""
     speed_up: float
     """The first run's time by this one's."""
-    efficiency: float
-    """``speed_up`` by how many times as many MAC arrays it has."""
+    efficiency: float | None
+    """``speed_up`` by how many times as many MAC arrays it has; None on another machine than the first run's."""
     inferences: int
     """How many inferences the run is of."""
     mac_utilisation: float
@@ -82,11 +75,20 @@ class ComparedRun(TypedDict):
     """Energy by action."""
 
 
+class Setting(TypedDict):
+    """What runs differ in."""
+
+    key: str
+    """A key of the chip, or what the program was asked for."""
+    values: list[str | None]
+    """What each run has there, as YAML spells it; None where it has nothing."""
+
+
 class ComparedCause(TypedDict):
     """What a cause takes of each run."""
 
     cause: str
-    """As in ``breakdown`` of run.json."""
+    """As in ``breakdown`` of run.json; of runs on different machines only ``macs`` and ``waiting``."""
     cycles: list[float]
     """Cycles of the average MAC array, a number a run."""
 
@@ -141,7 +143,7 @@ class ComparisonDocument(TypedDict):
     runs: list[ComparedRun]
     """The runs; the others are compared with the first."""
     differing: list[Setting]
-    """The settings in which they differ."""
+    """The settings in which they differ; on different machines, of those that all have."""
     causes: list[ComparedCause]
     """What the cycles of each went into."""
     layers: list[ComparedLayer]
@@ -152,31 +154,7 @@ class ComparisonDocument(TypedDict):
     """What a reader has to know of runs that are not quite alike."""
 
 
-@dataclass(frozen=True)
-class Layer:
-    """A layer that runs have in common: which one it is in each of them, None where one has none like it."""
-
-    network: str
-    name: str
-    kind: str
-    macs: int
-    numbers: tuple[int | None, ...]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Runs, by the names that tell them from one another, and the layers that they have in common."""
-
-    names: tuple[str, ...]
-    runs: tuple[RunStatistics, ...]
-    layers: tuple[Layer, ...]
-
-    @property
-    def first(self) -> RunStatistics:
-        return self.runs[0]
-
-
-def compared(runs: Sequence[SavedRun], names: tuple[str, ...] = ()) -> Comparison:
+def compared(runs: Sequence[SavedRun], names: Sequence[str] = ()) -> ComparisonDocument:
     """Runs of the same network, of which the others are compared with the first; called by their folders' names, or as
     ``names`` says.
 
@@ -187,8 +165,34 @@ def compared(runs: Sequence[SavedRun], names: tuple[str, ...] = ()) -> Compariso
         raise InputError(f"a comparison must be of at least two runs, not of {len(runs)}")
     if faults := list(_faults(runs)):
         raise InputError(faults)
-    statistics = tuple(run.statistics for run in runs)
-    return Comparison(names or tuple(_names(runs)), statistics, tuple(_matched(statistics)))
+    names, statistics = list(names or _names(runs)), [run.statistics for run in runs]
+    if mixed := not _same_machine(statistics):
+        statistics = [_in_common(run) for run in statistics]
+    settings = _differing(statistics)
+    layers = list(_layers(statistics))
+    return {
+        "schema": SCHEMA,
+        "network": statistics[0]["network"],
+        "runs": [_run(name, run, statistics[0]) for name, run in zip(names, statistics, strict=True)],
+        "differing": [row for row in settings if None not in row["values"]] if mixed else settings,
+        "causes": [
+            {"cause": cause, "cycles": [spent(run).get(cause, 0.0) for run in statistics]}
+            for cause in _all_causes(statistics)
+        ],
+        "layers": layers,
+        "outside": [outside(run) for run in statistics],
+        "notes": list(_notes(names, statistics, layers)),
+    }
+
+
+def must_be_comparison(document: object) -> None:
+    """Raises InputError, all faults at once, for what :func:`compared` has not made."""
+    if not isinstance(document, Mapping) or document.get("schema") != SCHEMA:
+        raise InputError(
+            f"a comparison must be what tilesim.compare returns, of schema {SCHEMA!r}, not {shown(document)}"
+        )
+    if faults := list(invalid(ComparisonDocument, document, "comparison")):
+        raise InputError(dict.fromkeys(faults))
 
 
 def _faults(runs: Sequence[SavedRun]) -> Iterator[str]:
@@ -218,14 +222,15 @@ def _names(runs: Sequence[SavedRun]) -> Iterator[str]:
         yield name if seen[name] == 1 else f"{name} ({seen[name]})"
 
 
-def _matched(runs: Sequence[RunStatistics]) -> Iterator[Layer]:
+def _layers(runs: Sequence[RunStatistics]) -> Iterator[ComparedLayer]:
     """Layers of the same name and kind: the k-th of those of each run; first those of the first run, in its order."""
     numbered = [_numbered(run["layers"]) for run in runs]
     for key in dict.fromkeys(key for layers in numbered for key in layers):
-        numbers = tuple(layers.get(key) for layers in numbered)
-        layer = next(run["layers"][k] for run, k in zip(runs, numbers, strict=True) if k is not None)
+        places = [(run, layers.get(key)) for run, layers in zip(runs, numbered, strict=True)]
+        macs = next(run["layers"][k]["macs"] for run, k in places if k is not None)
+        parts = [None if k is None else _part(run, k) for run, k in places]
         network, name, kind, _ = key
-        yield Layer(network, name, kind, layer["macs"], numbers)
+        yield {"network": network, "name": name, "kind": kind, "macs": macs, "runs": parts}
 
 
 def _numbered(layers: Sequence[LayerStatistics]) -> dict[tuple[str, str, str, int], int]:
@@ -238,33 +243,7 @@ def _numbered(layers: Sequence[LayerStatistics]) -> dict[tuple[str, str, str, in
     return numbers
 
 
-# ---- where the cycles went
-
-
-def arrays(run: RunStatistics) -> int:
-    """The MAC arrays of a run's chip, over which cycles by cause are averaged."""
-    return max(1, len(mac_arrays(run)))
-
-
-def causes(run: RunStatistics) -> Cycles:
-    """What the cycles of a run went into, as its average MAC array has it: together they are the run."""
-    told = share_of(run, run)
-    rest = run["cycles"] * arrays(run) - sum(run["breakdown"].values())
-    return {**told, OTHER: rest / arrays(run)} if rest else told
-
-
-def share_of(layer: LayerStatistics | RunStatistics, run: RunStatistics) -> Cycles:
-    """A layer's part of :func:`causes`; those of all layers and :func:`outside` together are the run."""
-    return {cause: cycles / arrays(run) for cause, cycles in layer["breakdown"].items()}
-
-
-def outside(run: RunStatistics) -> Cycles:
-    """The part of :func:`causes` that belongs to no layer."""
-    cycles: Counter[str] = Counter(run["breakdown"])
-    for layer in run["layers"]:
-        cycles.subtract(layer["breakdown"])
-    rest = causes(run).get(OTHER, 0.0)
-    return {cause: n / arrays(run) for cause, n in cycles.items() if n} | ({OTHER: rest} if rest else {})
+# ---- how fast, and with how much
 
 
 def speed_up(run: RunStatistics, first: RunStatistics) -> float:
@@ -272,46 +251,82 @@ def speed_up(run: RunStatistics, first: RunStatistics) -> float:
     return (first["cycles"] / first["clock_hz"]) / (run["cycles"] / run["clock_hz"])
 
 
-# ---- the document
+def efficiency(run: RunStatistics, first: RunStatistics) -> float | None:
+    """How much of the speed-up that so many times as many MAC arrays could give; None of those of another machine,
+    which are not alike.
+    """
+    return speed_up(run, first) * arrays(first) / arrays(run) if _same_machine([run, first]) else None
 
 
-def document(of: Comparison) -> ComparisonDocument:
-    """Everything that tables and pictures show."""
-    listed = _causes(of)
-    return {
-        "schema": SCHEMA,
-        "network": of.first["network"],
-        "runs": [_run(name, run, of.first) for name, run in zip(of.names, of.runs, strict=True)],
-        "differing": differing(of.runs),
-        "causes": [{"cause": cause, "cycles": [causes(run).get(cause, 0.0) for run in of.runs]} for cause in listed],
-        "layers": [_layer(layer, of) for layer in of.layers],
-        "outside": [outside(run) for run in of.runs],
-        "notes": list(_notes(of)),
-    }
+def _same_machine(runs: Iterable[RunStatistics]) -> bool:
+    return len({run["machine"] for run in runs}) == 1
 
 
-def _causes(of: Comparison) -> list[str]:
+def _in_common(run: RunStatistics) -> RunStatistics:
+    """A run with the causes that all machines have in common; what arrays wait for each tells in its own words."""
+
+    def merged(breakdown: Mapping[str, int]) -> dict[str, int]:
+        computing = sum(cycles for cause, cycles in breakdown.items() if computes(cause, run))
+        return {COMPUTING: computing, WAITING: sum(breakdown.values()) - computing}
+
+    layers: list[LayerStatistics] = [{**layer, "breakdown": merged(layer["breakdown"])} for layer in run["layers"]]
+    return {**run, "breakdown": merged(run["breakdown"]), "layers": layers}
+
+
+def _all_causes(runs: Sequence[RunStatistics]) -> list[str]:
     """All causes: computing first, no work last, those between by what they take in all runs."""
     total: Counter[str] = Counter()
-    for run in of.runs:
-        total.update(causes(run))
-    return sorted(total, key=lambda cause: (cause in (NO_WORK, OTHER), cause not in MACS, -total[cause], cause))
+    for run in runs:
+        total.update(spent(run))
+    first = {cause for cause in total if cause == COMPUTING or computes(cause, runs[0])}
+    return sorted(total, key=lambda cause: (cause in (NO_WORK, OTHER), cause not in first, -total[cause], cause))
+
+
+# ---- what was set otherwise: keys of the chip, and what programs were asked for
+
+
+def _differing(runs: Sequence[RunStatistics]) -> list[Setting]:
+    """The settings in which runs differ."""
+    of_runs = [dict(_settings(run)) for run in runs]
+    keys = dict.fromkeys(key for settings in of_runs for key in settings)
+    rows: list[Setting] = [{"key": key, "values": [settings.get(key) for settings in of_runs]} for key in keys]
+    return [row for row in rows if len(set(row["values"])) > 1]
+
+
+def _settings(run: RunStatistics) -> Iterator[tuple[str, str]]:
+    yield from _flat(run["chip"])
+    partition = run.get("partition")
+    if partition and partition["asked"]:
+        yield "partition", partition["asked"]
+    homes = Counter(layer.get("parameters") or "" for layer in run["layers"])
+    yield "parameters", ", ".join(f"{home}: {count}" for home, count in sorted(homes.items()) if home) or "none"
+
+
+def _flat(section: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    """Dotted keys with their values as YAML spells them."""
+    for key, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        elif above or key not in UNCOMPARED:
+            yield f"{above}{key}", str(value).lower() if isinstance(value, bool) else str(value)
+
+
+# ---- the parts of the document
 
 
 def _run(name: str, run: RunStatistics, first: RunStatistics) -> ComparedRun:
     energy = run.get("energy")
-    faster, tiles = speed_up(run, first), arrays(run)
     return {
         "name": name,
         "topology": run["topology"],
         "machine": run["machine"],
-        "tiles": tiles,
+        "tiles": arrays(run),
         "cycles": run["cycles"],
         "load_cycles": run["load_cycles"],
         "clock_hz": run["clock_hz"],
         "time_us": run["cycles"] * 1e6 / run["clock_hz"],
-        "speed_up": faster,
-        "efficiency": faster * arrays(first) / tiles,
+        "speed_up": speed_up(run, first),
+        "efficiency": efficiency(run, first),
         "inferences": run["inferences"],
         "mac_utilisation": run["mac_utilisation"],
         "bound_by": run["bound_by"],
@@ -338,11 +353,6 @@ def _batches(run: RunStatistics) -> ComparedBatches | None:
     }
 
 
-def _layer(layer: Layer, of: Comparison) -> ComparedLayer:
-    parts = [None if k is None else _part(run, k) for run, k in zip(of.runs, layer.numbers, strict=True)]
-    return {"network": layer.network, "name": layer.name, "kind": layer.kind, "macs": layer.macs, "runs": parts}
-
-
 def _part(run: RunStatistics, number: int) -> LayerOfRun:
     layer, energy = run["layers"][number], run.get("energy")
     by_cause = share_of(layer, run)
@@ -358,20 +368,20 @@ def _part(run: RunStatistics, number: int) -> LayerOfRun:
     }
 
 
-def _notes(of: Comparison) -> Iterator[str]:
+def _notes(names: Sequence[str], runs: Sequence[RunStatistics], layers: Sequence[ComparedLayer]) -> Iterator[str]:
     """What a reader has to know of runs that are not quite alike."""
-    first = of.first
-    for k, (name, run) in enumerate(zip(of.names, of.runs, strict=True)):
-        if missing := sum(layer.numbers[k] is None for layer in of.layers):
-            yield f"{name} lacks {missing} of the {len(of.layers)} layers, by name and kind, that are compared"
+    first = runs[0]
+    for k, (name, run) in enumerate(zip(names, runs, strict=True)):
+        if missing := sum(layer["runs"][k] is None for layer in layers):
+            yield f"{name} lacks {missing} of the {len(layers)} layers, by name and kind, that are compared"
         if run["macs"] != first["macs"]:
-            yield f"{name} does {run['macs']:,} MACs, {of.names[0]} {first['macs']:,}: the networks are not the same"
+            yield f"{name} does {run['macs']:,} MACs, {names[0]} {first['macs']:,}: the networks are not the same"
         if run["machine"] != first["machine"]:
-            yield f"{name} ran on a {run['machine']} machine, {of.names[0]} on a {first['machine']} one"
+            yield f"{name} ran on a {run['machine']} machine, {names[0]} on a {first['machine']} one: {UNLIKE}"
         if run["clock_hz"] != first["clock_hz"]:
-            yield f"{name} has another clock than {of.names[0]}: speed-ups are of time, not of cycles"
+            yield f"{name} has another clock than {names[0]}: speed-ups are of time, not of cycles"
         energy, firsts = run.get("energy"), first.get("energy")
         if not energy:
             yield f"{name} does not say what energy it took"
         elif firsts and energy["table"] != firsts["table"]:
-            yield f"{name} and {of.names[0]} take their energies from different tables"
+            yield f"{name} and {names[0]} take their energies from different tables"

@@ -1,23 +1,25 @@
-"""A comparison of runs as tables for a terminal."""
+"""Runs side by side as tables for a terminal: a comparison of saved ones, and one network on several chips."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from tilesim.printable import printable
-from tilesim.report.comparison import ComparedLayer, ComparedRun, ComparisonDocument
-from tilesim.report.costs import cause_words
-from tilesim.report.energy import energy_text
-from tilesim.report.names import Ending, short_name
+from tilesim.report.comparison import ComparedLayer, ComparedRun, ComparisonDocument, efficiency, speed_up
+from tilesim.report.tables import folded, left, right, table
+from tilesim.report.words import Ending, cause_words, energy_text, short_name
+from tilesim.statistics import RunStatistics
 from tilesim.units import format_bytes, format_seconds
 
 MOST_LAYERS = 5
 """Layers that are shown; the page has all."""
 NUMBERS = ("tiles", "cycles", "time", "speed-up", "efficiency", "energy")
+SCALING = ("tiles", "cycles", "speed-up", "efficiency", "MACs used")
 
 
 def comparison_tables(document: ComparisonDocument) -> Group:
@@ -46,36 +48,34 @@ def comparison_tables(document: ComparisonDocument) -> Group:
 
 
 def _runs(runs: Sequence[ComparedRun]) -> Table:
-    table = _table("run", "chip", right=NUMBERS)
+    lines = table(*folded("run", "chip"), *right(*NUMBERS))
     for run in runs:
         energy = "-" if run["energy_pj"] is None else energy_text(run["energy_pj"])
         numbers = (
             f"{run['tiles']:,}", f"{run['cycles']:,}", format_seconds(run["time_us"] / 1e6), f"{run['speed_up']:.2f} x",
-            f"{run['efficiency']:.0%}", energy,
+            _share(run["efficiency"]), energy,
         )  # fmt: skip
         chip = Text(printable(run["topology"]), no_wrap=True, overflow="ellipsis")
-        table.add_row(Text(printable(run["name"])), chip, *numbers)
-    return table
+        lines.add_row(Text(printable(run["name"])), chip, *numbers)
+    return lines
 
 
 def _settings(document: ComparisonDocument) -> Table:
-    table = _table(right=("set otherwise",))
-    table.columns[0].justify = "left"
-    for name in _names(document):
-        table.add_column(Text(name), overflow="fold")
+    values = [Column(Text(name), overflow="fold") for name in _names(document)]
+    lines = table(*left("set otherwise"), *values)
     for row in document["differing"]:
-        table.add_row(
+        lines.add_row(
             Text(printable(row["key"])), *(Text("-" if value is None else printable(value)) for value in row["values"])
         )
-    return table
+    return lines
 
 
 def _batches(runs: Sequence[ComparedRun]) -> Table:
     """What running inferences in batches costs, for those that do so."""
-    table = _table("run", "schedule", right=("weight sets", "weights", "buffer", "first", "last"))
+    lines = table(*folded("run", "schedule"), *right("weight sets", "weights", "buffer", "first", "last"))
     for run in runs:
         if batches := run["batching"]:
-            table.add_row(
+            lines.add_row(
                 Text(printable(run["name"])),
                 Text(printable(batches["schedule"])),
                 f"{batches['weight_set_loads']:,}",
@@ -84,22 +84,22 @@ def _batches(runs: Sequence[ComparedRun]) -> Table:
                 f"{batches['latency_first_cycles']:,}",
                 f"{batches['latency_last_cycles']:,}",
             )
-    return table
+    return lines
 
 
 def _causes(document: ComparisonDocument) -> Table:
-    table = _table("", right=_names(document))
+    lines = table(*folded(""), *right(*_names(document)))
     for row in document["causes"]:
-        table.add_row(Text(printable(cause_words(row["cause"]))), *_against_first(row["cycles"]))
-    table.add_row("all", *_against_first([run["cycles"] for run in document["runs"]]), style="bold")
-    return table
+        lines.add_row(Text(printable(cause_words(row["cause"]))), *_against_first(row["cycles"]))
+    lines.add_row("all", *_against_first([run["cycles"] for run in document["runs"]]), style="bold")
+    return lines
 
 
 def _layers(document: ComparisonDocument, layers: Sequence[ComparedLayer]) -> Table:
-    table = _table("layer", right=_names(document))
+    lines = table(*folded("layer"), *right(*_names(document)))
     for layer in layers:
-        table.add_row(Ending(short_name(layer["name"])), *_against_first(_cycles(layer)))
-    return table
+        lines.add_row(Ending(short_name(layer["name"])), *_against_first(_cycles(layer)))
+    return lines
 
 
 def _cycles(layer: ComparedLayer) -> list[float | None]:
@@ -130,10 +130,35 @@ def _names(document: ComparisonDocument) -> tuple[str, ...]:
     return tuple(printable(run["name"]) for run in document["runs"])
 
 
-def _table(*left: str, right: tuple[str, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in left:
-        table.add_column(Text(title))
-    for title in right:
-        table.add_column(Text(title), justify="right", no_wrap=True)
-    return table
+def _share(efficiency: float | None) -> str:
+    return "-" if efficiency is None else f"{efficiency:.0%}"
+
+
+@dataclass(frozen=True)
+class ChipRun:
+    """A chip of ``tiles`` tiles, and its run; None if the network does not fit it."""
+
+    topology: str
+    tiles: int
+    statistics: RunStatistics | None
+
+
+def scaling_table(runs: Sequence[ChipRun]) -> Table:
+    """A line a chip; speed-up and efficiency are over the first that the network fits."""
+    first = next((run.statistics for run in runs if run.statistics is not None), None)
+    lines = table(*folded("topology"), *right(*SCALING), *left("bound by"))
+    for run in runs:
+        name = Text(printable(run.topology), no_wrap=True, overflow="ellipsis")
+        lines.add_row(name, f"{run.tiles:,}", *_scaled(run.statistics, first))
+    return lines
+
+
+def _scaled(statistics: RunStatistics | None, first: RunStatistics | None) -> Iterator[str]:
+    if statistics is None or first is None:
+        yield from (*("-" for _ in SCALING[1:]), "does not fit")
+        return
+    yield f"{statistics['cycles']:,}"
+    yield f"{speed_up(statistics, first):.2f} x"
+    yield _share(efficiency(statistics, first))
+    yield f"{statistics['mac_utilisation']:.1%}"
+    yield cause_words(statistics["bound_by"])

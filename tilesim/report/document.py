@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
 from tilesim.errors import InputError
 from tilesim.files import read_text
+from tilesim.run import run_words
 from tilesim.saving import undisturbed
 from tilesim.sim.trace.trace import MOST, Trace
 from tilesim.statistics import SCHEMA, ChipStatistics, RunStatistics
@@ -23,7 +24,7 @@ TRACE_FILE = "trace.npz"
 RUN_FILE = "run.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SavedRun:
     """A run as it was read back, its outputs left where they are."""
 
@@ -33,6 +34,9 @@ class SavedRun:
     """The document of its ``run.json``."""
     trace: Trace | None
     """What every unit did when, if it was recorded."""
+
+    def __repr__(self) -> str:
+        return f"<SavedRun in {self.folder} of {run_words(self.statistics, self.trace)}>"
 
 
 BOUNDS: Mapping[type, float] = {int: MOST, float: 1e30}
@@ -65,25 +69,28 @@ def _statistics(path: Path) -> RunStatistics:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: must be JSON: {error}") from None
     if not isinstance(document, dict):
-        raise InputError(f"{path}: must be an object with the statistics of a run, not {_shown(document)}")
+        raise InputError(f"{path}: must be an object with the statistics of a run, not {shown(document)}")
     if document.get("schema") != SCHEMA:
-        raise InputError(f"{path}: schema must be {SCHEMA!r}, not {_shown(document.get('schema'))}")
+        raise InputError(f"{path}: schema must be {SCHEMA!r}, not {shown(document.get('schema'))}")
     if faults:
         raise InputError(faults)
     return _validated(path, document)
 
 
 def _validated(path: Path, document: Any) -> RunStatistics:
-    if faults := [*_invalid(RunStatistics, document), *_invalid(ChipStatistics, document.get("chip", {}), "chip")]:
-        raise InputError(f"{path}: {fault}" for fault in dict.fromkeys(faults))
+    if faults := list(invalid(RunStatistics, document)):
+        raise InputError(f"{path}: {fault}" for fault in faults)
     statistics: RunStatistics = document
+    products = any(layer.get("matrix") for layer in statistics["layers"])  # which have gone through an array
+    if products and (faults := list(invalid(ChipStatistics, statistics["chip"], "chip"))):
+        raise InputError(f"{path}: {fault}" for fault in faults)
     energy, layers = statistics.get("energy"), statistics["layers"]
     if energy and len(energy["layers"]) != len(layers):
         raise InputError(f"{path}: energy.layers must be those of {len(layers)} layers, not of {len(energy['layers'])}")
     return statistics
 
 
-def _invalid(kind: type, part: object, *place: str) -> Iterator[str]:
+def invalid(kind: type, part: object, *place: str) -> Iterator[str]:
     """What is not as the ``kind`` says in the part of the document at ``place``; it may hold more."""
     try:
         _adapter(kind).validate_python(part, strict=True)
@@ -114,7 +121,7 @@ def _strange_numbers(part: Any, *steps: int | str) -> Iterator[str]:
         for step, inner in part.items() if isinstance(part, dict) else enumerate(part):
             yield from _strange_numbers(inner, *steps, step)
     elif type(part) in BOUNDS and not -(most := BOUNDS[type(part)]) < part < most:
-        yield f"{_place(steps)} must be a number between -{most:g} and {most:g}, not {_shown(part)}"
+        yield f"{_place(steps)} must be a number between -{most:g} and {most:g}, not {shown(part)}"
 
 
 def _place(steps: Iterable[int | str]) -> str:
@@ -128,14 +135,15 @@ def _sentence(error: ErrorDetails, above: tuple[str, ...]) -> str:
     if error["type"] == "missing":
         return f"{place} is missing"
     if error["type"] == "dict_type":
-        return f"{place} must be an object, not {_shown(error['input'])}"
+        return f"{place} must be an object, not {shown(error['input'])}"
     if error["type"] == "too_long":
         return f"{place} must have at most {error['ctx']['max_length']} entries, not {len(error['input'])}"
     wanted = error["msg"].removeprefix("Input should be ").lower()
-    return f"{place} must be {wanted}, not {_shown(error['input'])}"
+    return f"{place} must be {wanted}, not {shown(error['input'])}"
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value in a sentence about it, not too long."""
     text = json.dumps(value, default=repr)
     return text if len(text) <= 60 else f"{text[:57]}..."
 

@@ -14,10 +14,9 @@ import numpy as np
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
 from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder, TraceProtoBuilder
 
-from tilesim.report.lanes import Lane, lanes
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import RELEASED, STALL, Slice, Slices, caption, layer_name, shown, slice_name
-from tilesim.report.tree import Track, in_order, tree
+from tilesim.report.slices import RELEASED, STALL, Lane, Slices, SpanRow, caption, lanes, layer_name, shown, slice_name
+from tilesim.report.tracks import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
@@ -185,7 +184,7 @@ def _counter(rate: Rate, track: Track) -> Iterator[TracePacket]:
         yield event
 
 
-def _slices(spans: Iterable[Slice], track: int, tables: _Tables) -> Iterator[TracePacket]:
+def _slices(spans: Iterable[SpanRow], track: int, tables: _Tables) -> Iterator[TracePacket]:
     """Packets of which each is to be copied before the next one is asked for: they are used again."""
     begins: dict[tuple[int, int, bool], TracePacket] = {}
     end = _event(track, TrackEvent.TYPE_SLICE_END)

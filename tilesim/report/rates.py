@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.report.costs import mac_arrays
+from tilesim.report.analysis.layers import mac_arrays
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import LayerStatistics, RunStatistics
 

@@ -1,4 +1,4 @@
-"""How the spans of a trace are called in files that other programs show, and which releases which."""
+"""What files for trace viewers show: spans by name, which releases which, and lanes of layers and inferences."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.printable import printable
-from tilesim.report.names import ending, short_name
 from tilesim.report.rates import spans_of
+from tilesim.report.words import ending, short_name
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
@@ -26,7 +26,7 @@ RELEASED = "released"
 """What is called so is the end of a stall that another span let end."""
 
 
-class Slice(NamedTuple):
+class SpanRow(NamedTuple):
     """A span of a track as a row. ``releases`` are those that it is the cause of, ``release`` is the one that ends it,
     or 0: they count from 1.
     """
@@ -69,13 +69,13 @@ class Slices:
 
     trace: Trace
 
-    def of(self, track: int) -> Iterator[Slice]:
+    def of(self, track: int) -> Iterator[SpanRow]:
         """Those of a track, in the order of time."""
         spans = spans_of(self.trace, track)
         for first in range(spans.start, spans.stop, TOGETHER):
             yield from self._rows(first, min(spans.stop, first + TOGETHER))
 
-    def _rows(self, first: int, end: int) -> Iterator[Slice]:
+    def _rows(self, first: int, end: int) -> Iterator[SpanRow]:
         trace, (numbers, releasers) = self.trace, self._releases
         places = np.searchsorted(releasers, np.arange(first, end + 1)).tolist()
         begins = [numbers[a:b].tolist() if a < b else [] for a, b in pairwise(places)]
@@ -83,7 +83,7 @@ class Slices:
         rows = zip(*(column[first:end].tolist() for column in columns), strict=True)
         ends = self._ends[first:end].tolist()
         for (start, cycles, kind, what, moved), releases, release in zip(rows, begins, ends, strict=True):
-            yield Slice(start, cycles, kind, what, moved, releases, release)
+            yield SpanRow(start, cycles, kind, what, moved, releases, release)
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
@@ -98,3 +98,63 @@ class Slices:
         stalls = np.flatnonzero(self._ends)
         order = np.argsort(self.trace.released_by[stalls], kind="stable")
         return stalls[order] + 1, self.trace.released_by[stalls][order]
+
+
+# ---- what a run was at when: its sections, and its layers or inferences, in lanes without overlap
+
+
+class Episode(NamedTuple):
+    """Cycles of a trace that have a name."""
+
+    name: str
+    start_cycle: int
+    cycles: int
+
+    @property
+    def end(self) -> int:
+        return self.start_cycle + self.cycles
+
+
+class Lane(NamedTuple):
+    """Episodes one after the other."""
+
+    title: str
+    episodes: list[Episode]
+
+
+def lanes(statistics: RunStatistics, start: int) -> list[Lane]:
+    """The sections of a run, which begins in cycle ``start`` of its trace; and its layers, or of several inferences
+    these, which overlap and so take as many lanes as they need.
+    """
+    run = Episode("run", start, statistics["cycles"])
+    loading = Episode("loading", 0, min(start, statistics["load_cycles"]))
+    inferences = statistics["inferences"] > 1
+    parts = _inferences(statistics, start) if inferences else _layers(statistics, start)
+    return [
+        Lane("section", [episode for episode in (loading, run) if episode.cycles]),
+        *(Lane("inferences" if inferences else "layers", episodes) for episodes in apart(parts)),
+    ]
+
+
+def apart(episodes: Iterator[Episode]) -> list[list[Episode]]:
+    """``episodes`` in as few lists as will do for none to overlap another of its list."""
+    lists: list[list[Episode]] = []
+    for episode in sorted(episodes, key=lambda episode: (episode.start_cycle, episode.end)):
+        free = next((lane for lane in lists if lane[-1].end <= episode.start_cycle), None)
+        if free is None:
+            lists.append([episode])
+        else:
+            free.append(episode)
+    return lists
+
+
+def _layers(statistics: RunStatistics, start: int) -> Iterator[Episode]:
+    for layer in statistics["layers"]:
+        if layer["cycles"]:
+            yield Episode(layer_name(layer["name"]), start + layer["start_cycle"], layer["cycles"])
+
+
+def _inferences(statistics: RunStatistics, start: int) -> Iterator[Episode]:
+    for k, request in enumerate(statistics["requests"], 1):
+        first, end = start + request["start_cycle"], start + request["end_cycle"]
+        yield Episode(f"inference {k}: {request['network']}", first, end - first)

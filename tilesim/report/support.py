@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
-from tilesim.network.obstacles import ObstacleDocument, SupportDocument
+from tilesim.network.obstacles import Obstacle, SupportDocument
 from tilesim.printable import printable
-from tilesim.report.names import Ending, short_name
+from tilesim.report.tables import folded, grid, left, right, table
+from tilesim.report.words import Ending, short_name
 from tilesim.units import format_bytes
 
 LISTED = 3
@@ -31,12 +32,9 @@ def support_summary(document: SupportDocument) -> Group:
 
 def _verdicts(document: SupportDocument) -> Table:
     chip = document["topology"]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("model")
-    for title in ("layers", "MACs", "parameters"):
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column(Text(f"on {printable(chip)}" if chip else "verdict"), no_wrap=True)
-    table.add_column("in the way", overflow="fold")
+    verdict = left(f"on {printable(chip)}" if chip else "verdict")
+    in_the_way = Column("in the way", overflow="fold")
+    lines = table(*folded("model"), *right("layers", "MACs", "parameters"), *verdict, in_the_way)
     words = _apart([printable(model["model"]) for model in document["models"]])
     for word, model in zip(words, document["models"], strict=True):
         sizes = (model["layers"], model["macs"], model["parameter_bytes"])
@@ -44,8 +42,8 @@ def _verdicts(document: SupportDocument) -> Table:
             "-" if size is None else write(size)
             for size, write in zip(sizes, (_count, _count, format_bytes), strict=True)
         ]
-        table.add_row(Ending(word), *shown, model["verdict"], Text(_brief(model["obstacles"])))
-    return table
+        lines.add_row(Ending(word), *shown, model["verdict"], Text(_brief(model["obstacles"])))
+    return lines
 
 
 def _apart(words: Sequence[str]) -> list[str]:
@@ -64,7 +62,7 @@ def _count(number: int) -> str:
     return f"{number:,}"
 
 
-def _brief(obstacles: Sequence[ObstacleDocument]) -> str:
+def _brief(obstacles: Sequence[Obstacle]) -> str:
     words = {"form": "form of {}", "chip": "the chip"}
     return _some([words.get(obstacle["about"], "{}").format(printable(obstacle["what"])) for obstacle in obstacles])
 
@@ -75,17 +73,15 @@ def _some(words: Sequence[str]) -> str:
     return ", ".join(words[:LISTED]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def _obstacles(obstacles: Sequence[ObstacleDocument]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=False, max_width=24, overflow="fold")
-    table.add_column(overflow="fold")
+def _obstacles(obstacles: Sequence[Obstacle]) -> Table:
+    paragraphs = grid(Column(max_width=24, overflow="fold"), Column(overflow="fold"))
     for obstacle in obstacles:
         lines = [Text(line) for line in _lines(obstacle)]
-        table.add_row(Text(printable(obstacle["what"])), Group(*lines, Text.assemble("-> ", obstacle["remedy"])))
-    return table
+        paragraphs.add_row(Text(printable(obstacle["what"])), Group(*lines, Text.assemble("-> ", obstacle["remedy"])))
+    return paragraphs
 
 
-def _lines(obstacle: ObstacleDocument) -> Iterator[str]:
+def _lines(obstacle: Obstacle) -> Iterator[str]:
     """Of operators, numbers and sizes the names say enough; what else there is, sentences say."""
     if counted := COUNTED.get(obstacle["about"]):
         count, names = obstacle["count"], [short_name(name) for name in obstacle["names"]]

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from tilesim.findings import sentence
 from tilesim.printable import printable
-from tilesim.report.costs import costs, kind_words, mac_arrays, working
-from tilesim.report.energy import energy_words
-from tilesim.report.inferences import inference_rows, loads_between
-from tilesim.report.layers import layer_table, share
-from tilesim.report.partition import partition_words
-from tilesim.statistics import BatchingStatistics, RunStatistics
+from tilesim.registry import description_of
+from tilesim.report.analysis.layers import costs, mac_arrays, working
+from tilesim.report.tables import folded, grid, left, right, table
+from tilesim.report.words import Ending, cause_words, energy_words, kind_word, kind_words, short_name
+from tilesim.statistics import BatchingStatistics, LayerStatistics, PartitionCandidate, RunStatistics
 from tilesim.units import format_bytes, format_seconds
 
 LARGEST = 3
+NAME_WIDTH = 40
 WIDEST = 100_000
 """Columns that no line fills."""
 NARROWEST = 80
@@ -63,6 +63,76 @@ def summary(statistics: RunStatistics, changes: Mapping[str, object] | None = No
     return Group(title, "", layer_table(statistics), "", totals(statistics), "", largest(statistics))
 
 
+# ---- layers
+
+
+def layer_table(statistics: RunStatistics) -> Table:
+    """A line a layer, with its number in its network; then what makes them add up to the run."""
+    rows = table(
+        *right(""), *folded("layer", most=NAME_WIDTH), *folded("kind"), *right("MACs", "cycles", "of run", "in use"),
+        *left("bound by"),
+    )  # fmt: skip
+    several = len({layer["network"] for layer in statistics["layers"]}) > 1
+    before: Counter[str] = Counter()
+    for layer in statistics["layers"]:
+        network = layer["network"]
+        if several and not before[network]:
+            rows.add_row("", Ending(printable(network)), style="bold")
+        name, kind = Ending(short_name(layer["name"])), _cut(kind_word(layer["kind"]))
+        rows.add_row(str(before[network]), name, kind, *_numbers(layer, statistics))
+        before[network] += 1
+    for what, cycles in _beside_layers(statistics):
+        if cycles:
+            rows.add_row("", _cut(what), "", "-", f"{cycles:,}", share(cycles, statistics), "-", cause_words(None))
+    rows.add_row("", _cut("total"), "", *_numbers(statistics, statistics), style="bold")
+    return rows
+
+
+def _beside_layers(statistics: RunStatistics) -> Iterator[tuple[str, int]]:
+    """What makes the layers' cycles add up to the run's. Where they are sums over several inferences, or never of two
+    layers at once, nobody can tell both from each other.
+    """
+    layers, cycles = statistics["layers"], statistics["cycles"]
+    in_layers, total = covered_cycles(layers), sum(layer["cycles"] for layer in layers)
+    if statistics["inferences"] > 1 or not description_of(statistics["machine"]).layers_overlap:
+        yield ("outside layers" if cycles > total else "overlap"), cycles - total
+        return
+    yield "outside layers", cycles - in_layers
+    yield "overlap", in_layers - total
+
+
+def covered_cycles(layers: Sequence[LayerStatistics]) -> int:
+    """Cycles in which some layer is at work."""
+    covered = end = 0
+    for layer in sorted(layers, key=lambda layer: layer["start_cycle"]):
+        start, stop = layer["start_cycle"], layer["start_cycle"] + layer["cycles"]
+        covered += max(0, stop - max(start, end))
+        end = max(end, stop)
+    return covered
+
+
+def _numbers(layer: LayerStatistics | RunStatistics, statistics: RunStatistics) -> Iterator[str]:
+    cycles, macs = layer["cycles"], layer["macs"]
+    yield f"{macs:,}" if macs else "-"
+    yield f"{cycles:,}" if cycles else "-"
+    yield share(cycles, statistics) if cycles else "-"
+    yield f"{layer['mac_utilisation']:.1%}" if macs and cycles else "-"
+    yield cause_words(layer["bound_by"])
+
+
+def share(cycles: int, statistics: RunStatistics) -> str:
+    """How much of the run ``cycles`` are."""
+    return f"{cycles / statistics['cycles']:.1%}"
+
+
+def _cut(name: str) -> Text:
+    """A name that ends in an ellipsis where there is no room for all of it."""
+    return Text(name, no_wrap=True, overflow="ellipsis")
+
+
+# ---- totals
+
+
 def heading(network: str, chip: str, changes: Mapping[str, object] | None, samples: int, inferences: int = 1) -> Text:
     """Which network on which chip."""
     how_many = "one inference" if inferences == 1 else f"{inferences:,} inferences"
@@ -78,12 +148,12 @@ def heading(network: str, chip: str, changes: Mapping[str, object] | None, sampl
 
 def totals(statistics: RunStatistics) -> Table:
     """The numbers of the whole run; of work only if there are layers."""
-    table = _columns("bold", "")
+    lines = grid(Column(style="bold"), Column())
     rows = [*_times(statistics), *(_work(statistics) if statistics["layers"] else ())]
     rows += [("finding", sentence(finding)) for finding in statistics.get("findings", [])]
     for title, words in rows:
-        table.add_row(title, Text(printable(words)))
-    return table
+        lines.add_row(title, Text(printable(words)))
+    return lines
 
 
 def _times(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
@@ -100,15 +170,51 @@ def _times(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
         yield "loading", f"{load:,} cycles = {duration(load, clock_hz)} for the parameters, once, before{more}"
 
 
+def inference_rows(statistics: RunStatistics) -> Iterator[tuple[str, int | None, str]]:
+    """What to say of a run of several inferences: a title, cycles or None, and words that follow them."""
+    requests = statistics["requests"]
+    networks = list(dict.fromkeys(request["network"] for request in requests))
+    first = requests[0]
+    yield (
+        "latency",
+        first["latency_cycles"],
+        "for the first inference" + f", of {first['network']}" * (len(networks) > 1),
+    )
+    for network in networks:
+        later = [request["latency_cycles"] for request in requests[1:] if request["network"] == network]
+        if later:
+            yield "", round(sum(later) / len(later)), f"for each later one{f' of {network}' * (len(networks) > 1)}"
+    batched = statistics.get("batching")
+    what = "for each, on average over all of them" if batched else "between the last words of one and the next"
+    if (interval := statistics.get("interval_cycles")) is not None:
+        yield "interval", round(interval), what
+    yield "throughput", None, f"{statistics['throughput_per_second']:,.1f} inferences a second"
+    yield "in all", statistics["cycles"], f"for {len(requests):,} inferences"
+
+
+def loads_between(statistics: RunStatistics) -> int:
+    """How many inferences had to load their parameters again while others were under way."""
+    seen: set[str] = set()
+    again = 0
+    for request in statistics["requests"]:
+        again += request.get("loaded", False) and request["network"] in seen
+        seen.add(request["network"])
+    return again
+
+
 def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     layers = statistics["layers"]
     homes = Counter(layer["parameters"] for layer in layers if layer.get("parameters"))
     if set(homes) - {"copy", "partition"}:
-        yield "parameters", ", ".join(f"{home}: {_layers(count)}" for home, count in homes.most_common())
+        yield (
+            "parameters",
+            ", ".join(f"{home}: {count} layer{'s' * (count != 1)}" for home, count in homes.most_common()),
+        )
     if streamed := statistics.get("streamed_bytes"):
-        yield "streaming", f"{format_bytes(streamed)} of parameters from {_memory(statistics)}, during the run"
+        memory = description_of(statistics["machine"]).parameter_memory
+        yield "streaming", f"{format_bytes(streamed)} of parameters from {memory}, during the run"
     if batching := statistics.get("batching"):
-        yield "batches", _batches(batching)
+        yield "batches", batch_words(batching)
     yield "MACs", f"{statistics['macs']:,}, {statistics['mac_utilisation']:.1%} of what the chip could do in that time"
     if words := energy_words(statistics):
         yield "energy", words
@@ -124,39 +230,50 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
         yield "at host", ", ".join(f"{count} {kind}" for kind, count in kinds.items())
 
 
-def _memory(statistics: RunStatistics) -> str:
-    """Where parameters come from during a run."""
-    return "weight memory" if "weight_memory" in statistics["chip"] else "data memory"
+def partition_words(statistics: RunStatistics) -> str:
+    """What was asked for, what came of it, and what was tried; nothing if all is as it is without asking."""
+    known = statistics.get("partition")
+    if not known:
+        return ""
+    by_channel = [layer for layer in known["layers"] if layer["choice"] == "channel"]
+    vectors = [layer for layer in by_channel if statistics["layers"][layer["layer"]]["kind"] == "fullyconnected"]
+    if known["asked"] in {"", "spatial"} and len(by_channel) == len(vectors):
+        return ""
+    words = f"{known['asked']}: {len(by_channel)} of {len(known['layers'])} layers by channel"
+    return f"{words}{_tried(known['candidates'])}"
 
 
-def _batches(batching: BatchingStatistics) -> str:
-    """How inferences went together, and what it cost."""
+def _tried(candidates: list[PartitionCandidate]) -> str:
+    ran = [candidate for candidate in candidates if candidate["cycles"] >= 0]
+    if not ran:
+        return ""
+    fastest = min(ran, key=lambda candidate: candidate["cycles"])
+    names = f"; fastest of {len(candidates)} tried was {fastest['name']}"
+    first = candidates[0]
+    if first is fastest or first["cycles"] < 0:
+        return names
+    return f"{names}, by {1 - fastest['cycles'] / first['cycles']:.1%} over {first['name']}"
+
+
+def batch_words(batching: BatchingStatistics) -> str:
+    """How inferences went together, what that was chosen from, and what it cost."""
     loads, peak = batching["weight_set_loads"], format_bytes(batching["peak_buffer_bytes"])
-    chosen = _chosen(batching.get("predicted_cycles") or {})
+    predicted = ", ".join(f"{schedule} {n:,}" for schedule, n in (batching.get("predicted_cycles") or {}).items())
+    chosen = f", the fastest as predicted (cycles: {predicted})" if predicted else ""
     cost = f"weights of a layer fetched {loads:,} times; at most {peak} in the buffer"
     return f"schedule {batching['schedule']}{chosen}: {cost}"
 
 
-def _chosen(predicted: Mapping[str, int]) -> str:
-    """What a schedule was chosen from."""
-    cycles = ", ".join(f"{schedule} {cycles:,}" for schedule, cycles in predicted.items())
-    return f", the fastest as predicted (cycles: {cycles})" if predicted else ""
-
-
-def _layers(count: int) -> str:
-    return "1 layer" if count == 1 else f"{count} layers"
-
-
 def largest(statistics: RunStatistics) -> RenderableType:
     """The largest costs in words, and the rest of the run."""
-    table = _columns("right", "right", "")
+    lines = grid(*right("", ""), Column())
     shown = costs(statistics)[:LARGEST]
-    for cost in shown:
-        table.add_row(share(cost.cycles, statistics), f"{cost.cycles:,} cycles", cost.what)
-    rest = statistics["cycles"] - sum(cost.cycles for cost in shown)
+    for cycles, what in shown:
+        lines.add_row(share(cycles, statistics), f"{cycles:,} cycles", what)
+    rest = statistics["cycles"] - sum(cycles for cycles, _ in shown)
     if rest:
-        table.add_row(share(rest, statistics), f"{rest:,} cycles", "the rest")
-    return Group(Text("Where the cycles of the MAC array go, largest first", "bold"), table)
+        lines.add_row(share(rest, statistics), f"{rest:,} cycles", "the rest")
+    return Group(Text("Where the cycles of the MAC array go, largest first", "bold"), lines)
 
 
 def duration(cycles: int, clock_hz: int) -> str:
@@ -167,11 +284,3 @@ def duration(cycles: int, clock_hz: int) -> str:
 def frequency(clock_hz: int) -> str:
     """A clock for people."""
     return f"{clock_hz / 1e6:,g} MHz"
-
-
-def _columns(*styles: str) -> Table:
-    """A grid of two spaces between columns, each aligned ``right`` or of a style."""
-    table = Table.grid(padding=(0, 2))
-    for style in styles:
-        table.add_column(justify="right" if style == "right" else "left", style="" if style == "right" else style)
-    return table

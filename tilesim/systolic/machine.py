@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
 
-from tilesim.batching import Plan, Room
+from tilesim.batching.document import WeightSupply
 from tilesim.errors import InputError, ProgramError
-from tilesim.machines.machine import Array, PlansBatches, RunsInTurn, WeightSupply
-from tilesim.machines.options import CompileOptions, RunOptions, Say
+from tilesim.machines.machine import Array, Describes, PlansBatches, RunsInTurn
+from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.network.graph import Network
 from tilesim.run import Run
-from tilesim.systolic.compiler.choice import fastest
-from tilesim.systolic.compiler.compile import compile_network, room_for
+from tilesim.systolic.compiler.compile import compile_network, fastest, room_for
+from tilesim.systolic.description import DESCRIPTION
 from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
 
 
-class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
+class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
     """The weight-stationary array with its vector unit."""
 
     name = "systolic"
@@ -36,6 +37,9 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
         "masters": "those are of a ring, and a systolic machine has none",
     }
     schema = Topology
+    room = staticmethod(room_for)
+    fastest = staticmethod(fastest)
+    description = DESCRIPTION
 
     @property
     def assembly(self) -> Assembly[Program]:
@@ -82,22 +86,18 @@ class Systolic(PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
 
     def weight_supply(self, topology: Topology) -> WeightSupply:
         memory, array = topology.weight_memory, topology.array
-        return WeightSupply(
-            rows=array.rows,
-            columns=array.columns,
-            tile_bytes=topology.weight_tile_bytes,
-            clock_hz=topology.clock_hz,
-            memory_clock_hz=memory.clock_hz,
-            channels=memory.channels,
-            channel_bytes=memory.channel_bytes,
-            tile_cycles=topology.weight_tile_cycles,
-        )
+        return {
+            "rows": array.rows,
+            "columns": array.columns,
+            "tile_bytes": topology.weight_tile_bytes,
+            "clock_hz": topology.clock_hz,
+            "memory_clock_hz": memory.clock_hz,
+            "channels": memory.channels,
+            "channel_bytes": memory.channel_bytes,
+        }
 
-    def room(self, network: Network, topology: Topology) -> Room:
-        return room_for(network, topology)
-
-    def fastest(self, network: Network, topology: Topology, plans: Sequence[Plan], say: Say) -> Plan:
-        return fastest(network, topology, plans, say)
+    def weight_tile_cycles(self, topology: Topology) -> Fraction:
+        return topology.weight_tile_cycles
 
 
 def _unsound(program: Program) -> list[str]:

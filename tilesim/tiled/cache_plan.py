@@ -8,16 +8,17 @@ from itertools import groupby
 from typing import TypeVar
 
 from tilesim.cache_document import CachedLayer, CacheDocument, CachedSet, TileAccount
-from tilesim.machines.policies import CACHE, CachePolicy, PartitionPolicy
+from tilesim.machines.options import CompileOptions
 from tilesim.network.graph import Network
 from tilesim.tiled.caching import Decision
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.partition_search import WITHOUT_SEARCH, Say, settled_wishes, silent
+from tilesim.tiled.partition_search import settled_wishes
 from tilesim.tiled.topology import Topology
 
 SCHEMA = "tilesim.cache/1"
+DEFAULTS = CompileOptions()
 
 
 @dataclass(frozen=True)
@@ -72,25 +73,20 @@ class CachePlan:
         ]
 
 
-def plan_cache(
-    networks: Mapping[str, Network],
-    topology: Topology,
-    policy: CachePolicy = CACHE,
-    partition: PartitionPolicy = WITHOUT_SEARCH,
-    say: Say = silent,
-) -> CachePlan:
+def plan_cache(networks: Mapping[str, Network], topology: Topology, options: CompileOptions = DEFAULTS) -> CachePlan:
     """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
-    any order. ``partition`` and ``say`` are as in :func:`~tilesim.tiled.partition_search.compile_networks`.
+    any order.
 
     Raises:
         CapacityError: a network does not fit the chip, or has layers that it can't run.
     """
-    wishes = settled_wishes(list(networks.values()), topology, policy, partition, say)
-    _, layouts = plan_parameters(list(networks.values()), topology, policy, wishes)
+    wishes = settled_wishes(list(networks.values()), topology, options)
+    planned = plan_parameters(list(networks.values()), topology, options.cache, wishes)
+    layouts = tuple(layout for _, _, layout in planned)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory
     by_tile = accounts(decisions, wide.size_bytes, wide.reserve_bytes, [peak] * topology.tiles)
-    return CachePlan(topology, networks, tuple(layouts), by_tile)
+    return CachePlan(topology, networks, layouts, by_tile)
 
 
 def _decision(decision: Decision) -> CachedSet:

@@ -152,10 +152,8 @@ def plan(sets: Sequence[ParameterSet], budget_bytes: Sequence[int], order: Seque
 
 
 def _placed(what: ParameterSet, room: _Room) -> Decision:
-    return _partitioned(what, room) if what.per_tile else _housed(what, room)
-
-
-def _partitioned(what: ParameterSet, room: _Room) -> Decision:
+    if not what.per_tile:
+        return _housed(what, room)
     if not room.fits(what.bytes_per_tile, what.users):
         return Decision(what, Home.STREAMED, lack=room.lack(room.least(what.users)))
     room.take(what.bytes_per_tile, what.users)

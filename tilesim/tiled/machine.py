@@ -9,6 +9,7 @@ from tilesim.errors import CapacityError
 from tilesim.machines.machine import (
     Array,
     Check,
+    Describes,
     HasCacheDocument,
     ModelResult,
     PlansCache,
@@ -22,6 +23,7 @@ from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.tiled.description import DESCRIPTION
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
@@ -43,6 +45,7 @@ ELSEWHERE = {
 
 
 class Tiled(
+    Describes[Topology, Program],
     Proves[Topology, Program],
     PlansCache[Topology, Program],
     Spreads[Topology, Program],
@@ -55,6 +58,9 @@ class Tiled(
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
     schema = Topology
+    link = staticmethod(link_programs)
+    simulate_requests = staticmethod(simulate_requests)
+    description = DESCRIPTION
 
     @property
     def assembly(self) -> Assembly[Program]:
@@ -66,7 +72,7 @@ class Tiled(
         from tilesim.tiled.partition_search import compile_networks
 
         _check_operators(networks)
-        return compile_networks(networks, topology, options.cache, options.partition, options.say)
+        return compile_networks(networks, topology, options)
 
     def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         return simulate(program, inputs, options)
@@ -87,10 +93,10 @@ class Tiled(
         return key in MODELLED
 
     def check(self, programs: Sequence[Program], masters: str, say: Say) -> Check:
-        from tilesim.tiled.recipes import seen
+        from tilesim.tiled.counterexamples import seen
         from tilesim.tiled.rules.proof import proof_of
         from tilesim.tiled.rules.ring.readings import reading_of
-        from tilesim.tiled.rules.tile.cached import overlaps_between
+        from tilesim.tiled.rules.tile.regions import overlaps_between
 
         reading = reading_of(masters)
         proofs = [proof_of(program, reading) for program in programs]
@@ -103,7 +109,7 @@ class Tiled(
         from tilesim.tiled.cache_plan import plan_cache
 
         _check_operators([*networks.values()])
-        return plan_cache(networks, topology, options.cache, options.partition, options.say)
+        return plan_cache(networks, topology, options)
 
     def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         for k, choice in sorted(wishes.items()):
@@ -113,14 +119,6 @@ class Tiled(
                     k,
                     f"could not be spread {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}",
                 )
-
-    def link(self, programs: Sequence[Program], order: Sequence[int]) -> Program:
-        return link_programs(programs, order)
-
-    def simulate_requests(
-        self, programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions
-    ) -> Run:
-        return simulate_requests(programs, order, inputs, options)
 
     def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> ModelResult:
         from tilesim.tiled import stepped
@@ -135,11 +133,7 @@ class Tiled(
 
 
 def _check_operators(networks: Sequence[Network]) -> None:
-    """Refuse networks with operators that tiles have no unit for.
-
-    Raises:
-        CapacityError: all of them at once.
-    """
+    """Refuse networks with operators that tiles have no unit for: a CapacityError names all of them."""
     from tilesim.tiled.compiler.operators import is_known
 
     lacking = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -10,7 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from tilesim.errors import CapacityError, ProgramError
-from tilesim.machines.policies import AUTO, CACHE, CHANNEL, SPATIAL, CachePolicy, PartitionPolicy, Wishes
+from tilesim.machines.options import CompileOptions
+from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL, Wishes
 from tilesim.network.graph import Network
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.compile import compile_networks as compiled
@@ -20,63 +21,38 @@ from tilesim.tiled.topology import Topology
 
 MOST_RUNS = 8
 """How many ways to spread the layers of a network are tried."""
-WITHOUT_SEARCH = PartitionPolicy()
 
-Say = Callable[[str], None]
 Layers = frozenset[int]
 
 
-def silent(_what: str) -> None:
-    """Nobody listens."""
-
-
-def compile_network(
-    network: Network, topology: Topology, partition: PartitionPolicy = WITHOUT_SEARCH, say: Say = silent
-) -> Program:
-    """:func:`compile_networks` for one, with its parameters cached."""
-    [program] = compile_networks([network], topology, CACHE, partition, say)
-    return program
-
-
-def compile_networks(
-    networks: Sequence[Network],
-    topology: Topology,
-    policy: CachePolicy,
-    partition: PartitionPolicy = WITHOUT_SEARCH,
-    say: Say = silent,
-) -> list[Program]:
-    """Compile networks as :func:`~tilesim.tiled.compiler.compile.compile_networks` does, the layers spread as
-    ``partition`` wants it; for those that are to be chosen for, try what is fastest for each network alone. ``say`` is
-    told what is being tried.
+def compile_networks(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
+    """Compile networks as :func:`~tilesim.tiled.compiler.compile.compile_networks` does, the layers spread as the
+    options want it; for those that are to be chosen for, try what is fastest for each network alone.
 
     Raises:
         CapacityError: a network does not fit, or has layers that this machine can't run.
         ProgramError: the chip is too small for an instruction that a network needs.
     """
-    searches = _searches(networks, topology, policy, partition, say)
+    searches = _searches(networks, topology, options)
     if len(searches) == 1 and searches[0].best.program is not None:
         programs = [searches[0].best.program]
     else:
-        programs = compiled(networks, topology, policy, [search.wishes(search.best) for search in searches])
+        programs = compiled(networks, topology, options.cache, [search.wishes(search.best) for search in searches])
     return [search.labelled(program) for search, program in zip(searches, programs, strict=True)]
 
 
-def settled_wishes(
-    networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
-) -> list[Wishes]:
+def settled_wishes(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Wishes]:
     """What :func:`compile_networks` asks of the compiler for each network, having tried what there is to choose.
 
     Raises:
         CapacityError, ProgramError: as there.
     """
-    return [search.wishes(search.best) for search in _searches(networks, topology, policy, partition, say)]
+    return [search.wishes(search.best) for search in _searches(networks, topology, options)]
 
 
-def _searches(
-    networks: Sequence[Network], topology: Topology, policy: CachePolicy, partition: PartitionPolicy, say: Say
-) -> list[Search]:
-    wishes = [partition.wishes(number, network) for number, network in enumerate(networks)]
-    return [Search(network, topology, policy, own, say) for network, own in zip(networks, wishes, strict=True)]
+def _searches(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Search]:
+    wishes = [options.partition.wishes(number, network) for number, network in enumerate(networks)]
+    return [Search(network, topology, options, own) for network, own in zip(networks, wishes, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -105,9 +81,8 @@ class Search:
 
     network: Network
     topology: Topology
-    policy: CachePolicy
+    options: CompileOptions
     asked: Wishes
-    say: Say
     tried: dict[Layers, Trial] = field(default_factory=dict)
 
     @cached_property
@@ -169,10 +144,11 @@ class Search:
         """Compile and run, on zeros: no cycle depends on the data."""
         if by_channel in self.tried or len(self.tried) == MOST_RUNS:
             return self.tried.get(by_channel, Trial(name, by_channel))
-        self.say(f"trying {name}, {len(self.tried) + 1} of at most {MOST_RUNS} ways to spread {self.network.name}")
+        what = f"trying {name}, {len(self.tried) + 1} of at most {MOST_RUNS} ways to spread {self.network.name}"
+        self.options.say(what)
         trial = Trial(name, by_channel)
         try:
-            [program] = compiled([self.network], self.topology, self.policy, [self.wishes(trial)])
+            [program] = compiled([self.network], self.topology, self.options.cache, [self.wishes(trial)])
         except (CapacityError, ProgramError) as error:
             trial = replace(trial, fault=error)
         else:
@@ -186,7 +162,8 @@ class Search:
         """Try mixtures, guided by how long each layer, with those that follow it, took either way."""
         assert channel.program is not None
         possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)
-        gains = {k: spatial.share(trial) - channel.share(trial) for k, trial in self._followed(possible)}
+        runs = [range(k, end) for k, end in pairwise([*possible, len(self.network.nodes)])]
+        gains = {run[0]: spatial.share(run) - channel.share(run) for run in runs}
         self._try("what was faster so", frozenset(k for k, gain in gains.items() if gain > 0))
         tails = {k: sum(gain for at, gain in gains.items() if at >= k) for k in possible}
         for k in sorted(tails, key=lambda k: (-tails[k], k))[:1]:
@@ -196,8 +173,3 @@ class Search:
         for k in sorted(promising, key=lambda k: (-abs(gains[k]), k)):
             changed = self._try(f"{best.name}, layer {k} otherwise", best.by_channel ^ {k})
             best = changed if 0 <= changed.cycles < best.cycles else best
-
-    def _followed(self, layers: Sequence[int]) -> Iterator[tuple[int, range]]:
-        """Each layer with those behind it, up to the next."""
-        for k, end in pairwise([*layers, len(self.network.nodes)]):
-            yield k, range(k, end)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.network.readers.tflite_models import TfliteNode, TfliteTensor, write
+from tests.network.readers.tflite_models import tensor, write
 
 
 def sub(folder: Path, name: str = "y") -> Path:
-    tensors = [TfliteTensor("x", [1, 4], np.int16), TfliteTensor(name, [1, 4], np.int16)]
-    return write(folder / "sub.tflite", tensors, [TfliteNode("SUB", [0, 0], [1])], [0], [1])
+    tensors = [tensor("x", [1, 4], np.int16), tensor(name, [1, 4], np.int16)]
+    return write(folder / "sub.tflite", tensors, [("SUB", [0, 0], [1])], [0], [1])
 
 
 def test_a_table_with_a_verdict_each_and_then_what_is_in_the_way(tilesim: Any, tmp_path: Path) -> None:

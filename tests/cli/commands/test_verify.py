@@ -68,6 +68,6 @@ def test_faults_are_sentences(tilesim: Any, tmp_path: Path) -> None:
     np.savez(tmp_path / "in.npz", in0=np.ones((2, 4, 4, 4), np.int8))
     result = tilesim("verify", "pocket", "-t", "pocket-2x1", "--inputs", tmp_path / "in.npz")
     assert result.exit_code == 2
-    assert result.stderr.endswith("in.npz: input input must hold one sample, not 2\n")
+    assert result.stderr.endswith("in.npz: input 'input' must hold one sample, not 2\n")
     assert tilesim("verify", "pocket").exit_code == 2
     assert tilesim("verify", "nothing-here", "-t", "pocket-2x1").exit_code == 2

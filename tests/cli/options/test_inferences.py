@@ -61,6 +61,15 @@ def test_each_inference_gets_the_next_sample(tilesim: Any, tmp_path: Path) -> No
             np.testing.assert_array_equal(outputs[f"out{k}"], expected[k % 3 : k % 3 + 1])
 
 
+def test_samples_that_no_inference_gets_are_said(tilesim: Any) -> None:
+    words = ("run", "digits", *CHIP, "--inputs", shipped("workloads") / "digits.npz")
+    note = "of the 360 samples of --inputs, the first 3 were used, one an inference\n"
+    assert note in tilesim(*words, "-n", 3).stdout
+    assert note not in tilesim(*words, "-n", 3, "--quiet").stdout
+    assert tilesim(*words, "-n", 3, "--json").stderr == note
+    assert "samples of --inputs" not in tilesim(*words).stdout  # all of them go through one run
+
+
 def test_what_is_written_runs_again(tilesim: Any, tmp_path: Path) -> None:
     first = tilesim(*BOTH, "--inferences", 2, "--out", tmp_path / "a", "--json")
     again = tilesim("run", tmp_path / "a" / "program.tasm", "--out", tmp_path / "b", "--json")

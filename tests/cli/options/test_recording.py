@@ -49,6 +49,14 @@ def test_tracks_that_the_chip_does_not_have_are_refused_before_the_run(tilesim: 
     assert not (tmp_path / "out").exists()
 
 
+def test_a_window_behind_the_run_is_said_to_be_empty(tilesim: Tilesim) -> None:
+    words = ("run", "pocket", "-t", "pocket-2x1", "--trace-window")
+    note = "the trace is empty: the run ends at cycle 225, before the cycles of --trace-window\n"
+    assert note in tilesim(*words, "225:300").stdout
+    assert note not in tilesim(*words, "224:300").stdout
+    assert note not in tilesim(*words, "225:300", "--quiet").stdout
+
+
 @pytest.mark.parametrize(
     ("words", "fault"),
     [

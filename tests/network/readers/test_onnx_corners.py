@@ -10,11 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from scripts.differentials.case import Case
-from scripts.differentials.onnx import reference
+from scripts.differentials.onnx_runtime import reference
 from scripts.differentials.onnx_sketch import Sketch, Value
 from scripts.differentials.verdict import golden, loaded
 from tilesim.errors import ModelError
-from tilesim.network.evaluate import evaluate
 
 pytest.importorskip("onnxruntime")
 
@@ -206,4 +205,4 @@ def test_reals_beyond_float32_saturate_without_a_word(s: Sketch) -> None:
 
 def outputs(found: Case) -> NDArray[Any]:
     network = loaded(found)
-    return np.asarray(evaluate(network, list(found.inputs.values()))[network.outputs[0]])
+    return np.asarray(network.evaluate(list(found.inputs.values()))[network.outputs[0]])

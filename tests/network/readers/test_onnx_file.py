@@ -85,7 +85,7 @@ def test_constants_are_plain_numbers(dtype: Any, tmp_path: Path, recwarn: pytest
 
 
 def test_weights_that_many_operators_share_count_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilesim.network.readers.scope.LARGEST_CONSTANTS_BYTES", 1 << 20)
+    monkeypatch.setattr("tilesim.network.readers.builder.LARGEST_CONSTANTS_BYTES", 1 << 20)
     case = Case(0, np.int8, tmp_path)
     x, w = case.quantisation("x", 0.1, zero_point=0), case.quantisation("w", 0.1, zero_point=0)
     case.model.constant("w", np.zeros((64, 256), np.int8))

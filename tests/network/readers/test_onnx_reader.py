@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tests.network.readers.onnx_models import Case, run_reference, unary, weighted
 from tilesim.errors import ModelError
-from tilesim.network.evaluate import evaluate
 from tilesim.network.readers import read
 from tilesim.shipped import shipped
 
@@ -25,7 +24,7 @@ def compare(case: Case, shape: tuple[int, ...], out_shape: tuple[int, ...]) -> t
     x = case.write(shape, out_shape)
     network = read(case.path)
     source, result = network.tensors[network.inputs[0]], network.tensors[network.outputs[0]]
-    ours = result.to_model(evaluate(network, [source.from_model(x)])[result.index])
+    ours = result.to_model(network.evaluate([source.from_model(x)])[result.index])
     assert result.model_shape == out_shape
     return ours, run_reference(case.path, x)
 
@@ -140,7 +139,7 @@ def test_the_shipped_model() -> None:
     path = shipped("workloads") / "digits.onnx"
     data, network = np.load(path.with_suffix(".npz")), read(path)
     source, result = (network.tensors[index] for index in (network.inputs[0], network.outputs[0]))
-    outputs = evaluate(network, [source.from_model(data["in0"])])[result.index]
+    outputs = network.evaluate([source.from_model(data["in0"])])[result.index]
     np.testing.assert_array_equal(result.to_model(outputs).reshape(data["out0"].shape), data["out0"])
 
 

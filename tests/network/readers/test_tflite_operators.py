@@ -12,11 +12,10 @@ import pytest
 from numpy.typing import NDArray
 
 from tilesim.errors import ModelError
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.network.readers import tflite
+from tilesim.network.readers.tflite_data_movement import nearest
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor
-from tilesim.network.readers.tflite_moves import nearest
 
 Array = NDArray[Any]
 CODES = {np.dtype(dtype): code for code, dtype in tflite.DTYPES.items()}
@@ -63,7 +62,7 @@ class File:
         network = self.network()
         tensors = [network.tensors[i] for i in network.inputs]
         arrays = [np.asarray(x, tensor.dtype).reshape(tensor.shape) for x, tensor in zip(xs, tensors, strict=True)]
-        values = evaluate(network, arrays)
+        values = network.evaluate(arrays)
         return [values[i] for i in network.outputs]
 
     def faults(self) -> list[str]:
@@ -307,8 +306,8 @@ def test_extreme_scales_are_read_or_refused(scales: tuple[float, float]) -> None
             network = file.network()
         except ModelError:
             continue
-        values = evaluate(
-            network, [np.zeros(network.tensors[i].shape, network.tensors[i].dtype) for i in network.inputs]
+        values = network.evaluate(
+            [np.zeros(network.tensors[i].shape, network.tensors[i].dtype) for i in network.inputs]
         )
         assert all(index in values for index in network.outputs)
 

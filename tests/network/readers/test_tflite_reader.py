@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.network.readers.tflite_bytes import Shared
+from scripts.tflite_writer import Shared
 from tilesim.errors import InputError, ModelError
-from tilesim.network.evaluate import evaluate
 from tilesim.network.readers import read, tflite, tflite_file, tflite_operators
 
 
@@ -27,7 +26,7 @@ def test_damaged_files_are_read_or_refused(models: Path, tmp_path: Path) -> None
         path.write_bytes(data)
         try:
             network = read(path)
-            evaluate(network, [np.zeros(network.tensors[i].shape, network.tensors[i].dtype) for i in network.inputs])
+            network.evaluate([np.zeros(network.tensors[i].shape, network.tensors[i].dtype) for i in network.inputs])
         except ModelError as error:
             refused += 1
             faults += error.faults
@@ -36,7 +35,7 @@ def test_damaged_files_are_read_or_refused(models: Path, tmp_path: Path) -> None
 
 
 def test_unsupported_operators_are_all_named(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(tflite_operators.BUILDERS, "DEPTHWISE_CONV_2D")
+    monkeypatch.delitem(tflite_operators.READERS, "DEPTHWISE_CONV_2D")
     with pytest.raises(ModelError) as caught:
         read(models / "mlperf_kws_dscnn" / "model.tflite")
     assert len(caught.value.faults) == 4

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from tilesim.errors import ConfigError
-from tilesim.network.evaluate import evaluate
 from tilesim.network.readers import read
 
 WORKLOADS = Path(__file__).resolve().parents[3] / "workloads"
@@ -15,7 +14,7 @@ WORKLOADS = Path(__file__).resolve().parents[3] / "workloads"
 def test_examples_spread_over_their_range(name: str) -> None:
     network = read(WORKLOADS / f"{name}.yaml")
     x = np.random.default_rng(1).integers(-128, 128, network.tensors[0].shape).astype(np.int8)
-    values = evaluate(network, [x])
+    values = network.evaluate([x])
     for node in network.nodes:
         assert values[node.output].std() > 10, node.name
         assert values[node.output].shape == network.tensors[node.output].shape
@@ -75,7 +74,7 @@ def test_all_faults_at_once_but_none_that_follows_from_another(tmp_path: Path) -
 def test_normalisation_fills_its_range(tmp_path: Path) -> None:
     network = read(write(tmp_path / "w.yaml", "  - {name: a, kind: normalise, size: 3, alpha: 0.5, bias: 2.0}\n"))
     x = np.random.default_rng(1).integers(-128, 128, (1, 8, 8, 4)).astype(np.int8)
-    found = evaluate(network, [x])[network.outputs[0]]
+    found = network.evaluate([x])[network.outputs[0]]
     reals = 0.05 * x.astype(float)
     squares = np.pad(reals**2, ((0, 0), (0, 0), (0, 0), (1, 1)))
     sums = squares[..., :-2] + squares[..., 1:-1] + squares[..., 2:]

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 from tests.report.batched import batched
-from tilesim.report.analysis.batching import Lane, footprint, lanes, schedule_words
+from tilesim.report.analysis.batching import BatchedLayer, batched_layers, footprint, schedule_words
 
 
 def step(layer: int, start: int, end: int, size: int) -> dict[str, int]:
@@ -18,15 +18,17 @@ def test_its_largest_is_that_of_the_plan() -> None:
     for schedule in ("none", "demand", "lcm"):
         found = batched(schedule).statistics["batching"]
         points = footprint(found["steps"])
-        assert max(point.bytes for point in points) == found["peak_buffer_bytes"]
-        assert all(a.cycle < b.cycle and a.bytes != b.bytes for a, b in pairwise(points))
+        assert max(size for _, size in points) == found["peak_buffer_bytes"]
+        assert all(a[0] < b[0] and a[1] != b[1] for a, b in pairwise(points))
 
 
 def test_lanes_are_layers_that_take_batches() -> None:
     names = ("stem", "patches", "third", "fourth", "fifth", "last")
     run = batched("demand").statistics
-    assert lanes(run["layers"], run["batching"]["steps"]) == [Lane(k, name, name) for k, name in enumerate(names)]
-    assert lanes([], [step(7, 0, 1, 1)]) == [Lane(7, "layer 7", "layer 7")]
+    assert batched_layers(run["layers"], run["batching"]["steps"]) == [
+        BatchedLayer(k, name, name) for k, name in enumerate(names)
+    ]
+    assert batched_layers([], [step(7, 0, 1, 1)]) == [BatchedLayer(7, "layer 7", "layer 7")]
 
 
 def test_schedules_have_a_meaning() -> None:

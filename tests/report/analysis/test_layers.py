@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tilesim.report.analysis.layers import CAUSES, beside, causes, explained, layers, total
-from tilesim.report.costs import MACS, WAITS
+import tilesim
+from tilesim.registry import description_of
+from tilesim.report.analysis.layers import (
+    DEFINITIONS,
+    beside,
+    causes,
+    computes,
+    costs,
+    definitions,
+    layers,
+    total,
+    working,
+)
 from tilesim.report.document import SavedRun
+from tilesim.sim.core.unit import BUSY
+from tilesim.systolic.run.bottleneck import CAUSES as SYSTOLIC_CAUSES
+from tilesim.systolic.run.bottleneck import OTHER as IDLE
+from tilesim.systolic.run.bottleneck import UNUSED, USEFUL
+from tilesim.tiled.run.bottleneck import CAUSES, NO_WORK, OTHER
 
 RUNS = ["digits_run", "keywords_run"]
 
@@ -62,11 +79,67 @@ def test_layers_are_told_apart_by_short_names(digits_run: SavedRun) -> None:
     assert first.full_name == "stem.out_QuantizeLinear_Output"
 
 
-def test_every_cause_is_explained() -> None:
-    assert set(CAUSES) == {*MACS, *WAITS}
-    assert explained("port") == CAUSES["port"]
-    assert explained("weight fifo") == "weight fifo"
-
-
 def test_causes_in_the_order_of_their_explanations_strange_ones_last() -> None:
-    assert causes({"breakdown": {"weights": 3, "ring": 2, "macs": 1}}) == ["macs", "ring", "weights"]
+    run = {"machine": "tiled", "breakdown": {"weights": 3, "ring": 2, "macs": 1}}
+    assert list(causes(run).items()) == [
+        ("macs", "the MAC array multiplies, or does the layer's other work"),
+        ("ring", "rows come too late over the ring"),
+        ("weights", "weights"),
+    ]
+
+
+def test_columns_mean_what_the_machine_says_of_them() -> None:
+    assert definitions({"machine": "systolic"})["cycles"].startswith("Those of the matrix unit")
+    assert definitions({"machine": "abacus"}) == DEFINITIONS
+    assert {*definitions({"machine": "tiled"})} == {*DEFINITIONS}
+
+
+LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}
+
+
+def unit(track: str, busy: int, idle: int, **stalls: int) -> dict[str, object]:
+    return {"track": track, "busy_cycles": busy, "idle_cycles": idle, "stall_cycles": stalls}
+
+
+def test_costs_are_the_run_in_words_the_largest_first() -> None:
+    statistics = {
+        "machine": "tiled",
+        "cycles": 40,
+        "breakdown": {"no work": 48, "mesh": 18, "macs": 10, "instruction bus": 4},
+        "layers": [LAYER, {**LAYER, "kind": "softmax", "mac_busy_cycles": 0, "cycles": 0, "tiles": 0}],
+        "units": [
+            unit("chip.tile0.mac_array", 10, 4, flag=18, work=8),
+            unit("chip.tile1.mac_array", 0, 0, work=40),
+            unit("chip.controller", 40, 0),
+        ],
+    }
+    assert costs(statistics) == [
+        (24, "without work: layers on other tiles only, or none left"),
+        (9, "waiting for borders, which the mesh brings or fills"),
+        (5, "computing 1 fully connected layer, 50% of the MACs in use"),
+        (2, "waiting for an instruction"),
+    ]
+    assert len(working(statistics)) == 1
+
+
+def test_they_add_up_to_a_real_run() -> None:
+    program = tilesim.compile(tilesim.load_network("example-conv"), tilesim.load_topology("edge-1x1"))
+    statistics = tilesim.simulate(program, [np.zeros((1, 16, 16, 4), np.int8)]).statistics
+    assert sum(cycles for cycles, _ in costs(statistics)) == statistics["cycles"]
+
+
+def test_everything_that_can_bind_has_words() -> None:
+    assert {*description_of("tiled").causes} == {*CAUSES.values(), "host", NO_WORK, OTHER}
+    assert {*description_of("systolic").causes} == {*SYSTOLIC_CAUSES.values(), USEFUL, UNUSED, IDLE} - {BUSY}
+    for machine in ("tiled", "systolic"):
+        known = description_of(machine).causes
+        computing = {cause for cause in known if computes(cause, {"machine": machine})}
+        assert computing == {cause for cause in known if "MACs" in cause or cause == "macs"}
+
+
+def test_a_machine_that_says_nothing_has_costs_too() -> None:
+    statistics = {"machine": "abacus", "breakdown": {"macs": 7, "beads": 3}, "layers": [LAYER], "units": []}
+    assert costs(statistics) == [
+        (10, "computing 1 fully connected layer, 50% of the MACs in use"),
+        (3, "waiting for beads"),
+    ]

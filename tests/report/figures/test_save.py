@@ -14,7 +14,7 @@ from tests.report.batched import batched
 from tests.report.made import saved
 from tests.report.saved import made_up
 from tilesim.errors import InputError
-from tilesim.report.comparison import compared, document
+from tilesim.report.comparison import compared
 from tilesim.report.document import SavedRun
 from tilesim.report.figures.save import save_all, save_comparison_figures
 
@@ -85,7 +85,7 @@ def test_without_matplotlib_a_sentence_says_how_to_get_it(tmp_path: Path, monkey
 
 def test_a_comparison_has_a_bar_a_run(tmp_path: Path) -> None:
     runs = [saved("first"), saved("second", 4, cycles=25, breakdown={"macs": 80, "no work": 20})]
-    made = save_comparison_figures(document(compared(runs)), tmp_path / "figures")
+    made = save_comparison_figures(compared(runs), tmp_path / "figures")
     assert [path.name for path in made] == names("compare")
     assert made[0].read_bytes().startswith(PNG)
     shown = texts(made[1])
@@ -102,7 +102,7 @@ def test_a_run_in_batches_has_its_footprint(tmp_path: Path) -> None:
 
 
 def test_runs_in_batches_are_compared_by_weights_and_buffer(tmp_path: Path) -> None:
-    made = save_comparison_figures(document(compared([batched("demand"), batched("lcm")])), tmp_path)
+    made = save_comparison_figures(compared([batched("demand"), batched("lcm")]), tmp_path)
     assert [path.name for path in made] == names("compare", "compare-batching")
     shown = texts(tmp_path / "compare-batching.svg")
     for words in ("demand: 45 weight sets", "lcm: 6 weight sets", "weights fetched", "3 MiB"):
@@ -112,6 +112,4 @@ def test_runs_in_batches_are_compared_by_weights_and_buffer(tmp_path: Path) -> N
 def test_a_run_without_steps_has_an_empty_picture(tmp_path: Path) -> None:
     run = batched("demand", steps=())
     assert "batching.svg" in [path.name for path in save_all(run, tmp_path)]
-    assert "compare-batching.svg" in [
-        path.name for path in save_comparison_figures(document(compared([run, run])), tmp_path)
-    ]
+    assert "compare-batching.svg" in [path.name for path in save_comparison_figures(compared([run, run]), tmp_path)]

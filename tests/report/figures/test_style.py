@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.saved import KINDS
-from tilesim.report.figures.style import colour, rgb, stacked
+from tilesim.report.figures.style import colour, rgb, stacked_shares
 from tilesim.report.page.build import _asset
 
 
@@ -25,7 +25,7 @@ def test_a_strange_meaning_is_grey() -> None:
 def test_every_part_has_as_much_of_the_picture_as_its_share(seed: int, height: int) -> None:
     rng = np.random.default_rng(seed)
     shares = rng.dirichlet(np.ones(3), size=(2, 5)).transpose(0, 2, 1)[:, :2]  # (row, part, bin); the rest is idle
-    picture = stacked(shares, ["#ff0000", "#00ff00"], "#0000ff", height)
+    picture = stacked_shares(shares, ["#ff0000", "#00ff00"], "#0000ff", height)
     assert picture.shape == (2 * height, 5, 3)
     means = picture.reshape(2, height, 5, 3).mean(axis=1)
     np.testing.assert_allclose(means[..., 0], shares[:, 0])
@@ -34,7 +34,7 @@ def test_every_part_has_as_much_of_the_picture_as_its_share(seed: int, height: i
 
 
 def test_parts_lie_on_one_another_from_below() -> None:
-    picture = stacked(np.array([[[0.5], [0.25]]]), ["#ff0000", "#00ff00"], "#0000ff", 4)
+    picture = stacked_shares(np.array([[[0.5], [0.25]]]), ["#ff0000", "#00ff00"], "#0000ff", 4)
     red, green, blue = rgb(["#ff0000", "#00ff00", "#0000ff"]).tolist()
     assert picture[:, 0].tolist() == [blue, green, red, red]
 

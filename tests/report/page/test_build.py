@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from tests.report.saved import made_up
 from tilesim.report.document import SavedRun
-from tilesim.report.page.build import ARRAYS, Section, encoded, page
-from tilesim.report.sections import report
+from tilesim.report.page.build import ARRAYS, PageSection, encoded, page
+from tilesim.report.page.sections import report
 
 EVIL = "</script><script>alert(1)</script><!--"
 DTYPES = {array: dtype for dtype, array in ARRAYS.items()}
@@ -110,10 +110,10 @@ def test_names_are_text(digits_run: SavedRun) -> None:
 
 def test_any_text_can_be_written() -> None:
     nasty = "\udc80\x00\u2028\ud83d"
-    page(nasty, nasty, [Section("overview", nasty, [nasty])]).encode("utf-8")
+    page(nasty, nasty, [PageSection("overview", nasty, [nasty])]).encode("utf-8")
 
 
 def test_data_can_not_end_their_element() -> None:
-    text = page("t", "s", [Section("overview", EVIL, {EVIL: EVIL}, {EVIL: np.zeros(1, np.int8)})])
+    text = page("t", "s", [PageSection("overview", EVIL, {EVIL: EVIL}, {EVIL: np.zeros(1, np.int8)})])
     assert text.lower().count("<script") == text.lower().count("</script>") == 4
     assert "<!--" not in text

@@ -5,12 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
+from tests.report.batched import batched
+from tests.report.made import saved
 from tests.report.saved import made_up, random_trace
+from tilesim.report.comparison import compared
 from tilesim.report.document import SavedRun
+from tilesim.report.page.compare import sections as compared_sections
 from tilesim.report.page.contention import UNRECORDED, contention
-from tilesim.report.page.layers import NO_LAYERS, layer_table
-from tilesim.report.page.roofline import NONE, roofline
-from tilesim.report.sections import report
+from tilesim.report.page.sections import (
+    NO_LAYERS,
+    NO_ROOFLINE,
+    batches,
+    layer_table,
+    overview,
+    report,
+    roofline,
+    sections,
+)
 
 
 def test_links_over_time_go_as_columns(digits_run: SavedRun) -> None:
@@ -50,5 +63,59 @@ def test_layers_and_rooflines_go_as_json(digits_run: SavedRun) -> None:
 def test_a_program_without_layers_says_so() -> None:
     run = made_up(None)
     assert layer_table(run).data["note"] == NO_LAYERS
-    assert roofline(run).data["note"] == NONE
+    assert roofline(run).data["note"] == NO_ROOFLINE
     assert NO_LAYERS in report(run)
+
+
+def test_figures_are_those_of_the_run() -> None:
+    run = made_up(None, cycles=12_345, latency_us=24.69, load_cycles=678, macs=1_000, mac_utilisation=0.25)
+    found = {figure["name"]: (figure["value"], figure["meaning"]) for figure in overview(run).data}
+    assert {name: value for name, (value, _) in found.items()} == {
+        "cycles": "12,345",
+        "latency": "24.7 us",
+        "loading": "678",
+        "MACs in use": "25.0%",
+    }
+    assert found["MACs in use"][1].startswith("1,000 useful ones")
+
+
+def test_of_several_inferences_the_latency_is_the_first_ones() -> None:
+    [_, latency, *_] = overview(made_up(None, latency_us=2.0, inferences=8, clock_hz=700_000_000)).data
+    assert latency == {"name": "latency", "value": "2 us", "meaning": "the first of 8 inferences at 700 MHz"}
+
+
+def test_the_largest_cost_is_in_words() -> None:
+    units = [{"track": "chip.tile0.mac_array", "busy_cycles": 25, "stall_cycles": {"port": 75}, "idle_cycles": 0}]
+    run = made_up(None, cycles=100, units=units, breakdown={"macs": 25, "port": 75})
+    figure = overview(run).data[-1]
+    assert (figure["name"], figure["value"]) == ("largest cost", "75%")
+    assert figure["meaning"].endswith("waiting for a memory port")
+
+
+def test_steps_go_as_columns() -> None:
+    section = batches(batched("demand"))
+    assert section.columns["layer"].tolist()[:6] == [0, 0, 1, 0, 0, 1]
+    assert section.columns["count"].tolist()[-1] == 32
+    assert len(section.columns["cycle"]) == len(section.columns["bytes"]) < 61
+    shown = {figure["name"]: figure["value"] for figure in json.loads(json.dumps(section.data))["figures"]}
+    assert shown["batches"] == "61"
+    assert shown["weight sets"] == "45, 308.25 KiB"
+    assert shown["largest footprint"] == "706.17 KiB"
+
+
+@pytest.mark.parametrize("steps", [[], None])
+def test_only_runs_in_batches_have_it(steps: list[object] | None) -> None:
+    run = batched("lcm", steps=()) if steps is not None else made_up(None)
+    names = [section.name for section in sections(run)]
+    assert ("batching" in names) == (steps is not None)
+
+
+def test_a_comparison_has_it_if_a_run_has() -> None:
+    runs = [batched("demand"), batched("lcm")]
+    found = compared(runs)
+    assert [run["batching"]["schedule"] for run in found["runs"]] == ["demand", "lcm"]
+    assert found["runs"][1]["batching"]["footprint"][-1] == [runs[1].statistics["cycles"], 0]
+    section = next(section for section in compared_sections(found) if section.name == "compare_batching")
+    assert [run["figures"][1]["value"] for run in section.data["runs"]] == ["45", "6"]
+    plain = compared_sections(compared([saved("a"), saved("b")]))
+    assert "compare_batching" not in [section.name for section in plain]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tilesim.errors import InputError
 from tilesim.sim.trace.recorder import Recorder, Recording
 from tilesim.sim.trace.trace import Trace
 
@@ -85,3 +88,13 @@ def test_a_recording_knows_its_patterns_that_nothing_matches() -> None:
     recording = Recording(tracks=("chip.tile0.*", "chip.tile9.*", "ring"))
     assert recording.unmatched(["chip.tile0.tensor", "chip.ring.link0"]) == ["chip.tile9.*", "ring"]
     assert Recording().unmatched(["chip.tile0.tensor"]) == []
+
+
+@pytest.mark.parametrize("window", [(5, 2), range(5, 2), range(0, 9, 2), 7])
+def test_a_window_is_cycles_in_a_row(window: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        Recording(window=window, tracks="chip.*")  # type: ignore[arg-type]
+    assert caught.value.faults == (
+        f"window must be a range of cycles, such as range(1000, 2000), not {window!r}",
+        "tracks must be a tuple of patterns, such as ('chip.*',), not 'chip.*'",
+    )

@@ -13,8 +13,7 @@ from tests.systolic.compiled import chip
 from tilesim.batching import ScheduleStep
 from tilesim.network.graph import Network
 from tilesim.network.operators import Add, MaxPool, Padding
-from tilesim.systolic.compiler.array_plan import plan_operators
-from tilesim.systolic.compiler.operator_fusion import tasks_of
+from tilesim.systolic.compiler.array_plan import plan_operators, tasks_of
 from tilesim.systolic.compiler.steps import Turn, turns
 
 POOL = MaxPool((2, 2), (1, 1), Padding(), (-128, 127))

@@ -45,7 +45,7 @@ def test_all_is_drained_when_all_that_was_dispatched_has_retired() -> None:
     clock = Clock()
     retirement = Retirement(clock, lambda _: None)
     assert retirement.drained().triggered
-    retirement.dispatched()
+    retirement.outstanding += 1
     drained = retirement.drained()
     assert (drained.triggered, retirement.outstanding) == (False, 1)
     retirement.retire(Queue.VECTOR, op("only"), 4, NOBODY)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tilesim
-from tilesim.network.evaluate import evaluate
 from tilesim.tiled.isa.model.instructions import NarrowToWide, RingProduce, TensorOp, WideToNarrow
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import proof_of
@@ -27,7 +26,7 @@ def compiled(
 def exact(network: tilesim.Network, program: Program) -> None:
     x = np.random.default_rng(0).integers(-128, 128, program.inputs[0].shape).astype(np.int8)
     run = tilesim.simulate(program, [x])
-    np.testing.assert_array_equal(run.outputs[0], evaluate(network, [x])[network.outputs[0]])
+    np.testing.assert_array_equal(run.outputs[0], network.evaluate([x])[network.outputs[0]])
 
 
 SPREAD = "{name: c, kind: convolution, filters: 8, kernel: [1, 1]}"

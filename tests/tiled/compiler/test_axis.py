@@ -50,9 +50,15 @@ def test_a_part_is_the_size_over_the_number_of_parts_rounded_up() -> None:
 @given(axes())
 def test_every_position_that_is_needed_is_owned_or_comes_or_lies_in_the_border(axis: Axis) -> None:
     for i, (own, need) in enumerate(zip(axis.own, axis.need, strict=True)):
-        found = [*axis.border(i, True), *axis.received(i, True), *own, *axis.received(i, False), *axis.border(i, False)]
-        assert set(need) <= set(found)
-        assert len(set(found)) == len(found)
+        positions = [
+            *axis.border(i, True),
+            *axis.received(i, True),
+            *own,
+            *axis.received(i, False),
+            *axis.border(i, False),
+        ]
+        assert set(need) <= set(positions)
+        assert len(set(positions)) == len(positions)
 
 
 @given(axes())
@@ -115,7 +121,7 @@ def test_what_is_thinned_stays_where_it_is_read(size: int, parts: int, strides: 
             return
         assert thinned is not None
         own = thinned
-        assert [row for each in own for row in each] == list(range(size))
+        assert [row for positions in own for row in positions] == list(range(size))
         assert all(old.start == new.start * stride for old, new in zip(before, own, strict=True) if new)
         axis = Axis(size, own, own, (NOTHING,) * parts)
         assert not axis.exchanges

@@ -16,7 +16,7 @@ from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, ResizeNearest
 from tilesim.tiled.compiler.all_gather import gather_rows
 from tilesim.tiled.compiler.axis import Axis
-from tilesim.tiled.compiler.channels import DenseLayer, channels_per_tile, outputs_per_tile, tiles_for
+from tilesim.tiled.compiler.channels import channels_per_tile, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
@@ -29,7 +29,7 @@ CHIP = tilesim.load_topology("edge-4x4")
 
 def net(tmp_path: Path, shape: str, *layers: str) -> Network:
     path = tmp_path / "net.yaml"
-    path.write_text(f"seed: 1\ninput: {{shape: {shape}}}\nlayers: [{', '.join(f'{{{each}}}' for each in layers)}]\n")
+    path.write_text(f"seed: 1\ninput: {{shape: {shape}}}\nlayers: [{', '.join(f'{{{layer}}}' for layer in layers)}]\n")
     return tilesim.load_network(path)
 
 
@@ -39,8 +39,8 @@ def spread(network: Network, topology: Topology = CHIP, copy_bytes: int = 1 << 2
     return partition_network(plan_operators(network, 4), topology, (), Wishes(CHANNEL, own), copy_bytes)
 
 
-def choices(found: Partition) -> list[tuple[int, str]]:
-    return [(each.block, each.reason) for each in found.spreads.values()]
+def choices(partition: Partition) -> list[tuple[int, str]]:
+    return [(how.block, how.reason) for how in partition.spreads.values()]
 
 
 CONVOLUTION = "name: c, kind: convolution, filters: 64, kernel: [3, 3]"
@@ -48,20 +48,20 @@ DEPTHWISE = "name: d, kind: depthwise_convolution, kernel: [3, 3]"
 
 
 def test_each_tile_makes_some_channels_of_the_whole_map_from_all_of_the_input(tmp_path: Path) -> None:
-    found = spread(
+    partition = spread(
         net(tmp_path, "[1, 5, 6, 32]", CONVOLUTION, "name: e, kind: convolution, filters: 96, kernel: [1, 1]")
     )
-    first, second = (found.made(node) for node in found.plan.network.nodes)
+    first, second = (partition.made(node) for node in partition.plan.network.nodes)
     for made, channels in ((first, 64), (second, 96)):
         parts = [part for _, part in made.parts()]
         assert [channel for part in parts for channel in part.channels] == list(range(channels))
         assert {(part.rows, part.columns) for part in parts} == {(range(5), range(6))}
-    [source] = found.plan.sources
-    assert found.whole[source.stored.index].tiles == first.tiles, "the input comes whole to each of them"
-    reader = found.plan.network.nodes[1]
-    copy = found.maps[found.read(reader, found.plan.activations(reader)[0])]
+    [source] = partition.plan.sources
+    assert partition.whole[source.stored.index].tiles == first.tiles, "the input comes whole to each of them"
+    reader = partition.plan.network.nodes[1]
+    copy = partition.maps[partition.read(reader, partition.plan.activations(reader)[0])]
     assert (copy.block, copy.tiles) == (0, second.tiles), "and what they make is gathered for the next"
-    assert found.spreads[reader.output].reason == f"{second.block} channels a tile"
+    assert partition.spreads[reader.output].reason == f"{second.block} channels a tile"
 
 
 def test_layers_that_make_each_channel_from_one_stay_where_the_channels_are(tmp_path: Path) -> None:
@@ -72,10 +72,10 @@ def test_layers_that_make_each_channel_from_one_stay_where_the_channels_are(tmp_
         "name: a, kind: add, other: p",
         "name: g, kind: average_pool, window: [3, 3], padding: valid",
     )
-    found = spread(net(tmp_path, "[1, 6, 6, 8]", *layers))
-    assert len({(found.made(node).block, found.made(node).tiles) for node in found.plan.network.nodes}) == 1
-    assert not [name for name in found.maps if name.startswith("copy")], "nothing is gathered"
-    assert not any(map_.rows.exchanges or map_.columns.exchanges for map_ in found.maps.values())
+    partition = spread(net(tmp_path, "[1, 6, 6, 8]", *layers))
+    assert len({(partition.made(node).block, partition.made(node).tiles) for node in partition.plan.network.nodes}) == 1
+    assert not [name for name in partition.maps if name.startswith("copy")], "nothing is gathered"
+    assert not any(map_.rows.exchanges or map_.columns.exchanges for map_ in partition.maps.values())
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,17 @@ def test_what_makes_no_sense_is_spread_over_rows_and_columns(
 
 
 def test_a_depthwise_layer_that_makes_several_channels_of_one_gathers(tmp_path: Path) -> None:
-    found = spread(net(tmp_path, "[1, 6, 6, 4]", CONVOLUTION.replace("64", "8"), f"{DEPTHWISE}, channel_multiplier: 2"))
-    assert choices(found)[-1] == (0, "it makes 16 channels of 8")
-    assert any(name.startswith("copy") for name in found.maps)
+    partition = spread(
+        net(tmp_path, "[1, 6, 6, 4]", CONVOLUTION.replace("64", "8"), f"{DEPTHWISE}, channel_multiplier: 2")
+    )
+    assert choices(partition)[-1] == (0, "it makes 16 channels of 8")
+    assert any(name.startswith("copy") for name in partition.maps)
 
 
 def test_maps_that_are_spread_in_different_ways_are_added_over_the_grid(tmp_path: Path) -> None:
     layers = (CONVOLUTION, CONVOLUTION.replace("name: c", "name: e"), "name: a, kind: add, other: c")
-    found = spread(net(tmp_path, "[1, 6, 6, 8]", *layers), layer1="spatial")
-    assert choices(found)[1:] == [(0, "asked for"), (0, "its inputs are spread in different ways")]
+    partition = spread(net(tmp_path, "[1, 6, 6, 8]", *layers), layer1="spatial")
+    assert choices(partition)[1:] == [(0, "asked for"), (0, "its inputs are spread in different ways")]
 
 
 def test_an_input_that_is_too_large_for_every_tile_is_not_copied(tmp_path: Path) -> None:
@@ -114,15 +116,15 @@ def test_an_input_that_is_too_large_for_every_tile_is_not_copied(tmp_path: Path)
 
 
 def test_a_layer_may_be_left_out(tmp_path: Path) -> None:
-    found = spread(net(tmp_path, "[1, 6, 6, 8]", CONVOLUTION, DEPTHWISE), layer1="spatial")
-    assert [block > 0 for block, _ in choices(found)] == [True, False]
-    assert choices(found)[1][1] == "asked for"
+    partition = spread(net(tmp_path, "[1, 6, 6, 8]", CONVOLUTION, DEPTHWISE), layer1="spatial")
+    assert [block > 0 for block, _ in choices(partition)] == [True, False]
+    assert choices(partition)[1][1] == "asked for"
 
 
 def test_by_default_nothing_but_vectors_is_spread_by_channel(tmp_path: Path) -> None:
     network = net(tmp_path, "[1, 6, 6, 8]", CONVOLUTION, "name: f, kind: fully_connected, units: 640")
-    found = partition_network(plan_operators(network, 4), CHIP)
-    assert [(each.choice, each.leads) for each in found.spreads.values()] == [(SPATIAL, False), (CHANNEL, False)]
+    partition = partition_network(plan_operators(network, 4), CHIP)
+    assert [(how.choice, how.leads) for how in partition.spreads.values()] == [(SPATIAL, False), (CHANNEL, False)]
 
 
 def test_an_unequal_cut_of_a_vector_is_no_cut_of_a_map() -> None:
@@ -197,14 +199,14 @@ def _tiles(map_: FeatureMap) -> list[int]:
 def _addresses(map_: FeatureMap, copy: FeatureMap, tile: int, row: int) -> list[tuple[int, int]]:
     part = sent(map_, copy, tile)
     words = part_words(part, row, 4)
-    found = addresses(words.nest, words.reference)
-    assert isinstance(found, np.ndarray)
-    assert found.size * 4 == rows_for(part, row) * row
-    return [(tile, address) for address in found.tolist()]
+    visited = addresses(words.nest, words.reference)
+    assert isinstance(visited, np.ndarray)
+    assert visited.size * 4 == rows_for(part, row) * row
+    return [(tile, address) for address in visited.tolist()]
 
 
 def dense_tiles(inputs: int, outputs: int, *, delivered: bool = False, leaves: bool = False) -> int:
-    return tiles_for(DenseLayer(MapShape(1, 1, inputs), outputs, delivered, leaves), CHIP)
+    return tiles_for(MapShape(1, 1, inputs), outputs, CHIP, delivered=delivered, leaves=leaves)
 
 
 def test_one_block_of_lanes_stays_on_one_tile_and_so_does_what_is_not_worth_the_way() -> None:
@@ -219,19 +221,20 @@ def test_many_outputs_are_worth_the_way() -> None:
 
 def test_what_does_not_fit_one_tile_is_spread_whatever_the_way_costs() -> None:
     small = tilesim.load_topology("edge-4x4", {"wide_memory.size_bytes": "32 KiB"})
-    assert tiles_for(DenseLayer(MapShape(1, 1, 256), 128, False, False), small) == 2
+    assert tiles_for(MapShape(1, 1, 256), 128, small, delivered=False, leaves=False) == 2
 
 
 def test_what_fits_nowhere_is_spread_over_all_tiles() -> None:
     small = tilesim.load_topology("edge-2x2", {"wide_memory.size_bytes": "16 KiB"})
-    assert tiles_for(DenseLayer(MapShape(1, 1, 256), 640, False, False), small) == 4
+    assert tiles_for(MapShape(1, 1, 256), 640, small, delivered=False, leaves=False) == 4
 
 
 def test_what_is_reserved_is_no_room() -> None:
     """One tile has room for two blocks, and is fast enough."""
-    layer, room = DenseLayer(MapShape(1, 1, 64), 128, False, False), {"wide_memory.size_bytes": "10 KiB"}
-    assert tiles_for(layer, tilesim.load_topology("edge-4x4", room)) == 1
-    assert tiles_for(layer, tilesim.load_topology("edge-4x4", room | {"wide_memory.reserve_bytes": "1 KiB"})) == 2
+    room = {"wide_memory.size_bytes": "10 KiB"}
+    for reserve, tiles in (({}, 1), ({"wide_memory.reserve_bytes": "1 KiB"}, 2)):
+        chip = tilesim.load_topology("edge-4x4", room | reserve)
+        assert tiles_for(MapShape(1, 1, 64), 128, chip, delivered=False, leaves=False) == tiles
 
 
 def test_each_tile_has_whole_blocks() -> None:

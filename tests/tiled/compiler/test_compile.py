@@ -8,14 +8,13 @@ import pytest
 
 import tilesim
 from tilesim.arithmetic.requantise import float_bits
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network, Node, Quantisation, Tensor
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
+from tilesim.network.operators.windows import Padding
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import TensorOp
 
@@ -159,4 +158,4 @@ def test_layers_of_one_name_have_parameters_of_their_own(topology: str) -> None:
     net = replace(plain, nodes=tuple(replace(node, name="same;and more") for node in plain.nodes))
     x = np.random.default_rng(0).integers(-128, 128, (1, 16, 16, 4)).astype(np.int8)
     run = tilesim.simulate(tilesim.compile(net, tilesim.load_topology(topology)), [x])
-    np.testing.assert_array_equal(run.outputs[0], evaluate(plain, [x])[plain.outputs[0]])
+    np.testing.assert_array_equal(run.outputs[0], plain.evaluate([x])[plain.outputs[0]])

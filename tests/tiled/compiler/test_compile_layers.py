@@ -11,7 +11,6 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 import tilesim
-from tilesim.network.evaluate import evaluate
 
 CHIPS = [tilesim.load_topology("edge-1x1", keys) for keys in ({}, {"tile.lanes": 16, "wide_memory.ports": 2})]
 CHANNELS = st.one_of(st.integers(1, 9), st.sampled_from([15, 16, 17, 63, 64, 65, 70]))
@@ -31,10 +30,10 @@ def check(folder: Path, shape: tuple[int, ...], layers: list[dict[str, Any]], ch
     network = tilesim.load_network(path)
     x = np.random.default_rng(prod(shape)).integers(-128, 128, (2, *shape[1:])).astype(np.int8)
     run = tilesim.simulate(tilesim.compile(network, CHIPS[chip]), [x], keep_tensors=True)
-    expected = evaluate(network, [x])
+    expected = network.evaluate([x])
     assert {node.output for node in network.nodes if node.kind != "reshape"} <= run.tensors.keys()
-    for index, found in run.tensors.items():
-        np.testing.assert_array_equal(found, expected[index], network.tensors[index].name)
+    for index, tensor in run.tensors.items():
+        np.testing.assert_array_equal(tensor, expected[index], network.tensors[index].name)
 
 
 @st.composite

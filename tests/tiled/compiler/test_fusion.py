@@ -44,21 +44,21 @@ def made(plan: TilePlan, step: int) -> int:
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 45))
 def test_slices_make_up_what_each_tile_owns(size: int, parts: int, bands: int) -> None:
     own = Axis.cut(size, parts)
-    found = slices(own, bands)
+    cut = slices(own, bands)
     most = -(-max(map(len, own)) // bands)
     for i, mine in enumerate(own):
-        assert [row for band in found for row in band[i]] == list(mine)
-        assert all(len(band[i]) <= most for band in found)
+        assert [row for band in cut for row in band[i]] == list(mine)
+        assert all(len(band[i]) <= most for band in cut)
 
 
 def test_a_trace_follows_windows_back_and_stays_on_the_map_inside(plan: TilePlan) -> None:
     """Two rows of four: a 1 x 1 kernel needs the same, three rows with stride 2 five, one of them off the map."""
     nodes = nodes_of(plan, range(1, 4))
-    found = infer_bounds(plan, nodes, {made(plan, 3): (range(2), range(2, 4))}, 0)
-    assert found.own[made(plan, 2)] == (range(2), range(2, 4))
-    assert found.need[made(plan, 1)] == (range(5), range(4, 9))
-    assert found.own[made(plan, 1)] == (range(5), range(4, 8))
-    assert found.need[plan.sources[0].stored.index] == (range(5), range(4, 8))
+    bounds = infer_bounds(plan, nodes, {made(plan, 3): (range(2), range(2, 4))}, 0)
+    assert bounds.own[made(plan, 2)] == (range(2), range(2, 4))
+    assert bounds.need[made(plan, 1)] == (range(5), range(4, 9))
+    assert bounds.own[made(plan, 1)] == (range(5), range(4, 8))
+    assert bounds.need[plan.sources[0].stored.index] == (range(5), range(4, 8))
 
 
 def test_inside_a_group_is_what_only_its_steps_read(plan: TilePlan) -> None:
@@ -99,19 +99,19 @@ def test_jobs_go_through_a_group_again_for_each_band(plan: TilePlan) -> None:
 
 
 def test_tiles_own_what_they_need_of_a_band_and_more_of_what_the_group_reads(plan: TilePlan) -> None:
-    found = spread(plan, "edge-2x2", FusionGroup(range(4, 7), 2))
-    inner = [found.maps[f"tensor{made(plan, 4)}.band{band}"] for band in (0, 1)]
+    partition = spread(plan, "edge-2x2", FusionGroup(range(4, 7), 2))
+    inner = [partition.maps[f"tensor{made(plan, 4)}.band{band}"] for band in (0, 1)]
     assert [map_.rows.own for map_ in inner] == [(range(1), range(2, 3)), (range(1, 2), range(3, 4))]
     assert not inner[0].rows.exchanges
     assert not inner[0].columns.exchanges
-    assert found.maps[f"tensor{made(plan, 3)}"].rows.need == (range(-1, 3), range(1, 5))
-    assert f"tensor{made(plan, 4)}" not in found.maps
-    assert found.maps_of(made(plan, 4)) == [f"tensor{made(plan, 4)}.band{band}" for band in (0, 1)]
+    assert partition.maps[f"tensor{made(plan, 3)}"].rows.need == (range(-1, 3), range(1, 5))
+    assert f"tensor{made(plan, 4)}" not in partition.maps
+    assert partition.maps_of(made(plan, 4)) == [f"tensor{made(plan, 4)}.band{band}" for band in (0, 1)]
 
 
 def test_a_part_of_a_map_can_be_cut_to_some_rows(plan: TilePlan) -> None:
-    found = spread(plan, "edge-1x1", FusionGroup(range(4, 7), 2))
-    map_, call = found.maps[f"tensor{made(plan, 6)}"], found.calls[8]
+    partition = spread(plan, "edge-1x1", FusionGroup(range(4, 7), 2))
+    map_, call = partition.maps[f"tensor{made(plan, 6)}"], partition.calls[8]
     [(tile, part)] = call.parts(map_)
     assert (tile, part.rows, part.block.rows) == (0, range(2, 4), range(2, 4))
     assert part.at(2, 0) == map_.part(0).at(2, 0)

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 import tilesim
-from tilesim.tiled.compiler.feature_map import bits
-from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.fields import Flag, Side, bits
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, TensorOp
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program

@@ -15,12 +15,12 @@ def spread(tmp_path: Path, text: str, topology: str) -> Partition:
 
 
 def test_oracle_27_four_rows_of_five_columns_on_two_by_two_tiles(tmp_path: Path) -> None:
-    found = spread(
+    partition = spread(
         tmp_path,
         "seed: 1\ninput: {shape: [1, 4, 5, 8]}\nlayers: [{name: c, kind: convolution, filters: 32, kernel: [1, 1]}]\n",
         "edge-2x2",
     )
-    output = found.made(found.plan.network.nodes[0])
+    output = partition.made(partition.plan.network.nodes[0])
     parts = dict(output.parts())
     sizes = [part.bytes for part in parts.values()]
     assert [sum(sizes[:k]) for k in range(4)] == [0, 192, 320, 512]
@@ -32,31 +32,31 @@ def test_oracle_27_four_rows_of_five_columns_on_two_by_two_tiles(tmp_path: Path)
 
 
 def test_small_maps_use_fewer_tiles_and_one_pixel_one(tmp_path: Path) -> None:
-    found = spread(
+    partition = spread(
         tmp_path,
         "seed: 1\ninput: {shape: [1, 6, 3, 8]}\n"
         "layers:\n - {name: c, kind: convolution, filters: 8, kernel: [1, 1]}\n"
         " - {name: p, kind: average_pool, window: [6, 3], padding: valid}\n",
         "edge-4x4",
     )
-    convolution, pool = (found.made(node) for node in found.plan.network.nodes)
+    convolution, pool = (partition.made(node) for node in partition.plan.network.nodes)
     assert convolution.tiles == 0x777
     assert pool.tiles == 1
-    pooling = found.plan.network.nodes[1]
-    read = found.read(pooling, found.plan.activations(pooling)[0])
+    pooling = partition.plan.network.nodes[1]
+    read = partition.read(pooling, partition.plan.activations(pooling)[0])
     assert read.startswith("copy")
-    assert found.maps[read].tiles == 1
+    assert partition.maps[read].tiles == 1
 
 
 def test_fully_connected_outputs_are_spread_by_blocks_of_lanes(tmp_path: Path) -> None:
     """Oracle 24: 1,100 outputs are 18 blocks; two a tile fill 9 of 16 tiles, the last with 76."""
-    found = spread(
+    partition = spread(
         tmp_path,
         "seed: 1\ninput: {shape: [1, 512]}\nlayers: [{name: f, kind: fully_connected, units: 1100}]\n",
         "edge-4x4",
     )
-    parts = dict(found.made(found.plan.network.nodes[0]).parts())
+    parts = dict(partition.made(partition.plan.network.nodes[0]).parts())
     assert sorted(parts) == list(range(9))
     assert [len(part.channels) for part in parts.values()] == [128] * 8 + [76]
-    [source] = found.plan.sources
-    assert found.maps[f"tensor{source.stored.index}"].tiles == 0x1FF, "the input comes whole to each of them"
+    [source] = partition.plan.sources
+    assert partition.maps[f"tensor{source.stored.index}"].tiles == 0x1FF, "the input comes whole to each of them"

@@ -17,8 +17,8 @@ from tilesim.tiled.isa.model.instructions import MeshIn, ScalarFence, TileFence
 def builder() -> ProgramBuilder:
     topology = tilesim.load_topology("edge-2x2")
     plan = plan_operators(tilesim.load_network("digits"), 4)
-    spread = partition_network(plan, topology)
-    return ProgramBuilder(topology, plan, spread, place(spread, topology))
+    partition = partition_network(plan, topology)
+    return ProgramBuilder(topology, plan, partition, place(partition, topology))
 
 
 def fill(words: int) -> MeshIn:

@@ -11,7 +11,9 @@ from tilesim.tiled.isa.model.loops import addresses
 
 def axis(size: int, parts: int, border: tuple[int, int]) -> Axis:
     own = Axis.cut(size, parts)
-    need = (range(each.start - border[0], each.stop + border[1]) if each else each for each in own)
+    need = (
+        range(positions.start - border[0], positions.stop + border[1]) if positions else positions for positions in own
+    )
     return Axis(size, own, tuple(need), own)
 
 
@@ -38,10 +40,10 @@ maps = st.builds(
 def test_every_word_of_a_part_is_visited_in_order_and_the_rest_stays_in_the_slack(map_: FeatureMap, row: int) -> None:
     part = map_.part(0)
     traversal = part_words(part, row, 4)
-    found = addresses(traversal.nest, traversal.reference).tolist()
+    visited = addresses(traversal.nest, traversal.reference).tolist()
     inner = [
         part.at(y, part.columns.start) + w for y in part.rows for w in range(0, len(part.columns) * map_.pixel_bytes, 4)
     ]
-    assert len(found) * 4 == rows_for(part, row) * row
-    assert found[: len(inner)] == inner
-    assert max(found) + 4 <= map_.address + map_.size_bytes + spill_bytes(map_, [traversal], 4)
+    assert len(visited) * 4 == rows_for(part, row) * row
+    assert visited[: len(inner)] == inner
+    assert max(visited) + 4 <= map_.address + map_.size_bytes + spill_bytes(map_, [traversal], 4)

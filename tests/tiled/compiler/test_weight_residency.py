@@ -16,7 +16,6 @@ from tilesim import api
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CACHE, CachePolicy
-from tilesim.network.evaluate import evaluate
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import descriptors
 from tilesim.tiled.caching import Home
@@ -60,12 +59,12 @@ def needs(topology: Topology, wanted: Sequence[Wanted], staging: Sequence[int] =
     """A network that uses one set after the other."""
     sets = ParameterSets(ROW)
     keys = [SetKey(layer, 0, f"layer {layer}") for layer in range(len(wanted))]
-    for key, each in zip(keys, wanted, strict=True):
-        data = np.full(each.rows * ROW, key.layer, np.uint8)
-        for tiles in (1, 2) if each.per_tile else (each.tiles,):
-            if tiles & each.tiles:
+    for key, parameters in zip(keys, wanted, strict=True):
+        data = np.full(parameters.rows * ROW, key.layer, np.uint8)
+        for tiles in (1, 2) if parameters.per_tile else (parameters.tiles,):
+            if tiles & parameters.tiles:
                 sets.keep(key, tiles, "all", lambda data=data: data)  # type: ignore[misc]
-    uses = {key: range(k, k + each.rounds) for k, (key, each) in enumerate(zip(keys, wanted, strict=True))}
+    uses = {key: range(k, k + parameters.rounds) for k, (key, parameters) in enumerate(zip(keys, wanted, strict=True))}
     rows = {f"in{k}": (rows * ROW, 0b11) for k, rows in enumerate(staging)}
     return Needs(network=name, topology=topology, sets=sets, uses=uses, issue_cycles={}, staging=rows)
 
@@ -86,7 +85,9 @@ def residents(layouts: Sequence[WideLayout], tile: int) -> list[range]:
 
 def passing(layout: WideLayout) -> list[range]:
     """What a network's run writes itself."""
-    return [range(each.address, each.address + each.bytes) for each in layout.staging.values()] + [layout.stream]
+    return [range(region.address, region.address + region.bytes) for region in layout.staging.values()] + [
+        layout.stream
+    ]
 
 
 def apart(places: Sequence[range], size: int) -> bool:
@@ -136,9 +137,9 @@ def test_who_comes_first_gets_the_room() -> None:
     topology = chip(12, tiles=1)
     networks = [needs(topology, [Wanted(5)], name=name) for name in "ab"]
     copy, streamed = [Home.COPY], [Home.STREAMED]
-    assert [homes(each) for each in some_stream(networks, CACHE)] == [copy, streamed]
+    assert [homes(own) for own in some_stream(networks, CACHE)] == [copy, streamed]
     second_first = CachePolicy(network_priority=(1,))
-    assert [homes(each) for each in some_stream(networks, second_first)] == [streamed, copy]
+    assert [homes(own) for own in some_stream(networks, second_first)] == [streamed, copy]
     [layout] = some_stream([needs(topology, [Wanted(5), Wanted(5)])], CachePolicy(layer_priority=((0, 1),)))
     assert homes(layout) == streamed + copy
 
@@ -211,7 +212,7 @@ def test_nothing_lies_where_something_else_does(
 ) -> None:
     topology = chip(rows, min(reserve, rows - 1))
     all_needs = [needs(topology, sets, staging) for sets, staging in networks]
-    left = [each.free_bytes - least_bytes(each.sets, each.uses) for each in all_needs]
+    left = [need.free_bytes - least_bytes(need.sets, need.uses) for need in all_needs]
     policy = CachePolicy(cache=cache)
     if min(left) < 0:
         if all_stay(all_needs, policy) is None:
@@ -223,7 +224,7 @@ def test_nothing_lies_where_something_else_does(
     for tile in range(2):
         kept = residents(layouts, tile)
         assert all(place.start >= topology.wide_memory.reserve_bytes for place in kept)
-        assert not kept or sum(map(len, kept)) < (min(left) if streams else min(each.free_bytes for each in all_needs))
+        assert not kept or sum(map(len, kept)) < (min(left) if streams else min(need.free_bytes for need in all_needs))
         for layout in layouts:
             assert apart([*kept, *passing(layout)], topology.wide_memory.size_bytes)
     for layout in layouts:
@@ -237,7 +238,7 @@ def check_streams(layout: WideLayout) -> None:
     for key, buffer in layout.buffers.items():
         assert layout.stream.start <= buffer.address <= layout.stream.stop - layout.sets.size_bytes(key)
     assert set(layout.sources) == set(layout.decisions)
-    sources = [source for each in layout.sources.values() for source in each]
+    sources = [source for ranges in layout.sources.values() for source in ranges]
     assert all(a.address + a.data.size == b.address for a, b in pairwise(sources))
 
 
@@ -277,9 +278,9 @@ def test_programs_compiled_together_are_right_each(networks: list[Network], prog
         tensor, output = network.tensors[network.inputs[0]], network.outputs[0]
         values = np.random.default_rng(7).integers(-128, 128, tensor.model_shape)
         array = values.astype(tensor.dtype) if tensor.quantisation else (values / 128).astype(np.float32)
-        [found] = api.simulate(program, [array]).outputs
-        wanted = evaluate(network, [tensor.from_model(array)])[output]
-        np.testing.assert_array_equal(found, network.tensors[output].to_model(wanted))
+        [result] = api.simulate(program, [array]).outputs
+        wanted = network.evaluate([tensor.from_model(array)])[output]
+        np.testing.assert_array_equal(result, network.tensors[output].to_model(wanted))
 
 
 def sets_of(*rows: int) -> tuple[ParameterSets, list[SetKey]]:
@@ -310,18 +311,18 @@ def test_sets_of_one_round_are_there_together() -> None:
 
 def test_sets_go_round_and_come_as_far_ahead_as_there_is_room() -> None:
     sets, keys = sets_of(2, 2, 2, 2)
-    found = stream_buffers(sets, one_by_one(keys), keys, range(4 * ROW, 10 * ROW), ROW, 9)
-    assert [buffer.address for buffer in found.values()] == [4 * ROW, 6 * ROW, 8 * ROW, 4 * ROW]
-    assert [buffer.ready for buffer in found.values()] == [0, 0, 0, 1]
-    assert found[keys[3]].replaces == (keys[0],)
+    buffers = stream_buffers(sets, one_by_one(keys), keys, range(4 * ROW, 10 * ROW), ROW, 9)
+    assert [buffer.address for buffer in buffers.values()] == [4 * ROW, 6 * ROW, 8 * ROW, 4 * ROW]
+    assert [buffer.ready for buffer in buffers.values()] == [0, 0, 0, 1]
+    assert buffers[keys[3]].replaces == (keys[0],)
 
 
 def test_a_set_that_stays_in_use_is_gone_round() -> None:
     sets, keys = sets_of(2, 2, 2)
     uses = dict(zip(keys, (range(3), range(1, 2), range(2, 3)), strict=True))
-    found = stream_buffers(sets, uses, keys, range(4 * ROW), ROW, 9)
-    assert [buffer.address for buffer in found.values()] == [0, 2 * ROW, 2 * ROW]
-    assert found[keys[2]].ready == 2
+    buffers = stream_buffers(sets, uses, keys, range(4 * ROW), ROW, 9)
+    assert [buffer.address for buffer in buffers.values()] == [0, 2 * ROW, 2 * ROW]
+    assert buffers[keys[2]].ready == 2
 
 
 def test_what_finds_no_place_is_named() -> None:
@@ -333,8 +334,8 @@ def test_what_finds_no_place_is_named() -> None:
 
 def test_no_more_sets_come_ahead_than_there_may_be_on_their_way() -> None:
     sets, keys = sets_of(1, 1, 1, 1, 1)
-    found = stream_buffers(sets, one_by_one(keys), keys, range(9 * ROW), ROW, 2)
-    assert [buffer.ready for buffer in found.values()] == [0, 0, 1, 2, 3]
+    buffers = stream_buffers(sets, one_by_one(keys), keys, range(9 * ROW), ROW, 2)
+    assert [buffer.ready for buffer in buffers.values()] == [0, 0, 1, 2, 3]
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), min_size=1, max_size=12), st.integers(1, 4))
@@ -342,10 +343,10 @@ def test_no_set_comes_before_the_last_use_of_what_it_replaces(shape: list[tuple[
     sets, keys = sets_of(*(rows for rows, _ in shape))
     starts = accumulate(step for _, step in shape)
     uses = {key: range(start, start + 1 + k % 2) for k, (key, start) in enumerate(zip(keys, starts, strict=True))}
-    found = stream_buffers(sets, uses, keys, range(2 * least_bytes(sets, uses)), ROW, ahead)
-    assert [buffer.ready for buffer in found.values()] == sorted(buffer.ready for buffer in found.values())
+    buffers = stream_buffers(sets, uses, keys, range(2 * least_bytes(sets, uses)), ROW, ahead)
+    assert [buffer.ready for buffer in buffers.values()] == sorted(buffer.ready for buffer in buffers.values())
     held: dict[int, SetKey] = {}
-    for key, buffer in found.items():
+    for key, buffer in buffers.items():
         assert buffer.ready <= uses[key].start
         place = range(buffer.address, buffer.address + sets.size_bytes(key), ROW)
         before = {held[row] for row in place if row in held}

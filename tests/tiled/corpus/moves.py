@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from tests.tiled.corpus.sketch import Buffer, Sketch, folded, line
-from tilesim.tiled.isa.model.fields import Loop, MemoryName, Nest, Reference, Side, Traversal
+from tilesim.tiled.isa.model.fields import OPPOSITE, Loop, MemoryName, Nest, Reference, Side, Traversal, neighbour
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, NarrowToWide, WideToNarrow
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 
 MOST_ROWS, MOST_WORDS = 5, 24
 

@@ -56,7 +56,7 @@ def test_a_fault_says_what_is_wrong(old: str, new: str, fault: str) -> None:
     assert old in TILED.text
     with pytest.raises(ProgramError) as caught:
         ASSEMBLY.text.read(TILED.text.replace(old, new, 1), PATH, data_of(TILED.sample))
-    assert any(fault in each for each in caught.value.faults), caught.value.faults
+    assert any(fault in sentence for sentence in caught.value.faults), caught.value.faults
 
 
 def test_all_faults_come_at_once_with_their_places() -> None:
@@ -79,7 +79,7 @@ def test_compiled_programs_come_back_and_run_alike(models: Path) -> None:
     assert ASSEMBLY.binary.encode(text) == ASSEMBLY.binary.encode(program)
     first = program.inputs[0]
     image = np.arange(np.prod(first.shape)).reshape(first.shape).astype(first.dtype)
-    runs = [tilesim.simulate(each, image, trace=True) for each in (program, again)]
+    runs = [tilesim.simulate(one, image, trace=True) for one in (program, again)]
     assert runs[0].json() == runs[1].json()
     np.testing.assert_array_equal(runs[0].outputs[0], runs[1].outputs[0])
 
@@ -89,12 +89,12 @@ def test_an_instruction_fills_whole_words_and_the_bus_has_room_for_it(models: Pa
     network = tilesim.load_network(models / "mlperf_kws_dscnn" / "model.tflite")
     program = tilesim.compile(network, tilesim.load_topology("edge-2x2"))
     out = Writer()
-    ASSEMBLY.binary.encoding.codec(Program).write(out, program)
+    ASSEMBLY.binary.codec(Program).write(out, program)
     out.fill_word()
     assert WORD_BYTES == instructions.WORD_BYTES
     for instruction in program.run:
         before = len(out.data)
-        ASSEMBLY.binary.encoding.codec(Instruction).write(out, instruction)
+        ASSEMBLY.binary.codec(Instruction).write(out, instruction)
         words, rest = divmod(len(out.data) - before, WORD_BYTES)
         assert rest == 0
         assert 1 <= words <= max(instruction.words, 2)

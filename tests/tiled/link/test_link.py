@@ -41,7 +41,7 @@ def arrays(some: Sequence[Program], order: Sequence[int]) -> Arrays:
 def run_as_alone(some: Sequence[Program], order: Sequence[int]) -> Run:
     given = arrays(some, order)
     run = tilesim.simulate_requests(some, given, order)
-    alone = [tilesim.simulate(some[number], each).outputs for number, each in zip(order, given, strict=True)]
+    alone = [tilesim.simulate(some[number], own).outputs for number, own in zip(order, given, strict=True)]
     for got, expected in zip(run.outputs, (output for outputs in alone for output in outputs), strict=True):
         np.testing.assert_array_equal(got, expected)
     return run
@@ -65,7 +65,7 @@ def test_everyone_gets_what_they_would_get_alone(chip: str, changes: dict[str, A
     for unit in (*document["units"], *document["links"]):
         assert unit["busy_cycles"] + sum(unit["stall_cycles"].values()) + unit["idle_cycles"] == run.cycles
     assert document["macs"] == sum(
-        times * sum(layer.macs for layer in each.layers) for times, each in zip((3, 2), some, strict=True)
+        times * sum(layer.macs for layer in program.layers) for times, program in zip((3, 2), some, strict=True)
     )
     assert sum(document["breakdown"].values()) == run.cycles * some[0].topology.tiles
 
@@ -73,7 +73,7 @@ def test_everyone_gets_what_they_would_get_alone(chip: str, changes: dict[str, A
 def test_what_is_loaded_together_is_loaded_once() -> None:
     some = programs("edge-1x1", "digits", "example-conv")
     both = run_as_alone(some, [0, 1, 0, 1]).statistics
-    alone = [tilesim.simulate(each, random_inputs(each.inputs)).statistics["load_cycles"] for each in some]
+    alone = [tilesim.simulate(program, random_inputs(program.inputs)).statistics["load_cycles"] for program in some]
     assert [request["loaded"] for request in both["requests"]] == [True, True, False, False]
     fence_cycles = both["load_cycles"] - sum(alone)
     assert 0 < fence_cycles < 10
@@ -91,11 +91,13 @@ def test_what_is_compiled_apart_is_loaded_again_and_again() -> None:
     run = run_as_alone(apart, [0, 1, 0, 0])
     assert [request["loaded"] for request in run.statistics["requests"]] == [True, True, True, False]
     _, second, third, last = run.statistics["requests"]
-    load_cycles = [tilesim.simulate(each, random_inputs(each.inputs)).statistics["load_cycles"] for each in apart]
+    load_cycles = [
+        tilesim.simulate(program, random_inputs(program.inputs)).statistics["load_cycles"] for program in apart
+    ]
     assert run.statistics["load_cycles"] == load_cycles[0]
     assert third["latency_cycles"] - last["latency_cycles"] == pytest.approx(load_cycles[0], abs=10)
     assert second["latency_cycles"] > load_cycles[1]
-    nobody = [replace(each, token=0) for each in apart[:1]]
+    nobody = [replace(program, token=0) for program in apart[:1]]
     assert all(request["loaded"] for request in run_as_alone(nobody, [0, 0]).statistics["requests"])
 
 
@@ -151,7 +153,7 @@ def test_a_saved_series_runs_the_same(tmp_path: Path) -> None:
     joint, given = link_programs(some, order), arrays(some, order)
     run = tilesim.simulate_requests(some, given, order)
     tilesim.save_program(joint, tmp_path / "joint.tasm")
-    flat = [array for each in given for array in each]
+    flat = [array for own in given for array in own]
     for again in (tilesim.load_program(tmp_path / "joint.tasm"), ASSEMBLY.binary.decode(ASSEMBLY.binary.encode(joint))):
         repeated = tilesim.simulate(again, flat)
         assert repeated.statistics == run.statistics
@@ -172,7 +174,7 @@ def test_nothing_in_a_series_is_decoration(twice: tuple[Program, Arrays, Run], s
     later = [k for k, op in enumerate(joint.run) if "request2" in op.label]
     missing = without(joint, "run", later[len(later) * share // 12])
     try:
-        changed = tilesim.simulate(missing, [array for each in given for array in each])
+        changed = tilesim.simulate(missing, [array for arrays in given for array in arrays])
     except tilesim.TilesimError:
         return
     assert not np.array_equal(changed.outputs[1], run.outputs[1])
@@ -182,7 +184,7 @@ def test_a_hang_tells_which_request(twice: tuple[Program, Arrays, Run]) -> None:
     joint, given, _ = twice
     place = next(k for k, op in enumerate(joint.run) if op.label.startswith("request2.output0.send"))
     with pytest.raises(tilesim.HangError) as caught:
-        tilesim.simulate(without(joint, "run", place), [array for each in given for array in each])
+        tilesim.simulate(without(joint, "run", place), [array for arrays in given for array in arrays])
     assert "rows of output request2." in str(caught.value)
 
 
@@ -199,11 +201,13 @@ def test_what_does_not_go_together_is_said() -> None:
     with pytest.raises(tilesim.ProgramError) as caught:
         tilesim.simulate_requests(twins, arrays(other, [0, 0]))
     assert any(
-        f"programs of 2 networks must fit the instruction memory of {memory_bytes} " in each
-        for each in caught.value.faults
+        f"programs of 2 networks must fit the instruction memory of {memory_bytes} " in sentence
+        for sentence in caught.value.faults
     )
-    assert any("parameters of 2 networks must fit the data memory of 24576" in each for each in caught.value.faults)
-    with pytest.raises(tilesim.ArrayError, match="inputs of request 2 must be 1 arrays, not 2"):
+    assert any(
+        "parameters of 2 networks must fit the data memory of 24576" in sentence for sentence in caught.value.faults
+    )
+    with pytest.raises(tilesim.ArrayError, match="inputs of request 2 must be 1 array, not 2"):
         tilesim.simulate_requests(other, [arrays(other, [0])[0], [*arrays(other, [0])[0]] * 2])
     with pytest.raises(tilesim.InputError, match="order must name programs from 0 to 0"):
         tilesim.simulate_requests(other, arrays(other, [0]), [1])
@@ -239,9 +243,9 @@ def test_packages_with_tokens_of_their_own_drive_each_other_out() -> None:
 @given(st.lists(st.sampled_from(["a", "b"])))
 def test_packages_that_share_a_token_load_once_each(packages: list[str]) -> None:
     """Oracle 23, its second half: twice in all, however the two come."""
-    found = loads(CacheRequest(package, 7) for package in packages)
-    assert sum(found) == len(set(packages))
-    assert [package for package, ran in zip(packages, found, strict=True) if ran] == list(dict.fromkeys(packages))
+    loaded = loads(CacheRequest(package, 7) for package in packages)
+    assert sum(loaded) == len(set(packages))
+    assert [package for package, ran in zip(packages, loaded, strict=True) if ran] == list(dict.fromkeys(packages))
 
 
 def test_without_a_token_nothing_outlives_a_request() -> None:

@@ -11,7 +11,6 @@ import pytest
 import tilesim
 from tests.networks import Weave
 from tests.tiled.programs import program
-from tilesim.network.evaluate import evaluate
 from tilesim.network.operators import ResizeNearest
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import Instruction, ScalarFence, TileFence
@@ -34,7 +33,7 @@ both: ring_produce tiles=0x3 read=[r:1 @0x0] to={SINK}
 
 def written(tails: TurnRewriter, one: Program) -> list[str]:
     tails.begin()
-    return [ASSEMBLY.text.write_instruction(each) for op in one.run for each in tails.rewrite(op)]
+    return [ASSEMBLY.text.write_instruction(rewritten) for op in one.run for rewritten in tails.rewrite(op)]
 
 
 def test_the_first_program_stays_as_it_is() -> None:
@@ -142,9 +141,7 @@ def test_tiles_that_begin_late_miss_no_tail(hop_cycles: int) -> None:
     assert any(op.label == "started" for op in compiled.run)
     assert proof_of(compiled).proven
     x = np.random.default_rng(0).integers(-128, 128, (1, 2, 2, 8)).astype(np.int8)
-    np.testing.assert_array_equal(
-        tilesim.simulate(compiled, [x]).outputs[0], evaluate(network, [x])[network.outputs[0]]
-    )
+    np.testing.assert_array_equal(tilesim.simulate(compiled, [x]).outputs[0], network.evaluate([x])[network.outputs[0]])
     unfenced = [op for op in compiled.run if not op.label.startswith("started")]
     assert not proof_of(replace(compiled, run=tuple(unfenced))).proven
 

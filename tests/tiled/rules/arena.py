@@ -58,8 +58,8 @@ class Arena:
         chip.monitor._meetings.clear()
         chip.monitor._under_way.clear()
         for passage in chip.monitor.passages:
-            for found in (passage.under_way, passage.sent, passage.taken, passage.met):
-                found.clear()
+            for noted in (passage.under_way, passage.sent, passage.taken, passage.met):
+                noted.clear()
         chip.run(program.run, [], "run", dict(map(_hold, holds.items())))
         ended = not chip.afloat and all(
             unit.waiting is None or unit.waiting.reason is Reason.INSTRUCTION for unit in chip.units
@@ -175,8 +175,10 @@ def chained(random: Random) -> Sketch:
         master, to, rows = random_transfer(random)
         node = 0 if master is None else master + 1
         count = sketch.tails(master)
-        if not all(sketch.passes(each, node) for each in loose) or random.random() < 0.3:
-            sketch.fence(tuple(sorted({tile for each in loose for tile in sketch.sent[each][1]})), Engine.RING_CONSUMER)
+        if not all(sketch.passes(number, node) for number in loose) or random.random() < 0.3:
+            sketch.fence(
+                tuple(sorted({tile for number in loose for tile in sketch.sent[number][1]})), Engine.RING_CONSUMER
+            )
             loose, count = [], 0
         sketch.add(master, to, rows, turn(count), turn=count if master is None else 0)
         loose.append(number)

@@ -13,12 +13,12 @@ def consume(tile: int, rows: int = 4, name: str = "", row: int = 8, wait: str = 
 
 
 def send(name: str, tile: int, *to: int, rows: int = 4, wait: str = "") -> str:
-    words, bitmap = f" wait={wait}" if wait else "", sum(1 << each for each in to)
+    words, bitmap = f" wait={wait}" if wait else "", sum(1 << tile for tile in to)
     return f"{name}: ring_produce tiles={1 << tile:#x} read=[r:{rows} @0x0+r*16] to={bitmap:#x} produce=r{words}\n"
 
 
 def fence(engine: str, *tiles: int) -> str:
-    bitmap = sum(1 << each for each in tiles)
+    bitmap = sum(1 << tile for tile in tiles)
     return f"f: tile_fence tiles={bitmap:#x} idle={engine} increment=1\ns: scalar_fence count={len(tiles)}\n"
 
 
@@ -26,5 +26,5 @@ def proof(*lines: str, **changes: object) -> Proof:
     return proof_of(program("".join(lines), "ring-8", **changes))  # type: ignore[arg-type]
 
 
-def rules(found: Proof) -> list[str]:
-    return [each.rule for each in found.refutations]
+def rules(outcome: Proof) -> list[str]:
+    return [refutation.rule for refutation in outcome.refutations]

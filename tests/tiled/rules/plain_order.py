@@ -13,18 +13,18 @@ from tilesim.tiled.rules.tile.happens_before import EXTERNAL
 from tilesim.tiled.topology import Topology
 
 WRITTEN = ("write", "output", "sums_out")
-Found = tuple[int, frozenset[str], str, int, int]
+Pair = tuple[int, frozenset[str], str, int, int]
 """A tile, the labels of a pair, the memory, the first and the last byte of both."""
 
 
 def counters(nest: Nest) -> list[tuple[int, ...]]:
     """The counters of the loops in each iteration, in order."""
-    found = list(product(*(range(loop.bound) for loop in nest.loops)))
+    turns = list(product(*(range(loop.bound) for loop in nest.loops)))
     if nest.alternate is None:
-        return found
+        return turns
     at = [loop.name for loop in nest.loops].index(nest.alternate.loop)
     last = nest.loops[at].bound - 1
-    return [each for each in found if each[at] < last or each[-1] < nest.alternate.limit]
+    return [turn for turn in turns if turn[at] < last or turn[-1] < nest.alternate.limit]
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class Plain:
     def __post_init__(self) -> None:
         nest = counted_nest(self.op)
         self.depth = len(nest.loops) - 1 - len(self.op.reduce) if isinstance(self.op, TensorOp) else len(nest.loops)
-        self.rounds = list(dict.fromkeys(each[: self.depth] for each in counters(nest)))
+        self.rounds = list(dict.fromkeys(turn[: self.depth] for turn in counters(nest)))
         self.over: list[set[tuple[Plain, int]]] = [set() for _ in self.rounds]
         self.raises = self._raises([loop.name for loop in nest.loops])
 
@@ -59,14 +59,14 @@ class Plain:
         if watcher.loop is None:
             return [first] * len(self.rounds)
         depth = [loop.name for loop in counted_nest(self.op).loops].index(watcher.loop) + 1
-        outer = list(dict.fromkeys(each[:depth] for each in self.rounds))
-        return [first + outer.index(each[:depth]) * watcher.stride for each in self.rounds]
+        outer = list(dict.fromkeys(turn[:depth] for turn in self.rounds))
+        return [first + outer.index(turn[:depth]) * watcher.stride for turn in self.rounds]
 
     def reached_by(self, steps: list[Plain], flag: str, count: int) -> tuple[Plain, int] | None:
         """The instruction, and its round, with which a flag has counted to ``count`` while this one may watch it."""
-        raisers = [each for each in steps if raised_flag(each.op) == flag]
-        mine = [each for each in raisers if each.generation.get(flag, 0) == self.generation.get(flag, 0)]
-        raises = [(each, end) for each in mine for end in each.raises]
+        raisers = [step for step in steps if raised_flag(step.op) == flag]
+        mine = [raiser for raiser in raisers if raiser.generation.get(flag, 0) == self.generation.get(flag, 0)]
+        raises = [(raiser, end) for raiser in mine for end in raiser.raises]
         return raises[count - 1] if 0 < count <= len(raises) else None
 
 
@@ -102,7 +102,7 @@ def settle(steps: list[Plain]) -> None:
 
 def advance(step: Plain, steps: list[Plain]) -> None:
     """Find out what is over before each round, from what is known of the others."""
-    over = set[tuple[Plain, int]]().union(*(finished(each) for each in (*step.drained, *step.queue)))
+    over = set[tuple[Plain, int]]().union(*(finished(other) for other in (*step.drained, *step.queue)))
     for k, known in enumerate(step.over):
         over |= known.union(*(awaited(step, steps, watcher, k) for watcher in step.op.wait))
         step.over[k] = known | over
@@ -114,7 +114,7 @@ def awaited(step: Plain, steps: list[Plain], watcher: Watcher, round_: int) -> s
     if count <= 0 or watcher.flag in EXTERNAL:
         return set()
     raiser = step.reached_by(steps, watcher.flag, count)
-    return through(*raiser) if raiser else set().union(*(finished(each) for each in steps))
+    return through(*raiser) if raiser else set().union(*(finished(other) for other in steps))
 
 
 def through(step: Plain, last: int) -> set[tuple[Plain, int]]:
@@ -151,43 +151,43 @@ def touched(step: Plain, operand: str, topology: Topology) -> tuple[str, list[se
     """The memory, and the bytes of each round."""
     [access] = [access for access in accesses(step.op, topology) if access.field == operand]
     runs = counters(access.nest)
-    found: list[set[int]] = [set() for _ in step.rounds]
+    bytes_: list[set[int]] = [set() for _ in step.rounds]
     strides = dict(access.reference.strides)
     for k, run in enumerate(runs):
         moves = zip(access.nest.loops, run, strict=True)
         at = access.reference.base + sum(
             count * strides.get(loop.name, 0) for loop, count in moves if loop.name in access.moving
         )
-        lanes = sum(each[:-1] == run[:-1] for each in runs)
+        lanes = sum(other[:-1] == run[:-1] for other in runs)
         one = isinstance(step.op, TensorOp)
         round_ = step.rounds.index(run[: step.depth]) if one else k * len(step.rounds) // len(runs)
-        found[round_] |= set(range(at, at + size_bytes(access, topology, lanes)))
-    return access.memory, found
+        bytes_[round_] |= set(range(at, at + size_bytes(access, topology, lanes)))
+    return access.memory, bytes_
 
 
-def plain_hazards(program: Program) -> set[Found]:
+def plain_hazards(program: Program) -> set[Pair]:
     """The pairs that ``hazards`` must find."""
-    found: set[Found] = set()
+    pairs: set[Pair] = set()
     for tile in range(program.topology.tiles):
         steps = steps_of(program, tile)
         settle(steps)
         for a, b in combinations(start(steps), 2):
             if a.op.engine != b.op.engine:
-                found |= {
+                pairs |= {
                     (tile, frozenset((a.op.label, b.op.label)), *rest) for rest in meeting(a, b, program.topology)
                 }
-    return found
+    return pairs
 
 
 def meeting(a: Plain, b: Plain, topology: Topology) -> set[tuple[str, int, int]]:
     """The memories in which two operands meet in no order, and the first and the last byte of both."""
-    found = set()
+    meetings = set()
     for one, other in product(operands(a, topology), operands(b, topology)):
         (memory, here), (elsewhere, there) = touched(a, one, topology), touched(b, other, topology)
         both = set[int]().union(*here) & set[int]().union(*there)
         if (one in WRITTEN or other in WRITTEN) and memory == elsewhere and _unordered(a, b, here, there):
-            found.add((memory, min(both), max(both)))
-    return found
+            meetings.add((memory, min(both), max(both)))
+    return meetings
 
 
 def operands(step: Plain, topology: Topology) -> list[str]:

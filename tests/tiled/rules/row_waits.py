@@ -105,7 +105,7 @@ class Sketch:
 
     def _step(self, op: Work) -> Plain:
         tile = op.tiles.bit_length() - 1
-        queue = [each for each in self.steps[tile] if each.op.engine == op.engine]
+        queue = [step for step in self.steps[tile] if step.op.engine == op.engine]
         step = Plain(op, {}, self.counts[tile, raised_flag(op)], set(), queue, self.strict)
         advance(step, self.steps[tile])
         return step
@@ -113,7 +113,7 @@ class Sketch:
     def _needs(self, step: Plain, flag: Flag) -> list[int]:
         """What a flag must have counted to before each round."""
         needs = [0] * len(step.rounds)
-        others = [each for each in self.steps[step.op.tiles.bit_length() - 1] if raised_flag(each.op) == flag]
+        others = [other for other in self.steps[step.op.tiles.bit_length() - 1] if raised_flag(other.op) == flag]
         for other in others if others and others[0].op.engine != step.op.engine else ():
             for here, there in _meetings(step, other, self.chip):
                 for k, j in product(range(len(here)), range(len(there))):

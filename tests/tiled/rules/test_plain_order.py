@@ -7,7 +7,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from tests.tiled.programs import program
-from tests.tiled.rules.plain_order import Found, plain_hazards
+from tests.tiled.rules.plain_order import Pair, plain_hazards
 from tilesim.tiled.rules.tile.hazards import hazards
 
 FLAGS = ("avdata", "narrow_to_wide", "wide_to_narrow", "mesh_north_in")
@@ -26,11 +26,11 @@ words, rows, counts = (
 @st.composite
 def waits(draw: st.DrawFn, *loops: str) -> str:
     """Watchers of a few flags, at loops too, if they have names."""
-    found = []
+    watchers = []
     for flag in draw(st.lists(st.sampled_from(FLAGS), max_size=2, unique=True)):
         count, loop = draw(st.integers(-1, 5)), draw(st.sampled_from(("", *loops)))
-        found.append(f"{flag}@{loop}>={count}+{draw(st.integers(0, 2))}" if loop else f"{flag}>={count}")
-    return f" wait={','.join(found)}" if found else ""
+        watchers.append(f"{flag}@{loop}>={count}+{draw(st.integers(0, 2))}" if loop else f"{flag}>={count}")
+    return f" wait={','.join(watchers)}" if watchers else ""
 
 
 @st.composite
@@ -83,8 +83,8 @@ def lines(draw: st.DrawFn) -> str:
     return f"{kind} tiles={tiles} read={read} write={write}{draw(waits('b', 'r'))}{raises}"
 
 
-def found(sentences: list[str]) -> set[Found]:
-    parts = [match.groups() for each in sentences if (match := FOUND.match(each))]
+def pairs_of(sentences: list[str]) -> set[Pair]:
+    parts = [match.groups() for sentence in sentences if (match := FOUND.match(sentence))]
     return {
         (int(tile), frozenset((a, b)), memory, int(low, 16), int(high, 16)) for tile, a, memory, low, high, b in parts
     }
@@ -100,6 +100,6 @@ def test_pairs_are_those_of_the_rule_in_plain_sets(programs: int) -> None:
         written = program(run, load=load, tile__strict_compare=strict)
         expected = plain_hazards(written)
         event(f"{min(len(expected), 3)} hazards")
-        assert found(hazards(written)) == expected
+        assert pairs_of(hazards(written)) == expected
 
     judge()

@@ -17,10 +17,10 @@ from tilesim.tiled.rules.proof import RULES, proof_of
 
 @pytest.mark.parametrize(("network", "chip"), [("digits", "edge-2x4"), ("example-residual", "edge-1x2")])
 def test_compiled_programs_are_proven(network: str, chip: str) -> None:
-    found = proof_of(tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip)))
-    assert [each.sentence for each in found.refutations] == []
-    assert found.masters is not None
-    assert len(found.masters.history.order) == found.transfers > 1
+    outcome = proof_of(tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip)))
+    assert [refutation.sentence for refutation in outcome.refutations] == []
+    assert outcome.masters is not None
+    assert len(outcome.masters.history.order) == outcome.transfers > 1
 
 
 @pytest.mark.slow
@@ -33,8 +33,8 @@ def test_a_real_model_is_proven(models: Path, chip: str) -> None:
 def test_a_compiled_program_without_its_turns_is_refuted() -> None:
     """The masters of the last layer's rows, one each, wait for those before them: take the waits away."""
     made = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-2x4"))
-    found = proof_of(replace(made, run=tuple(map(without_turn, made.run))))
-    assert any("in either order" in each.sentence for each in found.refutations)
+    outcome = proof_of(replace(made, run=tuple(map(without_turn, made.run))))
+    assert any("in either order" in refutation.sentence for refutation in outcome.refutations)
 
 
 def without_turn(op: Instruction) -> Instruction:
@@ -44,10 +44,10 @@ def without_turn(op: Instruction) -> Instruction:
 
 
 def test_the_document_is_plain() -> None:
-    found = proof(consume(2), consume(3), send("a", 0, 2), send("b", 1, 3), fence("tensor", 0))
-    document = json.loads(json.dumps(found.document()))
-    assert document == found.document()
-    assert {each["rule"] for each in document["refutations"]} <= RULES.keys()
+    outcome = proof(consume(2), consume(3), send("a", 0, 2), send("b", 1, 3), fence("tensor", 0))
+    document = json.loads(json.dumps(outcome.document()))
+    assert document == outcome.document()
+    assert {refutation["rule"] for refutation in document["refutations"]} <= RULES.keys()
     assert (document["proven"], document["transfers"], document["pairs"]["open"]) == (False, 2, 1)
 
 

@@ -18,16 +18,16 @@ LATEST = 250
 
 @pytest.mark.parametrize("programs", [25, pytest.param(600, marks=pytest.mark.soak)])
 def test_what_is_ordered_is_proven_and_a_weaker_copy_refuted_or_harmless(programs: int) -> None:
-    random, found = Random(15), Counter[str]()  # noqa: S311  (no secret)
+    random, verdicts = Random(15), Counter[str]()  # noqa: S311  (no secret)
     for _ in range(programs):
         program = ordered(random)
         proof = proof_of(program)
-        assert proof.proven, [each.sentence for each in proof.refutations]
+        assert proof.proven, [refutation.sentence for refutation in proof.refutations]
         memories = judged(program, random)
         assert stepped_outcome(program) == memories
         weak = weakened(program, random)
-        found[verdict(weak, memories, random)] += 1
-    assert found["refuted"] > programs / 2
+        verdicts[verdict(weak, memories, random)] += 1
+    assert verdicts["refuted"] > programs / 2
 
 
 def verdict(weak: Program, memories: list[bytes], random: Random) -> str:

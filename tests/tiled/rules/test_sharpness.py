@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tiled.rules.arena import Arena, chained, disjoint, mixed
+from tilesim.tiled.counterexamples import seen
 from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.recipes import seen
 from tilesim.tiled.rules.proof import Proof, proof_of
 from tilesim.tiled.rules.ring.readings import Reading
 
@@ -49,7 +49,7 @@ def test_what_is_legal_never_meets_and_what_is_not_does(programs: int, readings:
         kind = random.choice((disjoint, chained, mixed, mixed))
         program, reading = kind(random).program(), random.choice(readings)
         proof = proof_of(program, reading)
-        assert proof.proven or reading not in KEEPING[kind], [each.sentence for each in proof.refutations]
+        assert proof.proven or reading not in KEEPING[kind], [refutation.sentence for refutation in proof.refutations]
         arena = arenas[reading]
         if proof.proven:
             never_breaks(arena, program, random)
@@ -72,16 +72,16 @@ def never_breaks(arena: Arena, program: Program, random: Random) -> None:
 
 def broken(arena: Arena, proof: Proof) -> list[bool]:
     """Whether each refuted pair that was looked for breaks the rule: if there are start times for it, it must."""
-    found = []
-    for each in proof.refutations:
-        if each.runs:
-            found.append(each.start_times is not None)
-        if each.collision is not None and each.start_times is not None:
-            findings, _ = arena.run(proof.program, dict(each.start_times))
-            pair = {each.collision.first.name, each.collision.other.name}
-            kind = "under way at once" if each.collision.at_once else "meeting"
+    breaks = []
+    for refutation in proof.refutations:
+        if refutation.runs:
+            breaks.append(refutation.start_times is not None)
+        if refutation.collision is not None and refutation.start_times is not None:
+            findings, _ = arena.run(proof.program, dict(refutation.start_times))
+            pair = {refutation.collision.first.name, refutation.collision.other.name}
+            kind = "under way at once" if refutation.collision.at_once else "meeting"
             assert any(set(one.get("instructions", ())) == pair for one in findings if one["kind"] == kind)
-    return found
+    return breaks
 
 
 def test_what_keeps_to_a_reading_keeps_to_those_after_it() -> None:

@@ -12,8 +12,8 @@ import tilesim
 from tests.tiled.programs import program
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules import soundness
 from tilesim.tiled.rules.soundness import unsound
+from tilesim.tiled.rules.tile import hazards
 
 RECEIVE = "in: ring_consume tiles=0x1 write=[r:2 @0x0+r*16] produce=r"
 SEND = "send: infeed source=data rows=2 to=0x1"
@@ -31,8 +31,8 @@ def test_addresses_mean_something_only_to_instructions_that_the_chip_can_run() -
 def test_a_finding_belongs_to_one_program_and_is_made_once(tmp_path: Path) -> None:
     asked: list[Program] = []
 
-    def count(each: Program) -> int:
-        asked.append(each)
+    def count(made: Program) -> int:
+        asked.append(made)
         return len(asked)
 
     first = program(FINE)
@@ -40,7 +40,7 @@ def test_a_finding_belongs_to_one_program_and_is_made_once(tmp_path: Path) -> No
     tilesim.save_program(first, tmp_path / "program.tbin")
     loaded = tilesim.load_program(tmp_path / "program.tbin")
     others = [replace(first, name="other"), copy(first), pickle.loads(pickle.dumps(first)), loaded]  # noqa: S301
-    assert [each.once(count) for each in others] == [2, 3, 4, 5]
+    assert [other.once(count) for other in others] == [2, 3, 4, 5]
     assert first.once(count) == 1
 
 
@@ -59,10 +59,10 @@ def test_what_was_compiled_or_has_run_is_not_checked_again(monkeypatch: pytest.M
     written = program(FINE)
     tilesim.simulate(written, [])
 
-    def refuse(_: Program) -> list[str]:
-        return ["checked again"]
+    def refuse(_: Program) -> None:
+        raise ProgramError(["checked again"])
 
-    monkeypatch.setattr(soundness, "hazards", refuse)
+    monkeypatch.setattr(hazards, "effects_of", refuse)
     inputs = [np.zeros(tensor.shape, tensor.dtype) for tensor in compiled.inputs]
     assert tilesim.simulate(compiled, inputs).cycles > 0
     assert tilesim.simulate(written, []).cycles > 0

@@ -123,15 +123,15 @@ def test_both_models_agree_on_what_is_observed(programs: int) -> None:
         labels = [op.label for op in made.run if not isinstance(op, TileFence | ScalarFence)]
         held = {label: random.randrange(80) for label in random.sample(labels, random.randint(0, len(labels)))}
         assert not unrunnable(made)
-        found = stepped.simulate(made, [], observes=True, holds=holds(made, held, tiles_of))
+        outcome = stepped.simulate(made, [], observes=True, holds=holds(made, held, tiles_of))
         try:
             run = simulate(made, [], rules="observe", holds=held)
         except HangError:
-            assert found.hung == "run"
+            assert outcome.hung == "run"
             continue
-        kinds |= {each["kind"] for each in run.statistics["findings"]}
-        assert (found.hung, found.cycles) == ("", run.cycles)
-        assert {track: {k: v for k, v in kind.items() if v} for track, kind in found.units.items()} == accounts(
+        kinds |= {finding["kind"] for finding in run.statistics["findings"]}
+        assert (outcome.hung, outcome.cycles) == ("", run.cycles)
+        assert {track: {k: v for k, v in kind.items() if v} for track, kind in outcome.units.items()} == accounts(
             run.statistics
         )
     assert "meeting" in kinds

@@ -16,7 +16,7 @@ from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim import simulate
 from tilesim.arithmetic.average import average_scaling
 from tilesim.errors import ProgramError, RunError
-from tilesim.machines.traffic import by_layer, total
+from tilesim.machines.statistics import by_layer, total
 from tilesim.sim.core.action import Action, Actions
 from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.fields import Alternate
@@ -31,7 +31,7 @@ from tilesim.tiled.isa.model.instructions import (
     TileFence,
 )
 from tilesim.tiled.isa.model.program import Layer, Program
-from tilesim.tiled.run import traffic
+from tilesim.tiled.run.statistics import buses_of, tallies
 from tilesim.tiled.stepped.chip import Chip
 from tilesim.tiled.stepped.memory import Bytes, Memory, Port
 from tilesim.tiled.topology import Topology
@@ -72,7 +72,7 @@ def counted(track: str, *ops: Instruction, chip: Topology | None = None, host_ro
     """What a unit counts of ``ops``, run on a chip of one tile if no other is given; ``acted`` before has no part."""
     bench = Bench(chip)
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
-    found = traffic.tallies(Program("test", bench.chip.topology, (), ops), bench.chip, traffic.buses(bench.chip))
+    found = tallies(Program("test", bench.chip.topology, (), ops), bench.chip, buses_of(bench.chip))
     return {tally.action: tally.count for tally in found if tally.track == f"chip.{track}"}
 
 
@@ -83,7 +83,7 @@ def moved(bus: str, *ops: Instruction, host_rows: int = 0) -> list[tuple[int, in
     """What entered a bus of a chip of two tiles, and what its links carried: of the run, then of layers 0 and 1."""
     bench = Bench(chip_of(2, 1))
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
-    buses = traffic.buses(bench.chip)
+    buses = buses_of(bench.chip)
     layers = (Layer("a", "convolution", 0), Layer("b", "convolution", 0))
     found = [
         total(buses),
@@ -122,7 +122,7 @@ def test_an_instruction_enters_its_bus_once_and_no_width_changes_its_bytes() -> 
     assert moved("instruction_bus", both, first) == [(80, 144), (64, 128), (16, 16)]
     narrow = Bench(chip_of(2, 1, instruction_bus={"width_bytes": 1}))
     narrow.run(both, first)
-    assert total(traffic.buses(narrow.chip))["instruction_bus"] == {"entered": 80, "carried": 144}
+    assert total(buses_of(narrow.chip))["instruction_bus"] == {"entered": 80, "carried": 144}
 
 
 # ---- actions, by hand ---------------------------------------------------------------------------------------------

@@ -112,7 +112,7 @@ def test_what_it_can_not_run_is_refused() -> None:
         stepped.simulate(program("c: ring_consume tiles=1 write=[r:1 @0x8]"), [])
     lines = "i: infeed source=host rows=3 to=1\nc: ring_consume tiles=1 write=[r:3 @0x0+r*16]"
     made = program(lines, head=INPUT.format(48, 3))
-    with pytest.raises(ArrayError, match="must be 1 arrays, not 0"):
+    with pytest.raises(ArrayError, match="must be 1 array, not 0"):
         stepped.simulate(made, [])
     with pytest.raises(ArrayError, match="must be int8 of shape"):
         stepped.simulate(made, [np.zeros((2, 1, 1, 48), np.int8)])

@@ -18,9 +18,8 @@ from tests.tiled.test_determinism import disorder
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim.errors import HangError
 from tilesim.tiled.isa.checks.program import faults
-from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher, neighbour
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import Block, HostTensor, Program
 from tilesim.tiled.topology import Grid
 

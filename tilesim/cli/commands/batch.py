@@ -10,7 +10,7 @@ import typer
 
 from tilesim import api
 from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
-from tilesim.batching.document import BatchingDocument, WeightReuse, layers_document, plan_document
+from tilesim.batching.document import BatchingDocument, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.batching import BatchSizeOptions, advised, reuse_value
@@ -19,7 +19,7 @@ from tilesim.cli.options.models import ModelArgument
 from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError
-from tilesim.machines.machine import PlansBatches, WeightSupply
+from tilesim.machines.machine import PlansBatches
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.printable import unknown
@@ -66,9 +66,9 @@ def command(
     with progress(f"reading {model}", quiet):
         network, chip, value = _read(model, chips, sizes, schedule)
         machine = _batching(chip)
-        supply = machine.weight_supply(chip)
+        asked = machine.weight_tile_cycles(chip)
         graph, room = graph_of(network), machine.room(network, chip)
-        used = value or supply.tile_cycles
+        used = value or asked
         largest = max((batch_size(used, layer.reuse, sizes.power_of_two) for layer in graph.layers), default=1)
         count = inferences or min(largest, MOST_INFERENCES)
         plans = _plans(graph, room, used, count, schedule, sizes)
@@ -78,7 +78,12 @@ def command(
         "inferences": count,
         "power_of_two": sizes.power_of_two,
         "room_bytes": room.capacity_bytes,
-        "weight_reuse": _reuse(supply, value),
+        "weight_reuse": {
+            "value": float(used),
+            "given": value is not None,
+            "chip_value": float(asked),
+            **machine.weight_supply(chip),
+        },
         "layers": layers_document(graph, used),
         "schedules": [plan_document(graph, each, room.capacity_bytes) for each in plans],
     }
@@ -129,20 +134,3 @@ def _batching(chip: Topology) -> PlansBatches[Any, Any]:
     if not isinstance(machine, PlansBatches):
         raise refusal(chip, PlansBatches)
     return machine
-
-
-def _reuse(supply: WeightSupply, given: Fraction | None) -> WeightReuse:
-    """The weight reuse value and what it comes from."""
-    own = supply.tile_cycles
-    return {
-        "value": float(own if given is None else given),
-        "given": given is not None,
-        "chip_value": float(own),
-        "rows": supply.rows,
-        "columns": supply.columns,
-        "tile_bytes": supply.tile_bytes,
-        "clock_hz": supply.clock_hz,
-        "memory_clock_hz": supply.memory_clock_hz,
-        "channels": supply.channels,
-        "channel_bytes": supply.channel_bytes,
-    }

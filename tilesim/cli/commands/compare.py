@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tilesim.cli.output import QuietOption, tell, tell_json
-from tilesim.cli.paths import files_of_run, given_path, must_be_free
+from tilesim.cli.paths import files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -50,12 +50,17 @@ def command(
 
     path = out or Path(NAME)
     must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
+    if png_dir is not None:
+        from tilesim.report.figures.save import must_have_matplotlib
+
+        must_be_folder(png_dir)
+        must_have_matplotlib()
     with progress("reading the runs", quiet) as say:
         comparison = compare(folders)
-        drawn = _drawn(comparison, png_dir)
         if out is not None or not json_:
             say(f"writing {path}")
             save_comparison(comparison, path)
+        drawn = _drawn(comparison, png_dir)
     if json_:
         tell_json(comparison)
         return

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tilesim.cli.output import QuietOption, tell
-from tilesim.cli.paths import PAGE, files_of_run, given_path, must_be_free
+from tilesim.cli.paths import FIGURES, PAGE, files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.progress import progress
-
-if TYPE_CHECKING:
-    from tilesim.report.document import SavedRun
-
-FIGURES = "figures"
 
 RunOption = Annotated[
     Path, typer.Argument(metavar="RUN_DIR", help="A folder that `tilesim run --out` has written.", parser=given_path)
@@ -44,27 +39,23 @@ def command(
     What every unit and every bus did when, and where the cycles went. The page needs nothing
     else, not even a connection. Record the run with --trace to see its timeline.
     """
-    from tilesim.report.api import save_report
+    from tilesim.report.api import save_figures, save_report
     from tilesim.report.document import load_run
+    from tilesim.report.figures.save import must_have_matplotlib
 
-    path = out or folder / PAGE
+    path, pictures = out or folder / PAGE, png_dir or (folder / FIGURES if png else None)
     must_be_free(path, files_of_run(folder), "of the run itself")
+    if pictures is not None:
+        must_be_folder(pictures)
+        must_have_matplotlib()
     with progress(f"reading {folder}", quiet) as say:
         run = load_run(folder)
-        if png or png_dir:
-            say(f"drawing into {png_dir or folder / FIGURES}")
-            _draw(run, png_dir or folder / FIGURES, quiet)
         say(f"writing {path}")
         save_report(run, path)
+        if pictures is not None:  # at last, as they take longest
+            say(f"drawing into {pictures}")
+            drawn = save_figures(run, pictures)
     if not quiet:
-        tell(f"written to {path}")
+        tell(*([f"{len(drawn)} pictures in {pictures}"] if pictures is not None else []), f"written to {path}")
     if open_:
         typer.launch(str(path))
-
-
-def _draw(run: SavedRun, folder: Path, quiet: bool) -> None:
-    from tilesim.report.api import save_figures
-
-    made = save_figures(run, folder)
-    if not quiet:
-        tell(f"{len(made)} pictures in {folder}")

@@ -18,16 +18,23 @@ from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.options.scope import misapplied
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
-from tilesim.cli.paths import PAGE, files_of_model, files_of_run, given_path, must_be_folder, must_be_free
+from tilesim.cli.paths import (
+    PAGE,
+    files_of_model,
+    files_of_run,
+    given_path,
+    must_be_folder,
+    must_be_free,
+    pictures_of_run,
+)
 from tilesim.cli.programs import programs_of
 from tilesim.cli.progress import progress
 from tilesim.cli.several_chips import compare, incomparable
 from tilesim.cli.simulation import samples, simulated
-from tilesim.errors import InputError
 from tilesim.files import Array
 from tilesim.machines.program import Program
 from tilesim.run import FILES, Run
-from tilesim.saving import all_or_nothing
+from tilesim.saving import all_or_nothing, writing
 
 LISTED = 16
 """Outputs that are described."""
@@ -70,15 +77,21 @@ def command(
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
         made = programs_of(models, chips, compilation, say, batches, running.inferences, pick=True)
-    program, result = simulated(models, made.programs, running, conditions, out is not None, quiet)
+    program, result, notes = simulated(models, made.programs, running, conditions, out is not None, quiet)
     if out is not None:
         _save(program, result, out)
     if json_:
-        tell_json(result.statistics)
+        _tell_json(result, notes)
         return
-    _show(program, result, changes, [] if quiet else made.notes)
+    _show(program, result, changes, notes if quiet else [*made.notes, *notes])
     if out is not None and not quiet:
         tell(f"written to {out}")
+
+
+def _tell_json(result: Run, notes: Sequence[str]) -> None:
+    tell_json(result.statistics)
+    if notes:
+        tell(*notes, error=True)
 
 
 def _must_be_free(out: Path, words: Sequence[str], files: Sequence[Path | None]) -> None:
@@ -90,12 +103,12 @@ def _must_be_free(out: Path, words: Sequence[str], files: Sequence[Path | None])
 
 
 def _save(program: Program, result: Run, folder: Path) -> None:
-    try:
+    with writing(folder, "results"):
         with all_or_nothing(folder, (*FILES, PAGE)) as made:
             api.save_program(program, made / "program.tasm")
-            result.save(made)
-    except OSError as error:
-        raise InputError(f"{folder}: the results cannot be written there: {error.strerror}") from None
+            result.write(made)
+        for picture in pictures_of_run(folder):
+            picture.unlink(missing_ok=True)
 
 
 def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequence[str]) -> None:

@@ -48,30 +48,31 @@ def command(
 
 def _table(chips: Sequence[Topology]) -> Table:
     """Chips of one machine."""
-    from rich.table import Table
+    from rich.table import Column
+
+    from tilesim.report.tables import folded, left, right, table
 
     summaries = [machine_of(chip).summary(chip) for chip in chips]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("name", *summaries[0], "what"):
-        table.add_column(title, no_wrap=title != "what", justify="right" if title == "MACs" else "left")
+    titles: list[Column] = []
+    for title in ("name", *summaries[0]):
+        titles += right(title) if title == "MACs" else left(title)
+    lines = table(*titles, *folded("what"))
     for chip, summary in zip(chips, summaries, strict=True):
-        table.add_row(chip.name, *summary.values(), chip.description)
-    return table
+        lines.add_row(chip.name, *summary.values(), chip.description)
+    return lines
 
 
 def _keys_table(chip: Topology) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
+    from tilesim.report.tables import folded, left, table
     from tilesim.report.terminal import has_width
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
     widest = LONGEST_VALUE if has_width() else None
-    for title in ("key", "value", "meaning"):
-        table.add_column(title, no_wrap=title == "key", max_width=widest if title == "value" else None)
+    lines = table(*left("key"), *folded("value", most=widest), *folded("meaning"))
     for key in keys(chip):
-        table.add_row(key.key, Text(printable(spelt(key))), Text(_explained(key, chip).meaning))
-    return table
+        lines.add_row(key.key, Text(printable(spelt(key))), Text(_explained(key, chip).meaning))
+    return lines
 
 
 def _explained(key: Key, chip: Topology) -> Key:

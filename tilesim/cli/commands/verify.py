@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import typer
@@ -85,16 +84,10 @@ def _agreed(verdict: Verdict) -> str:
 
 
 def _table(differences: tuple[Difference, ...]) -> Table:
-    from rich.table import Table
+    from tilesim.report.tables import folded, right, table
 
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("unit", "what", "event-driven", "stepped"):
-        table.add_column(title, justify="left" if title in ("unit", "what") else "right")
-    for row in _rows(differences[:LISTED]):
-        table.add_row(*map(printable, row))
-    return table
-
-
-def _rows(differences: tuple[Difference, ...]) -> Iterator[tuple[str, str, str, str]]:
-    for difference in differences:
-        yield difference.track or "the run", difference.what.replace("_", " "), difference.event, difference.stepped
+    lines = table(*folded("unit", "what"), *right("event-driven", "stepped"))
+    for difference in differences[:LISTED]:
+        unit, what = difference.track or "the run", difference.what.replace("_", " ")
+        lines.add_row(*map(printable, (unit, what, difference.event, difference.stepped)))
+    return lines

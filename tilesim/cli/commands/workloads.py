@@ -27,36 +27,29 @@ def command(
 
 
 def _networks() -> Table:
-    table = _table("name", "input", "layers", "MACs", "parameters")
+    from tilesim.report.tables import folded, left, right, table
+
+    lines = table(*left("name", "input"), *folded("layers"), *right("MACs", "parameters"))
     for name in list_workloads():
         network = load_network(name)
         counts = f"{network.macs:,}", format_bytes(network.parameter_bytes)
-        table.add_row(name, _inputs(network), _layers(network), *counts)
-    return table
+        lines.add_row(name, _inputs(network), _layers(network), *counts)
+    return lines
 
 
 def _keys() -> Iterator[RenderableType]:
     from rich.text import Text
 
+    from tilesim.report.tables import folded, left, table
     from tilesim.report.workload_keys import workload_keys
 
     for place, section in enumerate(workload_keys()):
         yield Text.assemble("\n" if place else "", (section.title, "bold"), f"  {section.meaning}")
         if section.keys:
-            table = _table("key", "must be", "default", "meaning")
+            lines = table(*left("key"), *folded("must be"), *left("default"), *folded("meaning"))
             for key in section.keys:
-                table.add_row(*map(Text, key))
-            yield table
-
-
-def _table(*titles: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in titles:
-        folded = title in {"layers", "must be", "meaning"}
-        table.add_column(title, no_wrap=not folded, justify="right" if title in {"MACs", "parameters"} else "left")
-    return table
+                lines.add_row(*map(Text, key))
+            yield lines
 
 
 def _inputs(network: Network) -> str:
@@ -65,7 +58,7 @@ def _inputs(network: Network) -> str:
 
 
 def _layers(network: Network) -> str:
-    from tilesim.report.costs import kind_words
+    from tilesim.report.words import kind_words
 
     counts = Counter(kind_words(node.kind) for node in network.nodes)
     return ", ".join(f"{count} {kind}" if count > 1 else kind for kind, count in counts.items())

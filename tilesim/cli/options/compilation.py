@@ -14,12 +14,12 @@ from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.models import Named
 from tilesim.errors import InputError
 from tilesim.machines.machine import Spreads
-from tilesim.machines.policies import CHOICES, SPATIAL, CachePolicy, PartitionPolicy
+from tilesim.machines.policies import CHOICES, SPATIAL, CachePolicy, PartitionPolicy, weighs
 from tilesim.machines.program import Program
 from tilesim.network.graph import Network
 from tilesim.printable import printable, unknown
 from tilesim.registry import machine_of
-from tilesim.report.names import short_name
+from tilesim.report.words import short_name
 
 Meant = TypeVar("Meant")
 
@@ -155,11 +155,6 @@ def _network(named: Sequence[Named], word: str) -> int:
 def anything(_network: Network, _layer: int) -> bool:
     """Any layer will do."""
     return True
-
-
-def weighs(network: Network, layer: int) -> bool:
-    """Whether a layer has parameters."""
-    return any(network.tensors[index].data is not None for index in network.nodes[layer].inputs)
 
 
 def layer_of(named: Sequence[Named], word: str, fits: Callable[[Network, int], bool] = anything) -> tuple[int, int]:

@@ -10,8 +10,7 @@ import numpy as np
 
 from tilesim.arithmetic.average import average, average_scaling
 from tilesim.arithmetic.requantise import float_bits, requantise, saturate
-from tilesim.network.operators.padding import Padding
-from tilesim.network.operators.windows import output_size, pad, taps, windows
+from tilesim.network.operators.windows import Padding, output_size, pad, taps, windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

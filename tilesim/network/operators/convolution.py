@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import exact_matmul, magnitude
 from tilesim.arithmetic.requantise import requantise, saturate
-from tilesim.network.operators.windows import pad, windows
+from tilesim.network.operators.windows import Padding, pad, windows
 
 if TYPE_CHECKING:
     from tilesim.network.graph import Tensor
-    from tilesim.network.operators.padding import Padding
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.requantise import requantise, saturate
-from tilesim.network.operators.windows import pad, taps, windows
+from tilesim.network.operators.windows import Padding, pad, taps, windows
 
 if TYPE_CHECKING:
     from tilesim.network.graph import Tensor
-    from tilesim.network.operators.padding import Padding
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilesim.network.operators.windows import pad, taps, windows
+from tilesim.network.operators.windows import Padding, pad, taps, windows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from tilesim.network.operators.padding import Padding
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from tilesim.network.operators.padding import Padding
+
+class Padding(NamedTuple):
+    """Rows and columns added around a map."""
+
+    top: int = 0
+    left: int = 0
+    bottom: int = 0
+    right: int = 0
 
 
 def pad(x: NDArray[Any], padding: Padding, value: int) -> NDArray[Any]:

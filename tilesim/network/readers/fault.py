@@ -1,10 +1,14 @@
-"""A sentence about what is wrong with a model, which remembers what it is about: for those who sort such sentences."""
+"""Sentences about what is wrong with a model, which remember what they are about: for those who sort such sentences."""
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Literal, TypeAlias, TypeVar
 
 from tilesim.errors import ModelError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 About: TypeAlias = Literal["file", "operator", "type", "shape", "form"]
 """``file``: it is no model. ``operator``: nothing here reads it. ``type``: numbers that nothing here computes with.
@@ -12,16 +16,16 @@ About: TypeAlias = Literal["file", "operator", "type", "shape", "form"]
 """
 
 
-class Fault(str):
-    """The sentence. ``found`` is what is there instead, an operator's kind or a type of numbers; ``operator`` and
+class ModelFault(str):
+    """The sentence. ``actual`` is what is there instead, an operator's kind or a type of numbers; ``operator`` and
     ``name`` are those of the node that it is about, or there is only the name, of a tensor. ``inside`` is the sentence
     without the file's name.
     """
 
-    __slots__ = ("about", "found", "inside", "name", "operator")
+    __slots__ = ("about", "actual", "inside", "name", "operator")
 
     about: About
-    found: str
+    actual: str
     operator: str
     name: str
     inside: str
@@ -30,30 +34,64 @@ class Fault(str):
         cls,
         sentence: str,
         about: About = "form",
-        found: str = "",
+        actual: str = "",
         operator: str = "",
         name: str = "",
         inside: str = "",
-    ) -> Fault:
+    ) -> ModelFault:
         self = super().__new__(cls, sentence)
-        self.about, self.found, self.operator, self.name = about, found, operator, name
+        self.about, self.actual, self.operator, self.name = about, actual, operator, name
         self.inside = inside or sentence
         return self
 
     @classmethod
-    def of(cls, sentence: str) -> Fault:
+    def of(cls, sentence: str) -> ModelFault:
         """Any sentence as one that is about a form."""
-        return sentence if isinstance(sentence, Fault) else cls(sentence)
+        return sentence if isinstance(sentence, ModelFault) else cls(sentence)
 
-    def at(self, where: str, operator: str = "", name: str = "") -> Fault:
+    def at(self, where: str, operator: str = "", name: str = "") -> ModelFault:
         """The sentence, led by where in the file it arose."""
-        return Fault(f"{where}: {self}", self.about, self.found, operator or self.operator, name or self.name)
+        return ModelFault(f"{where}: {self}", self.about, self.actual, operator or self.operator, name or self.name)
 
-    def of_file(self, path: str) -> Fault:
+    def of_file(self, path: str) -> ModelFault:
         """The sentence, led by the file's name."""
-        return Fault(f"{path}: {self}", self.about, self.found, self.operator, self.name, self.inside)
+        return ModelFault(f"{path}: {self}", self.about, self.actual, self.operator, self.name, self.inside)
+
+
+def wrong_type(sentence: str, actual: str, name: str = "") -> ModelError:
+    """That numbers must be of a type, as the ``sentence`` says, and not of the ``actual`` one."""
+    return ModelError(ModelFault(f"{sentence}, not {actual}", "type", actual, name=name))
 
 
 def no_model(sentence: str) -> ModelError:
     """That a file is no model at all, and why."""
-    return ModelError(Fault(sentence, "file"))
+    return ModelError(ModelFault(sentence, "file"))
+
+
+def collect(faults: list[str], where: str, error: ModelError, operator: str = "", name: str = "") -> None:
+    """Keep each of an error's sentences, led by where it arose: at a node, or a tensor that has but a name."""
+    faults.extend(ModelFault.of(fault).at(where, operator, name) for fault in error.faults)
+
+
+def gather(faults: list[str], items: Iterable[Item], read: Callable[[Item], Result]) -> list[Result]:
+    """What ``read`` makes of each item; of those that it refuses the faults are kept instead."""
+    return [result for result in gather_each(faults, items, read) if result is not None]
+
+
+def gather_each(faults: list[str], items: Iterable[Item], read: Callable[[Item], Result | None]) -> list[Result | None]:
+    """What ``read`` makes of each item, None of those that it refuses."""
+    results: list[Result | None] = []
+    for item in items:
+        try:
+            results.append(read(item))
+        except ModelError as error:
+            faults.extend(error.faults)
+            results.append(None)
+    return results
+
+
+def raise_all(place: str, faults: Iterable[str]) -> None:
+    """Raise every fault at once, led by the file, if there is any."""
+    sentences = [ModelFault.of(fault).of_file(place) for fault in faults]
+    if sentences:
+        raise ModelError(sentences)

@@ -22,14 +22,15 @@ from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
-from tilesim.network.readers.fault import Fault, no_model
+from tilesim.network.readers.builder import Built
+from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import (
     Constant,
+    Dequantised,
     Graph,
     Integers,
-    Operand,
     Pending,
     Reals,
     Target,
@@ -40,7 +41,6 @@ from tilesim.network.readers.onnx_graph import (
 )
 from tilesim.network.readers.onnx_operands import bias_scale
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
-from tilesim.network.readers.scope import Built, collect, gather, raise_all
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
 _SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *REAL, *INTEGER}
@@ -80,13 +80,13 @@ def _model(content: bytes) -> onnx.ModelProto:
             if not _supported(node):
                 collect(unknown, _where(k, node), _unsupported(node), node.op_type, _name(node))
         what = f"must be a valid ONNX model: {' '.join(str(error).split())}"
-        raise ModelError(unknown or Fault(what, "form" if nodes else "file")) from error
+        raise ModelError(unknown or ModelFault(what, "form" if nodes else "file")) from error
     return model
 
 
 def _unsupported(node: onnx.NodeProto) -> ModelError:
     custom = "" if node.domain in _DOMAINS else f"custom operator {node.domain}."
-    return ModelError(Fault("the operator is not supported", "operator", f"{custom}{node.op_type}"))
+    return ModelError(ModelFault("the operator is not supported", "operator", f"{custom}{node.op_type}"))
 
 
 def _supported(node: onnx.NodeProto) -> bool:
@@ -122,7 +122,7 @@ def _network(name: str, model: onnx.ModelProto) -> Network:
     outputs = gather(faults, results, partial(_output, graph))
     if faults:
         raise ModelError(faults)
-    return graph.scope.network(name, tuple(graph.inputs), tuple(outputs))
+    return graph.builder.network(name, tuple(graph.inputs), tuple(outputs))
 
 
 def _stands_in(graph: Graph, node: onnx.NodeProto, shapes: Callable[[], Mapping[str, tuple[int, ...]]]) -> bool:
@@ -154,8 +154,8 @@ def _shapes(model: onnx.ModelProto) -> Mapping[str, tuple[int, ...]]:
     except (onnx.shape_inference.InferenceError, RuntimeError, *_FAULTY):
         return {}
     dims = {value.name: value.type.tensor_type.shape.dim for value in (*graph.value_info, *graph.output)}
-    found = {name: tuple(d.dim_value or int(not k) for k, d in enumerate(dim)) for name, dim in dims.items()}
-    return {name: shape for name, shape in found.items() if min(shape, default=0) > 0}
+    shapes = {name: tuple(d.dim_value or int(not k) for k, d in enumerate(dim)) for name, dim in dims.items()}
+    return {name: shape for name, shape in shapes.items() if min(shape, default=0) > 0}
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
@@ -179,26 +179,26 @@ def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
 
 
 def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
-    builder, fewest, most = REAL[node.op_type]
+    read, fewest, most = REAL[node.op_type]
     present = [position for position in range(min(most, len(node.input))) if node.input[position]]
     if len(present) < fewest or present != list(range(len(present))):
         raise ModelError(f"must have at least {fewest} inputs, not {len(present)}")
     if node.op_type in MOVERS and isinstance(value := graph.value(node.input[0]), Integers):
-        tensor = graph.scope.tensors[value.index]
+        tensor = graph.builder.tensors[value.index]
         known = tensor.quantisation or Quantisation(np.array(1.0), 0)
-        operand = Operand(tensor.name, tensor.index, None, tensor.dtype, known)
-        graph.emit(node.output[0], builder(graph, node, [operand]), target(tensor.dtype, known))
-        moved = graph.scope.tensors[graph.indices[node.output[0]]]
-        graph.scope.tensors[moved.index] = replace(moved, quantisation=tensor.quantisation)  # unknown stays unknown
+        operand = Dequantised(tensor.name, tensor.index, None, tensor.dtype, known)
+        graph.emit(node.output[0], read(graph, node, [operand]), target(tensor.dtype, known))
+        moved = graph.builder.tensors[graph.indices[node.output[0]]]
+        graph.builder.tensors[moved.index] = replace(moved, quantisation=tensor.quantisation)  # unknown stays unknown
     else:
-        graph.pend(node.output[0], builder(graph, node, [_operand(graph, node, k) for k in present]))
+        graph.pend(node.output[0], read(graph, node, [_operand(graph, node, k) for k in present]))
 
 
-def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Operand:
+def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Dequantised:
     value = graph.value(node.input[position])
-    if not isinstance(value, Operand):
+    if not isinstance(value, Dequantised):
         sentence = f"{titled(node.input[position])} must come from a DequantizeLinear"
-        raise ModelError(Fault(sentence, "form" if isinstance(value, Integers) else "type", _type_of(value)))
+        raise ModelError(ModelFault(sentence, "form" if isinstance(value, Integers) else "type", _type_of(value)))
     return value
 
 
@@ -218,11 +218,11 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
     if form.bias is not None and names[form.bias]:
         data = graph.constant(names[form.bias])
         step = Quantisation(bias_scale(*operands[:2]), 0)
-        operands.append(Operand(names[form.bias], -1, data, data.dtype, step))
+        operands.append(Dequantised(names[form.bias], -1, data, data.dtype, step))
     if attribute(node, "channels_last", 0):
         raise ModelError("channels_last is not supported")
     wanted = graph.target(node.output[0], names[form.output : form.output + 2])
-    graph.emit(node.output[0], form.builder(graph, node, operands), wanted)
+    graph.emit(node.output[0], form.reader(graph, node, operands), wanted)
 
 
 def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
@@ -230,17 +230,17 @@ def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
     wanted = graph.quantised[output] = graph.target(output, node.input[1:])
     if isinstance(value, Pending):
         graph.emit(output, value, wanted)
-    elif isinstance(value, Operand):
+    elif isinstance(value, Dequantised):
         _refuse_merged(graph, node, value, wanted)
         graph.emit(output, rescale(graph, node, [value]), wanted)
     elif isinstance(value, Reals):
         operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
-        graph.add(output, Built(operator, (value.index,), graph.scope.tensors[value.index].shape), wanted)
+        graph.add(output, Built(operator, (value.index,), graph.builder.tensors[value.index].shape), wanted)
     else:
         raise ModelError(f"{titled(node.input[0])} must be reals that a node or an input gives")
 
 
-def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Operand, wanted: Target) -> None:
+def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Dequantised, wanted: Target) -> None:
     """Refuse to quantise again what only a DequantizeLinear came after: ONNX Runtime makes one of both pairs."""
     before, uses = graph.quantised.get(x.name), [*graph.uses[x.name], *graph.uses[node.input[0]]]
     if before is None or uses != ["DequantizeLinear", "QuantizeLinear"] or before.dtype != wanted.dtype:
@@ -253,10 +253,10 @@ def _output(graph: Graph, name: str) -> int:
     value = graph.value(name)
     if isinstance(value, Integers):
         index = value.index
-    elif isinstance(value, Operand) and value.index >= 0:
+    elif isinstance(value, Dequantised) and value.index >= 0:
         index = graph.add_reals(name, Dequantise(float(value.scale), value.zero_point), value.index)
     else:
         raise ModelError(f"output {titled(name)}: must be integers, or come from a DequantizeLinear")
-    if graph.scope.tensors[index].index in graph.flattened or getattr(value, "index", -1) in graph.flattened:
+    if graph.builder.tensors[index].index in graph.flattened or getattr(value, "index", -1) in graph.flattened:
         raise ModelError(f"output {titled(name)}: must not be a flattened map")
     return index

@@ -21,7 +21,7 @@ _MESSAGE, _TEXTS, _NUMBER_BYTES = 11, (9, 12), {1: 8, 2: 4}
 """Types of fields as descriptors have them; numbers that are not of a fixed size are varints."""
 
 
-class _Found(NamedTuple):
+class _WireField(NamedTuple):
     """A field of the kind ``wire``, whose content lies from ``start`` to ``end``."""
 
     number: int
@@ -42,13 +42,13 @@ def check_counts(content: bytes) -> None:
     inside: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
     while inside:
         start, end, message = inside.pop()
-        for found in _fields(content, start, end):
+        for field in _fields(content, start, end):
             fields += 1
-            known = message.fields_by_number.get(found.number)
-            if found.wire == _LENGTH and known is not None and known.type == _MESSAGE:
-                inside.append((found.start, found.end, known.message_type))
-            elif found.wire == _LENGTH and known is not None and known.type not in _TEXTS:
-                numbers += _packed(content[found.start : found.end], known.type)
+            known = message.fields_by_number.get(field.number)
+            if field.wire == _LENGTH and known is not None and known.type == _MESSAGE:
+                inside.append((field.start, field.end, known.message_type))
+            elif field.wire == _LENGTH and known is not None and known.type not in _TEXTS:
+                numbers += _packed(content[field.start : field.end], known.type)
             if fields > MOST_MODEL_FIELDS or numbers > MOST_MODEL_NUMBERS:
                 raise ModelError(
                     f"must have at most {MOST_MODEL_FIELDS} fields, and {MOST_MODEL_NUMBERS} numbers that are not raw "
@@ -56,7 +56,7 @@ def check_counts(content: bytes) -> None:
                 )
 
 
-def _fields(content: bytes, at: int, end: int) -> Iterator[_Found]:
+def _fields(content: bytes, at: int, end: int) -> Iterator[_WireField]:
     """The fields of the message that lies from ``at`` to ``end``, as far as it is whole."""
     while at < end:
         key, at = _varint(content, at, end)
@@ -69,7 +69,7 @@ def _fields(content: bytes, at: int, end: int) -> Iterator[_Found]:
             _, at = _varint(content, at, end)
         if at + length > end:
             return
-        yield _Found(key >> 3, wire, at, at + length)
+        yield _WireField(key >> 3, wire, at, at + length)
         at += length
 
 

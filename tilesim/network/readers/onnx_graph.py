@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor, titled
-from tilesim.network.readers.fault import Fault
-from tilesim.network.readers.scope import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, Scope, gather, quantisation
+from tilesim.network.readers.builder import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, NetworkBuilder, quantisation
+from tilesim.network.readers.fault import ModelFault, gather, wrong_type
 
 MAP_AXES = (0, 3, 1, 2)
 """A map's model axes (N, C, H, W) among its canonical ones."""
@@ -46,7 +46,7 @@ class Reals:
 
 
 @dataclass(frozen=True)
-class Operand:
+class Dequantised:
     """Reals that integers stand for: a tensor of the network, or a constant (then ``index`` is -1)."""
 
     name: str
@@ -112,7 +112,7 @@ class Pending:
     """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
 
 
-Value: TypeAlias = Constant | Integers | Reals | Operand | Pending
+Value: TypeAlias = Constant | Integers | Reals | Dequantised | Pending
 
 
 def target(dtype: np.dtype[Any], known: Quantisation) -> Target:
@@ -124,7 +124,7 @@ def target(dtype: np.dtype[Any], known: Quantisation) -> Target:
 class Graph:
     """Values by name, and the network so far."""
 
-    scope: Scope
+    builder: NetworkBuilder
     indices: dict[str, int]
     uses: dict[str, list[str]]
     """The operators that take each value, and ``""`` for an output."""
@@ -151,7 +151,7 @@ class Graph:
             uses[name].append(kind)
         for value in graph.output:
             uses.setdefault(value.name, []).append("")
-        reader = cls(Scope({}, first_free=len(indices)), indices, uses, min(opsets, default=1))
+        reader = cls(NetworkBuilder({}, first_free=len(indices)), indices, uses, min(opsets, default=1))
         gather(faults, graph.initializer, reader._add_constant)
         constants = {initializer.name for initializer in graph.initializer}
         gather(faults, [value for value in graph.input if value.name not in constants], reader._add_input)
@@ -168,10 +168,9 @@ class Graph:
         model_shape = tuple(d.dim_value if d.dim_value > 0 or axis else 1 for axis, d in enumerate(kind.shape.dim))
         if min(model_shape, default=0) < 1 or prod(model_shape) > MAX_ELEMENTS:
             sentence = f"input {titled(value.name)}: must have a fixed shape, not {list(model_shape)}"
-            raise ModelError(Fault(sentence, "shape", name=value.name))
+            raise ModelError(ModelFault(sentence, "shape", name=value.name))
         if dtype not in {*ACTIVATION_DTYPES, np.dtype(np.float32)}:
-            sentence = f"input {titled(value.name)}: must be float32, int8 or uint8, not {dtype}"
-            raise ModelError(Fault(sentence, "type", dtype.name, name=value.name))
+            raise wrong_type(f"input {titled(value.name)}: must be float32, int8 or uint8", dtype.name, value.name)
         index = self._tensor(value.name, dtype, _canonical(model_shape), None)
         self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
         self.inputs.append(index)
@@ -179,7 +178,7 @@ class Graph:
     def _tensor(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], known: Quantisation | None) -> int:
         index = self.indices[name]
         axes = MAP_AXES if len(shape) == 4 else None
-        self.scope.tensors[index] = Tensor(index, name, dtype, shape, known, model_axes=axes)
+        self.builder.tensors[index] = Tensor(index, name, dtype, shape, known, model_axes=axes)
         return index
 
     def value(self, name: str) -> Value:
@@ -193,23 +192,23 @@ class Graph:
             raise ModelError(f"{titled(name)} must be a constant")
         return value.array
 
-    def operand(self, names: Sequence[str], axis: int = 0) -> Operand:
+    def operand(self, names: Sequence[str], axis: int = 0) -> Dequantised:
         """What integers (value, scale and, unless absent, zero point) stand for."""
         value = self.value(names[0])
         if isinstance(value, Constant):
             known = self.quantisation(names[0], names[1:], value.array.dtype)
-            return Operand(names[0], -1, value.array, value.array.dtype, known, axis)
+            return Dequantised(names[0], -1, value.array, value.array.dtype, known, axis)
         if not isinstance(value, Integers):
             raise ModelError(f"{titled(names[0])} must be integers")
-        tensor = self.scope.tensors[value.index]
+        tensor = self.builder.tensors[value.index]
         known = self.quantisation(names[0], names[1:], tensor.dtype)
         if known.scale.ndim:
             raise ModelError(f"{tensor.title} must have one scale")
         before, zero_point = tensor.quantisation or known, known.zero_point
         if before.zero_point != zero_point:
             raise ModelError(f"{tensor.title} must have zero point {before.zero_point} here too, not {zero_point}")
-        self.scope.tensors[tensor.index] = replace(tensor, quantisation=before)
-        return Operand(names[0], value.index, None, tensor.dtype, known)
+        self.builder.tensors[tensor.index] = replace(tensor, quantisation=before)
+        return Dequantised(names[0], value.index, None, tensor.dtype, known)
 
     def quantisation(self, of: str, names: Sequence[str], dtype: np.dtype[Any]) -> Quantisation:
         """The checked constants (scale, zero point if any) of value ``of``."""
@@ -226,9 +225,7 @@ class Graph:
         """What (scale, zero point if any) ask of the value ``name``."""
         dtype = self.constant(names[1]).dtype if len(names) > 1 and names[1] else np.dtype(np.uint8)
         if dtype not in ACTIVATION_DTYPES:
-            raise ModelError(
-                Fault(f"{titled(name)} must be quantised to int8 or uint8, not {dtype}", "type", dtype.name)
-            )
+            raise wrong_type(f"{titled(name)} must be quantised to int8 or uint8", dtype.name)
         known = self.quantisation(name, names, dtype)
         if known.scale.ndim:
             raise ModelError(f"{titled(name)} must have one scale")
@@ -251,7 +248,7 @@ class Graph:
         if prod(built.shape) > MAX_ELEMENTS:
             raise ModelError(f"{titled(name)} must have at most {MAX_ELEMENTS} elements, not shape {list(built.shape)}")
         index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation)
-        self.scope.nodes.append(Node(name, built.operator, built.inputs, index))
+        self.builder.nodes.append(Node(name, built.operator, built.inputs, index))
         self.values[name] = Integers(index)
 
     def stand_in(self, name: str, model_shape: tuple[int, ...], wanted: Target) -> bool:
@@ -263,8 +260,8 @@ class Graph:
 
     def add_reals(self, name: str, operator: Operator, source: int) -> int:
         """Add a node that makes the float32 output ``name`` of tensor ``source``."""
-        index = self._tensor(name, np.dtype(np.float32), self.scope.tensors[source].shape, None)
-        self.scope.nodes.append(Node(name, operator, (source,), index))
+        index = self._tensor(name, np.dtype(np.float32), self.builder.tensors[source].shape, None)
+        self.builder.nodes.append(Node(name, operator, (source,), index))
         return index
 
 

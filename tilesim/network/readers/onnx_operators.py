@@ -59,42 +59,28 @@ from tilesim.arithmetic.reals import real_scaling
 from tilesim.arithmetic.softmax import smallest_output_scale
 from tilesim.errors import ModelError
 from tilesim.network.operators import Add, FullyConnected, Reshape, Softmax
+from tilesim.network.readers import onnx_operands as operand
+from tilesim.network.readers.builder import Built
 from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply, rescaling
-from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
-from tilesim.network.readers.onnx_operands import (
-    Operands,
-    add_bias,
-    common_shape,
-    constant_weights,
-    convertible,
-    finite,
-    fused,
-    quantisations,
-    reach,
-    same_dtype,
-    same_quantisation,
-    scale_factors,
-    source_tensor,
-)
+from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target, attribute
 from tilesim.network.readers.onnx_windows import average_pool, convolution, global_average_pool, max_pool
-from tilesim.network.readers.scope import Built
 
 
-def gemm(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+def gemm(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
     if attribute(node, "transA", 0) or attribute(node, "alpha", 1.0) != 1 or attribute(node, "beta", 1.0) != 1:
         raise ModelError("must have transA 0, alpha 1 and beta 1")
     return _product(graph, node, operands, transposed=bool(attribute(node, "transB", 0)))
 
 
-def matmul(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+def matmul(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
     return _product(graph, node, operands[:2], transposed=False)
 
 
-def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transposed: bool) -> Pending:
+def _product(graph: Graph, node: onnx.NodeProto, operands: operand.Operands, *, transposed: bool) -> Pending:
     x, w = operands[:2]
-    data = constant_weights(x, w, 2, 0 if transposed else 1)
+    data = operand.constant_weights(x, w, 2, 0 if transposed else 1)
     rows = data if transposed else data.T
-    shape = () if x.index < 0 else graph.scope.tensors[x.index].shape
+    shape = () if x.index < 0 else graph.builder.tensors[x.index].shape
     if len(shape) != 2 or shape[1] != rows.shape[1]:
         raise ModelError(f"{x.title} must have 2 axes, the last of {rows.shape[1]} elements, not shape {list(shape)}")
     if x.index in graph.flattened:
@@ -102,41 +88,41 @@ def _product(graph: Graph, node: onnx.NodeProto, operands: Operands, *, transpos
         rows = own.transpose(0, 2, 3, 1).reshape(rows.shape)
 
     def build(target: Target) -> Built:
-        same_dtype(x, target)
-        factors = scale_factors(x, w, target, len(rows))
+        operand.same_dtype(x, target)
+        factors = operand.scale_factors(x, w, target, len(rows))
         operator = FullyConnected(x.zero_point, w.zero_point, target.zero_point, "float", *factors, target.clamp)
-        weights = graph.scope.constant(w.name, np.ascontiguousarray(rows))
-        bias = add_bias(graph, node.output[0], operands, len(rows))
+        weights = graph.builder.constant(w.name, np.ascontiguousarray(rows))
+        bias = operand.add_bias(graph, node.output[0], operands, len(rows))
         return Built(operator, (x.index, weights, bias), (shape[0], len(rows)))
 
     return Pending(build)
 
 
-def add(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    shape = common_shape(graph, *operands)
+def add(graph: Graph, _node: onnx.NodeProto, operands: operand.Operands) -> Pending:
+    shape = operand.common_shape(graph, *operands)
     a, b = operands if _in_order(graph, *operands) else operands[::-1]
 
     def build(target: Target) -> Built:
-        same_dtype(a, target)
-        same_dtype(b, target)
-        largest = sum(float(finite(x.scale / target.scale)) * reach(x) for x in (a, b))
-        known = quantisations(a, b, target)
+        operand.same_dtype(a, target)
+        operand.same_dtype(b, target)
+        largest = sum(float(operand.finite(x.scale / target.scale)) * operand.reach(x) for x in (a, b))
+        known = operand.quantisations(a, b, target)
         if not target.fused:
             return Built(Add("real", real_scaling(*known), target.clamp), (a.index, b.index), shape)
-        convertible(largest)
+        operand.convertible(largest)
         return Built(Add("float", add_scaling_float(*known), target.clamp), (a.index, b.index), shape)
 
     return Pending(build)
 
 
-def _in_order(graph: Graph, a: Operand, b: Operand) -> bool:
+def _in_order(graph: Graph, a: Dequantised, b: Dequantised) -> bool:
     """Whether ONNX Runtime multiplies ``a`` last. It exchanges them where it repeats one element of ``a``."""
-    shapes = zip(*(graph.scope.tensors[x.index].model_shape for x in (a, b)), strict=True)
+    shapes = zip(*(graph.builder.tensors[x.index].model_shape for x in (a, b)), strict=True)
     return next((size > 1 for size, other in reversed([*shapes]) if max(size, other) > 1), False)
 
 
-def flatten(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
-    shape = source_tensor(graph, operands[0]).model_shape
+def flatten(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
+    shape = operand.source_tensor(graph, operands[0]).model_shape
     axis = attribute(node, "axis", 1)
     axis += len(shape) if axis < 0 else 0
     if not 0 <= axis <= len(shape):
@@ -144,8 +130,8 @@ def flatten(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     return _renamed(graph, operands[0], (prod(shape[:axis]), prod(shape[axis:])))
 
 
-def reshape(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
-    old = source_tensor(graph, operands[0]).model_shape
+def reshape(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
+    old = operand.source_tensor(graph, operands[0]).model_shape
     wanted = [int(size) for size in graph.constant(node.input[1]).ravel()]
     if not attribute(node, "allowzero", 0):
         wanted = [old[k] if size == 0 and k < len(old) else size for k, size in enumerate(wanted)]
@@ -157,9 +143,9 @@ def reshape(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
     return _renamed(graph, operands[0], tuple(wanted))
 
 
-def _renamed(graph: Graph, x: Operand, model_shape: tuple[int, ...]) -> Pending:
+def _renamed(graph: Graph, x: Dequantised, model_shape: tuple[int, ...]) -> Pending:
     """The elements in the file's order under another shape, refused where the network's order would differ."""
-    source = source_tensor(graph, x)
+    source = operand.source_tensor(graph, x)
     shape = (model_shape[0], *model_shape[2:], model_shape[1]) if len(model_shape) == 4 else model_shape
     ordered = shape == source.shape or (_one_order(source.shape) and _one_order(shape))
     vector = shape == (source.shape[0], prod(source.shape[1:]))
@@ -167,10 +153,10 @@ def _renamed(graph: Graph, x: Operand, model_shape: tuple[int, ...]) -> Pending:
         raise ModelError(f"cannot turn shape {list(source.model_shape)} into {list(model_shape)}: channels would mix")
 
     def build(target: Target) -> Built:
-        same_quantisation(x, target)
+        operand.same_quantisation(x, target)
         index = x.index
         if not target.whole:
-            index = graph.scope.between(f"{x.name}/clamped", rescaling(x, target), index, target.quantisation)
+            index = graph.builder.between(f"{x.name}/clamped", rescaling(x, target), index, target.quantisation)
         return Built(Reshape(shape), (index,), shape)
 
     order = None if ordered else (source.shape[3], *source.shape[1:3])
@@ -182,9 +168,9 @@ def _one_order(shape: tuple[int, ...]) -> bool:
     return len(shape) != 4 or shape[3] == 1 or shape[1] * shape[2] == 1
 
 
-def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+def softmax(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
     x = operands[0]
-    source = source_tensor(graph, x)
+    source = operand.source_tensor(graph, x)
     rank = len(source.shape)
     all_after = attribute(node, "opset", graph.opset) < 13  # it was then over all axes from the given one on
     axis = attribute(node, "axis", 1 if all_after else -1) % rank
@@ -192,8 +178,8 @@ def softmax(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
         raise ModelError(f"axis must be that of the channels alone, not {axis}{' and those after it' * all_after}")
 
     def build(target: Target) -> Built:
-        same_dtype(x, target)
-        fused(target)
+        operand.same_dtype(x, target)
+        operand.fused(target)
         if target.scale <= smallest_output_scale(source.shape[-1]):
             raise ModelError(f"its output's scale {target.scale:g} is too small: ONNX Runtime would overflow")
         scales = float(x.scale), float(target.scale)
@@ -221,14 +207,14 @@ def activation(graph: Graph, node: onnx.NodeProto, before: Pending) -> Pending:
     return replace(before, low=min(max(before.low, low), high), high=max(min(before.high, high), low))
 
 
-Builder: TypeAlias = Callable[[Graph, onnx.NodeProto, Operands], Pending]
+OperatorReader: TypeAlias = Callable[[Graph, onnx.NodeProto, operand.Operands], Pending]
 
 ACTIVATIONS = ("Relu", "Clip")
 
 MOVERS = ("Flatten", "MaxPool", "Reshape")
 """Operators that only move integers, and so may stand among integers without a DequantizeLinear."""
 
-REAL: Mapping[str, tuple[Builder, int, int]] = {
+REAL: Mapping[str, tuple[OperatorReader, int, int]] = {
     "Add": (add, 2, 2),
     "AveragePool": (average_pool, 1, 1),
     "Concat": (concatenation, 1, 64),
@@ -251,7 +237,7 @@ REAL: Mapping[str, tuple[Builder, int, int]] = {
 class Positions:
     """Where an integer operator keeps its operands (value, scale, zero point), bias, and output (scale, zero point)."""
 
-    builder: Builder
+    reader: OperatorReader
     operands: tuple[int, ...]
     output: int
     bias: int | None = None

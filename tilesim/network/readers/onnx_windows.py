@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
@@ -12,21 +11,9 @@ import onnx
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import AveragePool, Convolution, DepthwiseConvolution, MaxPool, Padding
-from tilesim.network.readers.onnx_graph import Graph, Operand, Pending, Target, attribute
-from tilesim.network.readers.onnx_operands import (
-    Operands,
-    add_bias,
-    constant_weights,
-    convertible,
-    finite,
-    fused,
-    reach,
-    same_dtype,
-    same_quantisation,
-    scale_factors,
-    source_tensor,
-)
-from tilesim.network.readers.scope import Built, map_shape
+from tilesim.network.readers import onnx_operands as operand
+from tilesim.network.readers.builder import Built, SlidingWindow, sliding_window
+from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target, attribute
 
 Lengths: TypeAlias = tuple[int, ...]
 
@@ -35,18 +22,7 @@ LEAST_FACTOR, FACTOR_LIMIT = 2.0**-32, 2.0**8
 """Of what an average over a whole map multiplies its sum with, in ONNX Runtime."""
 
 
-@dataclass(frozen=True)
-class Window:
-    """How a window moves over a map, and the (1, H', W') that it makes."""
-
-    size: tuple[int, int]
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
-    padding: Padding
-    shape: tuple[int, int, int]
-
-
-def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Window:
+def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> SlidingWindow:
     size = attribute(node, "kernel_shape", size)
     strides, dilations = attribute(node, "strides", (1, 1)), attribute(node, "dilations", (1, 1))
     pads: tuple[int, ...] = attribute(node, "pads", (0, 0, 0, 0))
@@ -58,20 +34,16 @@ def moving_window(node: onnx.NodeProto, x: Tensor, size: tuple[int, ...]) -> Win
             raise ModelError(f"auto_pad {auto} must come without dilations: ONNX Runtime refuses {list(dilations)}")
         pads = _same(x.shape[1:3], size, strides, upper=auto == "SAME_UPPER")
     padding = Padding(*pads)
-    shape = map_shape(x, _two(size), _two(strides), padding, _two(dilations))
+    window = sliding_window(x, _two(size), _two(strides), padding, _two(dilations))
     if attribute(node, "ceil_mode", 0):
-        larger = map_shape(x, _two(size), _two(strides), _grown(padding, strides), _two(dilations))
-        if larger != shape:
+        grown = padding._replace(bottom=padding.bottom + strides[0] - 1, right=padding.right + strides[1] - 1)
+        if sliding_window(x, window.size, window.strides, grown, window.dilations).shape != window.shape:
             raise ModelError("ceil_mode is not supported where it makes a larger map")
-    return Window(_two(size), _two(strides), _two(dilations), padding, shape)
+    return window
 
 
 def _two(values: tuple[int, ...]) -> tuple[int, int]:
     return values[0], values[1]
-
-
-def _grown(padding: Padding, strides: tuple[int, ...]) -> Padding:
-    return padding._replace(bottom=padding.bottom + strides[0] - 1, right=padding.right + strides[1] - 1)
 
 
 def _same(lengths: Lengths, size: Lengths, strides: Lengths, *, upper: bool) -> Lengths:
@@ -87,9 +59,9 @@ def _lacking(lengths: Lengths, size: Lengths, strides: Lengths) -> Lengths:
     return tuple((-(-length // stride) - 1) * stride + taps - length for length, taps, stride in axes)
 
 
-def convolution(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+def convolution(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
     x, w = operands[:2]
-    source, data = source_tensor(graph, x, 4), constant_weights(x, w, 4, 0)
+    source, data = operand.source_tensor(graph, x, 4), operand.constant_weights(x, w, 4, 0)
     outputs, per_group, height, width = data.shape
     groups = attribute(node, "group", 1)
     if groups < 1 or per_group * groups != source.shape[3] or outputs % groups:
@@ -100,42 +72,47 @@ def convolution(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pendi
     depthwise = per_group == 1 and groups > 1
 
     def build(target: Target) -> Built:
-        same_dtype(x, target)
+        operand.same_dtype(x, target)
         kind: Any = DepthwiseConvolution if depthwise else partial(Convolution, groups=groups)
-        multiplier, shift = scale_factors(x, w, target, outputs)
+        multiplier, shift = operand.scale_factors(x, w, target, outputs)
         operator = kind(
             strides=window.strides, padding=window.padding, dilations=window.dilations, input_zero_point=x.zero_point,
             weight_zero_point=w.zero_point, output_zero_point=target.zero_point, rule="float", multiplier=multiplier,
             shift=shift, clamp=target.clamp,
         )  # fmt: skip
         ordered = data[:, 0].transpose(1, 2, 0) if depthwise else data.transpose(0, 2, 3, 1)
-        weights, bias = graph.scope.constant(w.name, ordered), add_bias(graph, node.output[0], operands, outputs)
+        weights, bias = (
+            graph.builder.constant(w.name, ordered),
+            operand.add_bias(graph, node.output[0], operands, outputs),
+        )
         return Built(operator, (x.index, weights, bias), (*window.shape, outputs))
 
     return Pending(build)
 
 
-def average_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
-    source = source_tensor(graph, operands[0], 4)
+def average_pool(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
+    source = operand.source_tensor(graph, operands[0], 4)
     window = _pool_window(node, source)
     rule = "float" if window.size == source.shape[1:3] and not any(window.padding) else "real"
     return _average(graph, operands[0], window, rule, counts_padding=bool(attribute(node, "count_include_pad", 0)))
 
 
-def global_average_pool(graph: Graph, _node: onnx.NodeProto, operands: Operands) -> Pending:
-    size = _two(source_tensor(graph, operands[0], 4).shape[1:3])
-    return _average(graph, operands[0], Window(size, (1, 1), (1, 1), Padding(), (1, 1, 1)), "float")
+def global_average_pool(graph: Graph, _node: onnx.NodeProto, operands: operand.Operands) -> Pending:
+    size = _two(operand.source_tensor(graph, operands[0], 4).shape[1:3])
+    return _average(graph, operands[0], SlidingWindow(size, (1, 1), Padding(), (1, 1), (1, 1, 1)), "float")
 
 
-def _average(graph: Graph, x: Operand, window: Window, rule: str, *, counts_padding: bool = False) -> Pending:
-    source = source_tensor(graph, x, 4)
+def _average(
+    graph: Graph, x: Dequantised, window: SlidingWindow, rule: str, *, counts_padding: bool = False
+) -> Pending:
+    source = operand.source_tensor(graph, x, 4)
 
     def build(target: Target) -> Built:
-        same_dtype(x, target)
-        fused(target)
-        ratio = float(finite(x.scale / target.scale))
+        operand.same_dtype(x, target)
+        operand.fused(target)
+        ratio = float(operand.finite(x.scale / target.scale))
         if rule == "real":
-            convertible(ratio * reach(x))
+            operand.convertible(ratio * operand.reach(x))
         elif not LEAST_FACTOR <= ratio / prod(window.size) < FACTOR_LIMIT:
             raise ModelError(
                 f"its scales must have a ratio of 2**-32 to 2**8 of a sum, not {ratio / prod(window.size):g}"
@@ -149,20 +126,20 @@ def _average(graph: Graph, x: Operand, window: Window, rule: str, *, counts_padd
     return Pending(build)
 
 
-def max_pool(graph: Graph, node: onnx.NodeProto, operands: Operands) -> Pending:
+def max_pool(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
     x = operands[0]
-    source = source_tensor(graph, x, 4)
+    source = operand.source_tensor(graph, x, 4)
     window = _pool_window(node, source)
 
     def build(target: Target) -> Built:
-        same_quantisation(x, target)
+        operand.same_quantisation(x, target)
         operator = MaxPool(window.size, window.strides, window.padding, target.clamp)
         return Built(operator, (x.index,), (*window.shape, source.shape[3]))
 
     return Pending(build)
 
 
-def _pool_window(node: onnx.NodeProto, x: Tensor) -> Window:
+def _pool_window(node: onnx.NodeProto, x: Tensor) -> SlidingWindow:
     window = moving_window(node, x, ())
     if window.dilations != (1, 1):
         raise ModelError(f"dilations must be 1, not {list(window.dilations)}")

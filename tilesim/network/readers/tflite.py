@@ -19,19 +19,16 @@ from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
-from tilesim.network.readers.fault import Fault, no_model
-from tilesim.network.readers.scope import (
+from tilesim.network.readers.builder import (
     ACTIVATION_DTYPES,
     MAX_ELEMENTS,
-    Scope,
-    collect,
-    gather,
+    NetworkBuilder,
     must_be_bearable,
     quantisation,
-    raise_all,
 )
+from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all, wrong_type
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, parse
-from tilesim.network.readers.tflite_operators import BUILDERS
+from tilesim.network.readers.tflite_operators import READERS
 
 DTYPES = {0: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 9: np.int8}
 """NumPy's types for the schema's codes."""
@@ -58,20 +55,20 @@ OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FUL
 def _network(name: str, graph: FileGraph) -> Network:
     _check_size(graph)
     faults = [*graph.faults, *_end_faults(graph)]
-    scope = Scope(_tensors(graph, faults), len(graph.tensors))
+    builder = NetworkBuilder(_tensors(graph, faults), len(graph.tensors))
     ready = _given(graph)
     made = set(graph.inputs)
     for op in graph.operators:
         wrong = _wiring_faults(op, ready, graph.tensors)
-        if not wrong and scope.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
-            gather(wrong, [op], partial(_add, scope))
+        if not wrong and builder.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
+            gather(wrong, [op], partial(_add, builder))
         collect(faults, f"node {op.index} ({op.kind})", ModelError(wrong), op.kind, _name(graph, op))
         made.update(op.outputs)
         ready.update(i for i in op.outputs if 0 <= i < len(graph.tensors))
     faults += [f"output {i}: must be an input, or made by a node" for i in graph.outputs if i not in made]
     if faults:
         raise ModelError(faults)
-    return scope.network(name, graph.inputs, graph.outputs)
+    return builder.network(name, graph.inputs, graph.outputs)
 
 
 def _name(graph: FileGraph, op: FileOperator) -> str:
@@ -82,8 +79,8 @@ def _name(graph: FileGraph, op: FileOperator) -> str:
 
 def _constant_bytes(graph: FileGraph) -> dict[int, int]:
     """Of the tensors that are constants."""
-    found = ((index, tensor.data) for index, tensor in enumerate(graph.tensors) if tensor is not None)
-    return {index: data.size for index, data in found if data is not None}
+    held = ((index, tensor.data) for index, tensor in enumerate(graph.tensors) if tensor is not None)
+    return {index: data.size for index, data in held if data is not None}
 
 
 def _check_size(graph: FileGraph) -> None:
@@ -114,7 +111,7 @@ def _wiring_faults(op: FileOperator, ready: set[int], tensors: Sequence[FileTens
     """Whether the operator is known, its inputs are ``ready``, and its outputs are some of ``tensors`` that are not;
     of those that are faulty nothing is said.
     """
-    faults: list[str] = [] if op.kind in BUILDERS else [Fault("the operator is not supported", "operator", op.kind)]
+    faults: list[str] = [] if op.kind in READERS else [ModelFault("the operator is not supported", "operator", op.kind)]
     faults += [
         f"must read a tensor that is ready, not {i}"
         for position, i in enumerate(op.inputs)
@@ -145,8 +142,9 @@ def _tensors(graph: FileGraph, faults: list[str]) -> dict[int, Tensor]:
 def _tensor(index: int, source: FileTensor) -> Tensor:
     if source.type_code not in DTYPES:
         supported = ", ".join(np.dtype(dtype).name for dtype in DTYPES.values())
-        found = _type_names().get(source.type_code, f"code {source.type_code}")
-        raise ModelError(Fault(f"its type must be one of {supported}, not {found}", "type", found))
+        raise wrong_type(
+            f"its type must be one of {supported}", _type_names().get(source.type_code, f"code {source.type_code}")
+        )
     dtype = np.dtype(DTYPES[source.type_code])
     if prod(source.shape) > MAX_ELEMENTS:
         raise ModelError(f"must have at most {MAX_ELEMENTS} elements, not shape {list(source.shape)}")
@@ -178,24 +176,24 @@ def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | No
     return quantisation(source.scales, source.zero_points, dtype)
 
 
-def _add(scope: Scope, op: FileOperator) -> None:
+def _add(builder: NetworkBuilder, op: FileOperator) -> None:
     """Add the node that an operator becomes, or one for each of its outputs."""
-    _refuse_hybrid(scope, op)
-    found = BUILDERS[op.kind](scope, op)
-    parts = found if isinstance(found, tuple) else (found,)
+    _refuse_hybrid(builder, op)
+    built = READERS[op.kind](builder, op)
+    parts = built if isinstance(built, tuple) else (built,)
     if len(parts) != len(op.outputs):
         raise ModelError(f"must write {len(parts)} tensors, not {len(op.outputs)}")
-    for built, index in zip(parts, op.outputs, strict=True):
-        output = scope.tensors[index]
-        if built.shape != output.shape:
-            raise ModelError(f"makes shape {list(built.shape)}, but {output.title} has {list(output.shape)}")
-        scope.nodes.append(Node(output.name, built.operator, built.inputs, index))
+    for part, index in zip(parts, op.outputs, strict=True):
+        output = builder.tensors[index]
+        if part.shape != output.shape:
+            raise ModelError(f"makes shape {list(part.shape)}, but {output.title} has {list(output.shape)}")
+        builder.nodes.append(Node(output.name, part.operator, part.inputs, index))
 
 
-def _refuse_hybrid(scope: Scope, op: FileOperator) -> None:
+def _refuse_hybrid(builder: NetworkBuilder, op: FileOperator) -> None:
     """Refuse weights of bytes for activations that are reals, which runtimes quantise as they come."""
-    tensors = [scope.tensors[i] for i in op.inputs if i >= 0]
+    tensors = [builder.tensors[i] for i in op.inputs if i >= 0]
     reals = tensors[:1] and tensors[0].dtype == np.float32 and tensors[0].data is None
     if reals and any(t.data is not None and t.dtype in ACTIVATION_DTYPES for t in tensors):
         sentence = f"{tensors[0].title} must be int8 or uint8 like its weights (this form is hybrid), not float32"
-        raise ModelError(Fault(sentence, "type", "hybrid"))
+        raise ModelError(ModelFault(sentence, "type", "hybrid"))

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from tilesim.budgets import LARGEST_NAMES_BYTES, MOST_MODEL_NUMBERS, MOST_OPERATORS, MOST_TENSORS
 from tilesim.errors import ModelError
 from tilesim.network.graph import titled
-from tilesim.network.readers.fault import Fault, no_model
-from tilesim.network.readers.scope import gather, gather_each
+from tilesim.network.readers.fault import ModelFault, gather, gather_each, no_model
 
 MAX_AXES = 8
 MAX_NAME_BYTES = 4096
@@ -31,27 +30,19 @@ MAX_NAME_BYTES = 4096
 _DAMAGE = (struct.error, IndexError, TypeError, ValueError, OverflowError)
 """What flatbuffers and NumPy raise for an offset or length that leaves the file."""
 
+_WINDOW = ("Padding", "StrideW", "StrideH", "FusedActivationFunction")
+_POOL = ("Pool2DOptions", (*_WINDOW, "FilterWidth", "FilterHeight"))
+_DILATIONS = ("DilationWFactor", "DilationHFactor")
+
 OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ADD": ("AddOptions", ("FusedActivationFunction",)),
-    "AVERAGE_POOL_2D": (
-        "Pool2DOptions",
-        ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
-    ),
+    "AVERAGE_POOL_2D": _POOL,
     "CONCATENATION": ("ConcatenationOptions", ("Axis", "FusedActivationFunction")),
-    "CONV_2D": (
-        "Conv2DOptions",
-        ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
-    ),
-    "DEPTHWISE_CONV_2D": (
-        "DepthwiseConv2DOptions",
-        ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "DilationWFactor", "DilationHFactor"),
-    ),
+    "CONV_2D": ("Conv2DOptions", (*_WINDOW, *_DILATIONS)),
+    "DEPTHWISE_CONV_2D": ("DepthwiseConv2DOptions", (*_WINDOW, *_DILATIONS)),
     "FULLY_CONNECTED": ("FullyConnectedOptions", ("FusedActivationFunction", "WeightsFormat", "KeepNumDims")),
     "LEAKY_RELU": ("LeakyReluOptions", ("Alpha",)),
-    "MAX_POOL_2D": (
-        "Pool2DOptions",
-        ("Padding", "StrideW", "StrideH", "FilterWidth", "FilterHeight", "FusedActivationFunction"),
-    ),
+    "MAX_POOL_2D": _POOL,
     "MEAN": ("ReducerOptions", ("KeepDims",)),
     "MUL": ("MulOptions", ("FusedActivationFunction",)),
     "RESIZE_NEAREST_NEIGHBOR": ("ResizeNearestNeighborOptions", ("AlignCorners", "HalfPixelCenters")),
@@ -202,7 +193,7 @@ def _tensor(model: Any, graph: Any, budget: _Budget, index: int) -> FileTensor:
     title, shape = f"tensor {index} ({titled(name)})", budget.indices(tensor.ShapeAsNumpy())
     if len(shape) > MAX_AXES or min(shape, default=1) < 1:
         sentence = f"{title}: must have at most {MAX_AXES} axes, all at least 1, not shape {list(shape)}"
-        raise ModelError(Fault(sentence, "shape", name=name))
+        raise ModelError(ModelFault(sentence, "shape", name=name))
     if tensor.Sparsity() is not None:
         raise ModelError(f"{title}: sparse tensors are not supported")
     details = tensor.Quantization()

@@ -20,17 +20,9 @@ from tilesim.arithmetic.table import tanh as hyperbolic_tangent
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array
 from tilesim.network.operators import Mean, Multiply, Rescale, Table
+from tilesim.network.readers import tflite_operands as operand
+from tilesim.network.readers.builder import Built, NetworkBuilder
 from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, in_32_bits
-from tilesim.network.readers.scope import Built, Scope
-from tilesim.network.readers.tflite_ends import (
-    Ends,
-    check_inputs,
-    constant_integers,
-    ends_of,
-    fused_clamp,
-    of_pair,
-    only_output,
-)
 from tilesim.network.readers.tflite_file import FileOperator
 
 LARGEST_SHIFT = 32
@@ -38,33 +30,32 @@ STEEPEST = 1e6
 """The slope that a leaky ReLU may have below 0."""
 
 
-def logistic(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 1)
-    ends = ends_of(scope, op)
-    only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
-    return _tabulated(scope, op, "logistic", sigmoid)
+def logistic(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends = operand.ends_of(builder, op, 1)
+    operand.only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
+    return _tabulated(builder, op, "logistic", sigmoid)
 
 
-def tanh(scope: Scope, op: FileOperator) -> Built:
-    return _tabulated(scope, op, "tanh", hyperbolic_tangent)
+def tanh(builder: NetworkBuilder, op: FileOperator) -> Built:
+    return _tabulated(builder, op, "tanh", hyperbolic_tangent)
 
 
-def _tabulated(scope: Scope, op: FileOperator, function: str, of_reals: Callable[[Reals], Reals]) -> Built:
-    return _table(scope, op, function, lambda ends: tabulate(of_reals, ends, "away"))
+def _tabulated(builder: NetworkBuilder, op: FileOperator, function: str, of_reals: Callable[[Reals], Reals]) -> Built:
+    return _table(builder, op, function, lambda ends: tabulate(of_reals, ends, "away"))
 
 
-def hard_swish(scope: Scope, op: FileOperator) -> Built:
+def hard_swish(builder: NetworkBuilder, op: FileOperator) -> Built:
     try:
-        return _table(scope, op, "hard_swish", hard_swish_table)
+        return _table(builder, op, "hard_swish", hard_swish_table)
     except ValueError as error:
         raise ModelError(str(error)) from None
 
 
-def leaky_relu(scope: Scope, op: FileOperator) -> Built:
+def leaky_relu(builder: NetworkBuilder, op: FileOperator) -> Built:
     alpha = float(op.options["Alpha"])
     if not abs(alpha) <= STEEPEST:
         raise ModelError(f"its alpha must be {-STEEPEST:g} to {STEEPEST:g}, not {alpha}")
-    return _table(scope, op, "leaky_relu", partial(_leaky_table, alpha))
+    return _table(builder, op, "leaky_relu", partial(_leaky_table, alpha))
 
 
 def _leaky_table(alpha: float, ends: Mapped) -> Array:
@@ -73,18 +64,16 @@ def _leaky_table(alpha: float, ends: Mapped) -> Array:
     return leaky_table(alpha, ends)
 
 
-def _table(scope: Scope, op: FileOperator, function: str, make: Callable[[Mapped], Array]) -> Built:
-    check_inputs(op, 1)
-    ends = ends_of(scope, op)
+def _table(builder: NetworkBuilder, op: FileOperator, function: str, make: Callable[[Mapped], Array]) -> Built:
+    ends = operand.ends_of(builder, op, 1)
     _finite(ends.x_scale / ends.y_scale)
     mapped = Mapped(ends.x_scale, ends.x_zero, ends.y_scale, ends.y_zero, ends.y.dtype)
     return Built(Table(function, make(mapped)), (ends.x.index,), ends.x.shape)
 
 
-def relu(activation: str, scope: Scope, op: FileOperator) -> Built:
+def relu(activation: str, builder: NetworkBuilder, op: FileOperator) -> Built:
     """An activation by itself; the ratio of its scales is a float32."""
-    check_inputs(op, 1)
-    ends = ends_of(scope, op)
+    ends = operand.ends_of(builder, op, 1)
     with np.errstate(over="ignore", under="ignore"):
         ratio = float(np.float32(ends.x_scale) / np.float32(ends.y_scale))
     multiplier, shift = fixed_multiplier(ratio, magnitude(ends.x.dtype, ends.x_zero))
@@ -99,26 +88,24 @@ def _finite(ratio: float) -> float:
     return ratio
 
 
-def multiply(scope: Scope, op: FileOperator) -> Built:
+def multiply(builder: NetworkBuilder, op: FileOperator) -> Built:
     """The scales are multiplied in float32."""
-    check_inputs(op, 2)
-    ends = ends_of(scope, op)
-    b, b_scale, b_zero = scope.activation(op.inputs[1])
+    ends = operand.ends_of(builder, op, 2)
+    b, b_scale, b_zero = builder.activation(op.inputs[1])
     if b.dtype != ends.x.dtype:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
     with np.errstate(over="ignore", invalid="ignore"):
         real = np.float32(ends.x_scale) * np.float32(b_scale) / np.float32(ends.y_scale)
     largest = magnitude(b.dtype, b_zero) * magnitude(ends.x.dtype, ends.x_zero)
     factors = fixed_multiplier(float(real), largest)
-    operator = Multiply("double", (ends.x_zero, b_zero, ends.y_zero, *factors), fused_clamp(op, ends))
-    return of_pair("multiply", operator, ends.x, b)
+    operator = Multiply("double", (ends.x_zero, b_zero, ends.y_zero, *factors), operand.fused_clamp(op, ends))
+    return operand.of_pair("multiply", operator, ends.x, b)
 
 
-def mean(scope: Scope, op: FileOperator) -> Built:
+def mean(builder: NetworkBuilder, op: FileOperator) -> Built:
     """Over rows and columns."""
-    check_inputs(op, 2)
-    ends = ends_of(scope, op)
-    axes = sorted(int(axis) % 4 for axis in constant_integers(scope, op.inputs[1], "axes").reshape(-1))
+    ends = operand.ends_of(builder, op, 2)
+    axes = sorted(int(axis) % 4 for axis in operand.constant_integers(builder, op.inputs[1], "axes").reshape(-1))
     if len(ends.x.shape) != 4 or axes != [1, 2]:
         raise ModelError(f"must go over axes 1 and 2 of a map, not over {axes} of shape {list(ends.x.shape)}")
     n, height, width, channels = ends.x.shape
@@ -130,7 +117,7 @@ def mean(scope: Scope, op: FileOperator) -> Built:
     return Built(operator, (ends.x.index,), shape)
 
 
-def _mean_factor(ends: Ends, count: int) -> tuple[int, int]:
+def _mean_factor(ends: operand.Ends, count: int) -> tuple[int, int]:
     """Multiplier and shift with the division by ``count`` in the multiplier, which keeps all its bits."""
     multiplier, shift = quantise_multiplier(_finite(ends.x_scale / ends.y_scale))
     more = min(count.bit_length() - 1, LARGEST_SHIFT, 31 + shift)

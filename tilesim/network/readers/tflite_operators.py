@@ -1,4 +1,4 @@
-"""What each TensorFlow Lite operator becomes: one short function an operator, in the table :data:`BUILDERS`.
+"""What each TensorFlow Lite operator becomes: one short function an operator, in the table :data:`READERS`.
 
 The rules by which each rounds stand in :mod:`tilesim.network.readers.fixed_point`.
 
@@ -8,7 +8,6 @@ Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
@@ -19,102 +18,73 @@ from tilesim.arithmetic.add import HEADROOM_BITS, add_scaling_fixed
 from tilesim.arithmetic.matmul import magnitude
 from tilesim.arithmetic.softmax_fixed import smallest_scale
 from tilesim.errors import ModelError
+from tilesim.network import operators
 from tilesim.network.graph import Tensor
-from tilesim.network.operators import (
-    Add,
-    AveragePool,
-    Convolution,
-    DepthwiseConvolution,
-    Dequantise,
-    FullyConnected,
-    MaxPool,
-    Padding,
-    Quantise,
-    Rescale,
-    Reshape,
-    Softmax,
-)
+from tilesim.network.operators import Padding
+from tilesim.network.readers import tflite_operands as operand
+from tilesim.network.readers.builder import Built, NetworkBuilder, SlidingWindow, sliding_window
 from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, multipliers, same_padding, wide_factors
-from tilesim.network.readers.scope import Built, Scope, map_shape
-from tilesim.network.readers.tflite_ends import (
-    Ends,
-    check_inputs,
-    ends_of,
-    fused_clamp,
-    of_pair,
-    only_output,
-    same_scale,
-)
+from tilesim.network.readers.tflite_data_movement import concatenation, pad, resize_nearest, split
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_functions import hard_swish, leaky_relu, logistic, mean, multiply, relu, tanh
-from tilesim.network.readers.tflite_moves import concatenation, pad, resize_nearest, split
-from tilesim.network.readers.tflite_parameters import convolution_parameters, fully_connected_parameters
 
 SAME_PADDING = 0
 
 
-@dataclass(frozen=True)
-class _Window:
-    """How a window moves over a map, and the (1, H', W') that it makes."""
-
-    strides: tuple[int, int]
-    dilations: tuple[int, int]
-    padding: Padding
-    shape: tuple[int, int, int]
-
-
-def _window(x: Tensor, op: FileOperator, size: tuple[int, int]) -> _Window:
+def _window(x: Tensor, op: FileOperator, size: tuple[int, int]) -> SlidingWindow:
     strides = _pair(op.options, "StrideH", "StrideW")
     dilations = _pair(op.options, "DilationHFactor", "DilationWFactor") if "DilationHFactor" in op.options else (1, 1)
     padding = Padding()
     if op.options["Padding"] == SAME_PADDING and len(x.shape) == 4 and min(*strides, *dilations, *size) > 0:
         padding = same_padding(x.shape[1:3], size, strides, dilations)
-    return _Window(strides, dilations, padding, map_shape(x, size, strides, padding, dilations))
+    return sliding_window(x, size, strides, padding, dilations)
 
 
 def _pair(options: Mapping[str, Any], vertical: str, horizontal: str) -> tuple[int, int]:
     return int(options[vertical]), int(options[horizontal])
 
 
-def convolution(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 2, 3)
-    ends = ends_of(scope, op)
-    own = convolution_parameters(scope, op, ends, 0)
-    outputs, height, width, per_group = own.weights.shape
-    window = _window(ends.x, op, (height, width))
+def convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends, own, window = _convolved(builder, op, 0)
+    outputs, _, _, per_group = own.weights.shape
     channels = ends.x.shape[3]
     groups = channels // per_group
     if groups * per_group != channels or outputs % groups:
         raise ModelError(f"weights of shape {list(own.weights.shape)} must suit {channels} input channels")
-    operator = Convolution(
+    operator = operators.Convolution(
         window.strides, window.padding, window.dilations, groups, ends.x_zero, own.zero_point, ends.y_zero,
         "double", *multipliers(own.factor, outputs),
-        fused_clamp(op, ends),
+        operand.fused_clamp(op, ends),
     )  # fmt: skip
     return Built(operator, (ends.x.index, op.inputs[1], own.bias), (*window.shape, outputs))
 
 
-def depthwise_convolution(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 2, 3)
-    ends = ends_of(scope, op)
-    own = convolution_parameters(scope, op, ends, 3)
-    one, height, width, outputs = own.weights.shape
-    window = _window(ends.x, op, (height, width))
+def depthwise_convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends, own, window = _convolved(builder, op, 3)
+    one, _, _, outputs = own.weights.shape
     if one != 1 or outputs % ends.x.shape[3]:
         raise ModelError(f"weights of shape {list(own.weights.shape)} must suit {ends.x.shape[3]} input channels")
-    operator = DepthwiseConvolution(
+    operator = operators.DepthwiseConvolution(
         window.strides, window.padding, window.dilations, ends.x_zero, own.zero_point, ends.y_zero,
         "double", *multipliers(own.factor, outputs),
-        fused_clamp(op, ends),
+        operand.fused_clamp(op, ends),
     )  # fmt: skip
-    weights = scope.constant(scope.tensors[op.inputs[1]].name, own.weights[0])
+    weights = builder.constant(builder.tensors[op.inputs[1]].name, own.weights[0])
     return Built(operator, (ends.x.index, weights, own.bias), (*window.shape, outputs))
 
 
-def fully_connected(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 2, 3)
-    ends = ends_of(scope, op)
-    own = fully_connected_parameters(scope, op, ends)
+def _convolved(
+    builder: NetworkBuilder, op: FileOperator, axis: int
+) -> tuple[operand.Ends, operand.Parameters, SlidingWindow]:
+    ends = operand.ends_of(builder, op, 2, 3)
+    own = operand.convolution_parameters(builder, op, ends, axis)
+    _, height, width, _ = own.weights.shape
+    return ends, own, _window(ends.x, op, (height, width))
+
+
+def fully_connected(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends = operand.ends_of(builder, op, 2, 3)
+    own = operand.fully_connected_parameters(builder, op, ends)
     outputs, inner = own.weights.shape
     if op.options["WeightsFormat"] != 0:
         raise ModelError("shuffled weights are not supported")
@@ -123,99 +93,94 @@ def fully_connected(scope: Scope, op: FileOperator) -> Built:
         raise ModelError(f"{ends.x.title} of shape {list(ends.x.shape)} must divide into rows of {inner}")
     if len(ends.y.shape) != 2 and op.options["KeepNumDims"]:
         raise ModelError("to keep the number of axes is not supported unless there are 2")
-    operator = FullyConnected(
+    operator = operators.FullyConnected(
         ends.x_zero, own.zero_point, ends.y_zero, "wide", *wide_factors(own.factor, outputs),
-        fused_clamp(op, ends),
+        operand.fused_clamp(op, ends),
     )  # fmt: skip
     return Built(operator, (ends.x.index, op.inputs[1], own.bias), (rows, outputs))
 
 
-def add(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 2)
-    ends = ends_of(scope, op)
-    b, b_scale, b_zero = scope.activation(op.inputs[1])
+def add(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends = operand.ends_of(builder, op, 2)
+    b, b_scale, b_zero = builder.activation(op.inputs[1])
     if b.dtype != ends.x.dtype:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
     coarsest = 2 * max(ends.x_scale, b_scale)
     if not coarsest < ends.y_scale * (1 << HEADROOM_BITS):
         raise ModelError(f"its output's scale must be above {coarsest / (1 << HEADROOM_BITS):g}, not {ends.y_scale:g}")
     scaling = add_scaling_fixed((ends.x_scale, b_scale, ends.y_scale), (ends.x_zero, b_zero, ends.y_zero))
-    limits = fused_clamp(op, ends)
-    return of_pair("add", Add("double", scaling, limits), ends.x, b)
+    limits = operand.fused_clamp(op, ends)
+    return operand.of_pair("add", operators.Add("double", scaling, limits), ends.x, b)
 
 
-def average_pool(scope: Scope, op: FileOperator) -> Built:
-    ends, size, window, limits = _pool(scope, op)
-    operator = AveragePool(
-        size, window.strides, window.padding, False, 0, 0, "divide", (ends.x_scale, ends.y_scale), limits
+def average_pool(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends, window, limits = _pool(builder, op)
+    operator = operators.AveragePool(
+        window.size, window.strides, window.padding, False, 0, 0, "divide", (ends.x_scale, ends.y_scale), limits
     )
     return Built(operator, (ends.x.index,), (*window.shape, ends.x.shape[3]))
 
 
-def max_pool(scope: Scope, op: FileOperator) -> Built:
-    ends, size, window, limits = _pool(scope, op)
-    operator = MaxPool(size, window.strides, window.padding, limits)
+def max_pool(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends, window, limits = _pool(builder, op)
+    operator = operators.MaxPool(window.size, window.strides, window.padding, limits)
     return Built(operator, (ends.x.index,), (*window.shape, ends.x.shape[3]))
 
 
-def _pool(scope: Scope, op: FileOperator) -> tuple[Ends, tuple[int, int], _Window, tuple[int, int]]:
-    check_inputs(op, 1)
-    ends = ends_of(scope, op)
-    same_scale(ends)
-    size = _pair(op.options, "FilterHeight", "FilterWidth")
-    limits = fused_clamp(op, ends)
-    return ends, size, _window(ends.x, op, size), limits
+def _pool(builder: NetworkBuilder, op: FileOperator) -> tuple[operand.Ends, SlidingWindow, tuple[int, int]]:
+    ends = operand.ends_of(builder, op, 1)
+    operand.same_scale(ends)
+    limits = operand.fused_clamp(op, ends)
+    return ends, _window(ends.x, op, _pair(op.options, "FilterHeight", "FilterWidth")), limits
 
 
-def reshape(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 1, 2)
-    ends = ends_of(scope, op)
-    same_scale(ends)
+def reshape(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends = operand.ends_of(builder, op, 1, 2)
+    operand.same_scale(ends)
     if prod(ends.x.shape) != prod(ends.y.shape):
         raise ModelError(f"shape {list(ends.x.shape)} must have as many elements as {list(ends.y.shape)}")
-    return Built(Reshape(ends.y.shape), (ends.x.index,), ends.y.shape)
+    return Built(operators.Reshape(ends.y.shape), (ends.x.index,), ends.y.shape)
 
 
-def softmax(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 1)
-    ends = ends_of(scope, op)
+def softmax(builder: NetworkBuilder, op: FileOperator) -> Built:
+    ends = operand.ends_of(builder, op, 1)
     beta = float(op.options["Beta"])
-    only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
+    operand.only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
     if not 0 < beta < 1e6:
         raise ModelError(f"its beta must be above 0 and below 1e6, not {beta:g}")
     limits = np.iinfo(ends.y.dtype)
     scale = ends.x_scale * beta
     if not scale > smallest_scale():
         raise ModelError(f"its input's scale times beta must be above {smallest_scale():g}, not {scale:g}")
-    operator = Softmax(scale, ends.y_scale, ends.y_zero, (int(limits.min), int(limits.max)), "fixed")
+    operator = operators.Softmax(scale, ends.y_scale, ends.y_zero, (int(limits.min), int(limits.max)), "fixed")
     return Built(operator, (ends.x.index,), ends.x.shape)
 
 
-def quantise(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 1)
-    x = scope.tensors[op.inputs[0]]
-    y, scale, zero = scope.activation(op.outputs[0])
+def quantise(builder: NetworkBuilder, op: FileOperator) -> Built:
+    operand.check_inputs(op, 1)
+    x = builder.tensors[op.inputs[0]]
+    y, scale, zero = builder.activation(op.outputs[0])
     if x.dtype == np.float32:
-        return Built(Quantise(scale, zero, y.dtype, "away"), (x.index,), x.shape)
-    x, x_scale, x_zero = scope.activation(op.inputs[0])
+        return Built(operators.Quantise(scale, zero, y.dtype, "away"), (x.index,), x.shape)
+    x, x_scale, x_zero = builder.activation(op.inputs[0])
     multiplier, shift = fixed_multiplier(x_scale / scale, magnitude(x.dtype, x_zero))
     limits = clamp("none", y.dtype, scale, zero)
-    return Built(Rescale(x_zero, zero, "double", multiplier, shift, limits, y.dtype), (x.index,), x.shape)
+    return Built(operators.Rescale(x_zero, zero, "double", multiplier, shift, limits, y.dtype), (x.index,), x.shape)
 
 
-def dequantise(scope: Scope, op: FileOperator) -> Built:
-    check_inputs(op, 1)
-    x, scale, zero = scope.activation(op.inputs[0])
-    y = scope.tensors[op.outputs[0]]
+def dequantise(builder: NetworkBuilder, op: FileOperator) -> Built:
+    operand.check_inputs(op, 1)
+    x, scale, zero = builder.activation(op.inputs[0])
+    y = builder.tensors[op.outputs[0]]
     if y.dtype != np.float32:
         raise ModelError(f"{y.title} must be float32, not {y.dtype}")
-    return Built(Dequantise(scale, zero), (x.index,), x.shape)
+    return Built(operators.Dequantise(scale, zero), (x.index,), x.shape)
 
 
-Builder: TypeAlias = Callable[[Scope, FileOperator], Built | tuple[Built, ...]]
+OperatorReader: TypeAlias = Callable[[NetworkBuilder, FileOperator], Built | tuple[Built, ...]]
 """What reads an operator; of several outputs, one after the other."""
 
-BUILDERS: Mapping[str, Builder] = {
+READERS: Mapping[str, OperatorReader] = {
     "ADD": add,
     "AVERAGE_POOL_2D": average_pool,
     "CONCATENATION": concatenation,

@@ -15,46 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import PrivateAttr, model_validator
 
+from tilesim import budgets
 from tilesim.arithmetic.add import add_scaling_fixed
 from tilesim.arithmetic.normalise import normalise_scaling, normalised_reals
-from tilesim.budgets import (
-    MOST_SAMPLE_ELEMENTS,
-    MOST_SAMPLE_MACS,
-    MOST_SAMPLE_TOTAL,
-    MOST_SAMPLE_WEIGHTS,
-    MOST_SAMPLE_WINDOWS,
-)
 from tilesim.config import load
 from tilesim.errors import ModelError
+from tilesim.network import operators
 from tilesim.network.graph import Network, Node, Operator, Quantisation, Tensor
-from tilesim.network.operators import (
-    Add,
-    AveragePool,
-    Convolution,
-    DepthwiseConvolution,
-    FullyConnected,
-    MaxPool,
-    Normalise,
-    Padding,
-    Reshape,
-    Softmax,
-)
+from tilesim.network.operators import Padding
+from tilesim.network.readers import yaml_layers as schema
+from tilesim.network.readers.builder import NetworkBuilder, broadcast, sliding_window
+from tilesim.network.readers.fault import collect
 from tilesim.network.readers.fixed_point import clamp, multipliers, same_padding
-from tilesim.network.readers.scope import Scope, broadcast, collect, map_shape
-from tilesim.network.readers.yaml_layers import (
-    ActivatedSection,
-    AddSection,
-    AnyLayer,
-    ConvolutionSection,
-    DepthwiseSection,
-    FullyConnectedSection,
-    LayerSection,
-    NormaliseSection,
-    PoolSection,
-    SoftmaxSection,
-    WindowSection,
-    Workload,
-)
 
 INT8 = np.dtype(np.int8)
 FULL = (-128, 127)
@@ -73,7 +45,7 @@ def read(path: Path) -> Network:
     return load(path, _WovenWorkload).network(path.stem)
 
 
-class _WovenWorkload(Workload):
+class _WovenWorkload(schema.Workload):
     """A workload whose layers have been put together, so that what does not fit is a fault of its place in the file."""
 
     _weaver: _Weaver = PrivateAttr()
@@ -92,14 +64,14 @@ class _WovenWorkload(Workload):
 
     def network(self, name: str) -> Network:
         weaver = self._weaver
-        return weaver.scope.network(name, (0,), (weaver.tensor(weaver.last).index,))
+        return weaver.builder.network(name, (0,), (weaver.tensor(weaver.last).index,))
 
 
 @dataclass
 class _Weaver:
     """The network so far, with a sample of every activation."""
 
-    scope: Scope
+    builder: NetworkBuilder
     rng: np.random.Generator
     samples: dict[int, NDArray[np.int8]]
     indices: dict[str, int | None] = field(default_factory=lambda: {"input": 0})
@@ -110,15 +82,17 @@ class _Weaver:
     """Of the sample so far."""
 
     @classmethod
-    def of(cls, workload: Workload) -> _Weaver:
+    def of(cls, workload: schema.Workload) -> _Weaver:
         shape, rng = tuple(workload.input.shape), np.random.default_rng(workload.seed)
         known = Quantisation(np.array(workload.input.scale), workload.input.zero_point)
-        if prod(shape) > MOST_SAMPLE_ELEMENTS:
-            raise ModelError(f"input.shape must have at most {MOST_SAMPLE_ELEMENTS} elements, not {list(shape)}")
-        scope = Scope({0: Tensor(0, "input", INT8, shape, known)})
-        return cls(scope, rng, {0: rng.integers(-128, 128, shape, np.int8)})
+        if prod(shape) > budgets.MOST_SAMPLE_ELEMENTS:
+            raise ModelError(
+                f"input.shape must have at most {budgets.MOST_SAMPLE_ELEMENTS} elements, not {list(shape)}"
+            )
+        builder = NetworkBuilder({0: Tensor(0, "input", INT8, shape, known)})
+        return cls(builder, rng, {0: rng.integers(-128, 128, shape, np.int8)})
 
-    def add_all(self, layers: list[AnyLayer], faults: list[str]) -> None:
+    def add_all(self, layers: list[schema.AnyLayer], faults: list[str]) -> None:
         for place, layer in enumerate(layers):
             read = layer.input or self.last, getattr(layer, "other", "input")
             try:
@@ -135,37 +109,37 @@ class _Weaver:
             known = list(self.indices)
             names = ", ".join(known if len(known) <= MOST_NAMED else [*known[:MOST_NAMED], "..."])
             raise ModelError(f"must read a layer above it, one of {names}, not {name}")
-        return self.scope.tensors[index]
+        return self.builder.tensors[index]
 
-    def add(self, layer: AnyLayer) -> None:
+    def add(self, layer: schema.AnyLayer) -> None:
         x = self.tensor(layer.input or self.last)
         self.afford(x.shape)
-        if isinstance(layer, ConvolutionSection | DepthwiseSection):
+        if isinstance(layer, schema.ConvolutionSection | schema.DepthwiseSection):
             self.weighted_map(layer, x)
-        elif isinstance(layer, FullyConnectedSection):
+        elif isinstance(layer, schema.FullyConnectedSection):
             self.fully_connected(layer, x)
-        elif isinstance(layer, PoolSection):
+        elif isinstance(layer, schema.PoolSection):
             self.pool(layer, x)
-        elif isinstance(layer, AddSection):
+        elif isinstance(layer, schema.AddSection):
             self.addition(layer, x)
-        elif isinstance(layer, NormaliseSection):
+        elif isinstance(layer, schema.NormaliseSection):
             self.normalisation(layer, x)
-        elif isinstance(layer, SoftmaxSection):
+        elif isinstance(layer, schema.SoftmaxSection):
             scale, zero_point = 1 / 256, -128
-            self.emit(layer, Softmax(_scale(x), scale, zero_point, FULL), (x.index,), scale, zero_point)
+            self.emit(layer, operators.Softmax(_scale(x), scale, zero_point, FULL), (x.index,), scale, zero_point)
         else:
             if prod(layer.shape) != prod(x.shape):
                 raise ModelError(f"shape {layer.shape} must have as many elements as {list(x.shape)}")
-            self.emit(layer, Reshape(tuple(layer.shape)), (x.index,), _scale(x), _zero(x))
+            self.emit(layer, operators.Reshape(tuple(layer.shape)), (x.index,), _scale(x), _zero(x))
 
     def afford(self, shape: tuple[int, ...], windows: int = 0, macs: int = 0) -> None:
         """Refuse what would take the sample minutes, or gigabytes: a map, and the windows and products to make it."""
         self.elements, self.macs = self.elements + prod(shape), self.macs + macs
         counts = {
-            f"make a map of {list(shape)}": (prod(shape), MOST_SAMPLE_ELEMENTS),
-            "read its map by windows": (windows, MOST_SAMPLE_WINDOWS),
-            "add to the elements of the layers before it": (self.elements, MOST_SAMPLE_TOTAL),
-            "add to the multiplications of the layers before it": (self.macs, MOST_SAMPLE_MACS),
+            f"make a map of {list(shape)}": (prod(shape), budgets.MOST_SAMPLE_ELEMENTS),
+            "read its map by windows": (windows, budgets.MOST_SAMPLE_WINDOWS),
+            "add to the elements of the layers before it": (self.elements, budgets.MOST_SAMPLE_TOTAL),
+            "add to the multiplications of the layers before it": (self.macs, budgets.MOST_SAMPLE_MACS),
         }
         for what, (count, most) in counts.items():
             if count > most:
@@ -174,34 +148,39 @@ class _Weaver:
                 )
 
     def emit(
-        self, layer: LayerSection, operator: Operator, inputs: tuple[int, ...], scale: float, zero_point: int
+        self, layer: schema.LayerSection, operator: Operator, inputs: tuple[int, ...], scale: float, zero_point: int
     ) -> None:
         """Add the layer's node, and run the sample through it."""
-        arrays = [self.samples[i] if i in self.samples else self.scope.tensors[i].data for i in inputs]
+        arrays = [self.samples[i] if i in self.samples else self.builder.tensors[i].data for i in inputs]
         sample = operator.evaluate([array for array in arrays if array is not None])
-        index = self.scope.constant(layer.name, sample)  # takes the next index; what it holds is replaced at once
+        index = self.builder.constant(layer.name, sample)  # takes the next index; what it holds is replaced at once
         known = Quantisation(np.array(scale), zero_point)
-        self.scope.tensors[index] = Tensor(index, layer.name, INT8, sample.shape, known)
-        self.scope.nodes.append(Node(layer.name, operator, inputs, index, layer.hints))
+        self.builder.tensors[index] = Tensor(index, layer.name, INT8, sample.shape, known)
+        self.builder.nodes.append(Node(layer.name, operator, inputs, index, layer.hints))
         self.samples[index], self.indices[layer.name] = sample, index
 
     def weights(
-        self, layer: LayerSection, shape: tuple[int, ...], channels: int, products: int
+        self, layer: schema.LayerSection, shape: tuple[int, ...], channels: int, products: int
     ) -> tuple[tuple[int, int], float, float]:
         """Indices of new weights and bias, the weights' scale, and the deviation of their sums a step of the input."""
-        if prod(shape) > MOST_SAMPLE_WEIGHTS:
-            raise ModelError(f"must have at most {MOST_SAMPLE_WEIGHTS} weights, not shape {list(shape)}")
+        if prod(shape) > budgets.MOST_SAMPLE_WEIGHTS:
+            raise ModelError(f"must have at most {budgets.MOST_SAMPLE_WEIGHTS} weights, not shape {list(shape)}")
         data = self.rng.integers(-127, 128, shape, np.int8)
         squares = np.einsum("i,i->", data.reshape(-1), data.reshape(-1), dtype=np.int64)  # makes no copy of the weights
         deviation = float(np.sqrt(squares / data.size * products)) or 1.0
         bias = self.rng.integers(-8, 9, channels).astype(np.int32) * np.int32(deviation)
-        indices = self.scope.constant(f"{layer.name}/weights", data), self.scope.constant(f"{layer.name}/bias", bias)
+        indices = (
+            self.builder.constant(f"{layer.name}/weights", data),
+            self.builder.constant(f"{layer.name}/bias", bias),
+        )
         scale = float(np.float32(1 / deviation))
         known = Quantisation(np.array(scale), 0)
-        self.scope.tensors[indices[0]] = Tensor(indices[0], f"{layer.name}/weights", INT8, data.shape, known, data)
+        self.builder.tensors[indices[0]] = Tensor(indices[0], f"{layer.name}/weights", INT8, data.shape, known, data)
         return indices, scale, deviation
 
-    def scaling(self, layer: ActivatedSection, x: Tensor, w_scale: float, deviation: float, channels: int) -> _Scaling:
+    def scaling(
+        self, layer: schema.ActivatedSection, x: Tensor, w_scale: float, deviation: float, channels: int
+    ) -> _Scaling:
         """An output scale that spreads the sums over the range, and what follows from it."""
         steps = self.samples[x.index].astype(np.float64) - _zero(x)
         reals = SPREAD * (float(np.sqrt(np.mean(steps**2))) or 1.0) * deviation * _scale(x) * w_scale
@@ -212,17 +191,17 @@ class _Weaver:
         factors = multipliers(np.array([_scale(x) * w_scale / scale]), channels)
         return _Scaling(scale, zero_point, *factors, clamp(layer.activation, INT8, scale, zero_point))
 
-    def weighted_map(self, layer: ConvolutionSection | DepthwiseSection, x: Tensor) -> None:
+    def weighted_map(self, layer: schema.ConvolutionSection | schema.DepthwiseSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.kernel, layer.dilations)
-        made = map_shape(x, layer.kernel, layer.strides, padding, layer.dilations)
-        per_group = x.shape[3] // layer.groups if isinstance(layer, ConvolutionSection) else 1
+        made = sliding_window(x, layer.kernel, layer.strides, padding, layer.dilations).shape
+        per_group = x.shape[3] // layer.groups if isinstance(layer, schema.ConvolutionSection) else 1
         shape, channels = _weights_shape(layer, x, per_group)
         self.afford(_padded(x, padding), prod(made) * prod(layer.kernel) * x.shape[3])
         self.afford((*made, channels), macs=prod(made) * channels * prod(layer.kernel) * per_group)
         (weights, bias), w_scale, deviation = self.weights(layer, shape, channels, prod(layer.kernel) * per_group)
         own = self.scaling(layer, x, w_scale, deviation, channels)
-        groups = {"groups": layer.groups} if isinstance(layer, ConvolutionSection) else {}
-        kind: Any = Convolution if groups else DepthwiseConvolution
+        groups = {"groups": layer.groups} if isinstance(layer, schema.ConvolutionSection) else {}
+        kind: Any = operators.Convolution if groups else operators.DepthwiseConvolution
         operator = kind(
             strides=layer.strides, padding=padding, dilations=layer.dilations, **groups, input_zero_point=_zero(x),
             weight_zero_point=0, output_zero_point=own.zero_point, rule="double", multiplier=own.multiplier,
@@ -230,43 +209,43 @@ class _Weaver:
         )  # fmt: skip
         self.emit(layer, operator, (x.index, weights, bias), own.scale, own.zero_point)
 
-    def fully_connected(self, layer: FullyConnectedSection, x: Tensor) -> None:
+    def fully_connected(self, layer: schema.FullyConnectedSection, x: Tensor) -> None:
         inner = prod(x.shape[1:])
         self.afford((1, layer.units), macs=layer.units * inner)
         (weights, bias), w_scale, deviation = self.weights(layer, (layer.units, inner), layer.units, inner)
         own = self.scaling(layer, x, w_scale, deviation, layer.units)
-        operator = FullyConnected(_zero(x), 0, own.zero_point, "single", own.multiplier, own.shift, own.clamp)
+        operator = operators.FullyConnected(_zero(x), 0, own.zero_point, "single", own.multiplier, own.shift, own.clamp)
         self.emit(layer, operator, (x.index, weights, bias), own.scale, own.zero_point)
 
-    def pool(self, layer: PoolSection, x: Tensor) -> None:
+    def pool(self, layer: schema.PoolSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.window, (1, 1))
-        made = map_shape(x, layer.window, layer.strides, padding)
+        made = sliding_window(x, layer.window, layer.strides, padding).shape
         self.afford(_padded(x, padding), prod(made) * prod(layer.window) * x.shape[3])
         limits = clamp(layer.activation, INT8, _scale(x), _zero(x))
         scales = _scale(x), _scale(x)
         operator: Operator = (
-            MaxPool(layer.window, layer.strides, padding, limits)
+            operators.MaxPool(layer.window, layer.strides, padding, limits)
             if layer.kind == "max_pool"
-            else AveragePool(layer.window, layer.strides, padding, False, 0, 0, "divide", scales, limits)
+            else operators.AveragePool(layer.window, layer.strides, padding, False, 0, 0, "divide", scales, limits)
         )
         self.emit(layer, operator, (x.index,), _scale(x), _zero(x))
 
-    def addition(self, layer: AddSection, x: Tensor) -> None:
+    def addition(self, layer: schema.AddSection, x: Tensor) -> None:
         other = self.tensor(layer.other)
         self.afford(broadcast(x, other))
         zero_point = 0 if layer.activation in {"none", "relu_n1_to_1"} else -128
         scale = float(np.float32(np.hypot(_scale(x), _scale(other)) * (1.0 if zero_point == 0 else 0.5)))
         scaling = add_scaling_fixed((_scale(x), _scale(other), scale), (_zero(x), _zero(other), zero_point))
-        operator = Add("double", scaling, clamp(layer.activation, INT8, scale, zero_point))
+        operator = operators.Add("double", scaling, clamp(layer.activation, INT8, scale, zero_point))
         self.emit(layer, operator, (x.index, other.index), scale, zero_point)
 
-    def normalisation(self, layer: NormaliseSection, x: Tensor) -> None:
+    def normalisation(self, layer: schema.NormaliseSection, x: Tensor) -> None:
         how = layer.alpha, layer.beta, layer.bias
         scaling = normalise_scaling((_scale(x), 1.0), (_zero(x), 0), *how)  # reals don't depend on the output's scale
         deviation = float(np.sqrt(np.mean(normalised_reals(self.samples[x.index], layer.size, scaling) ** 2)))
         scale = float(np.float32(SPREAD * (deviation or 1.0) / 127))
         scaling = normalise_scaling((_scale(x), scale), (_zero(x), 0), *how)
-        self.emit(layer, Normalise(layer.size, scaling, FULL), (x.index,), scale, 0)
+        self.emit(layer, operators.Normalise(layer.size, scaling, FULL), (x.index,), scale, 0)
 
 
 @dataclass(frozen=True)
@@ -288,7 +267,7 @@ def _zero(tensor: Tensor) -> int:
     return 0 if tensor.quantisation is None else tensor.quantisation.zero_point
 
 
-def _padding(layer: WindowSection, x: Tensor, window: tuple[int, int], dilations: tuple[int, int]) -> Padding:
+def _padding(layer: schema.WindowSection, x: Tensor, window: tuple[int, int], dilations: tuple[int, int]) -> Padding:
     if layer.padding == "valid" or len(x.shape) != 4:
         return Padding()
     return same_padding(x.shape[1:3], window, layer.strides, dilations)
@@ -300,9 +279,9 @@ def _padded(x: Tensor, padding: Padding) -> tuple[int, ...]:
 
 
 def _weights_shape(
-    layer: ConvolutionSection | DepthwiseSection, x: Tensor, per_group: int
+    layer: schema.ConvolutionSection | schema.DepthwiseSection, x: Tensor, per_group: int
 ) -> tuple[tuple[int, ...], int]:
-    if isinstance(layer, DepthwiseSection):
+    if isinstance(layer, schema.DepthwiseSection):
         channels = x.shape[3] * layer.channel_multiplier
         return (*layer.kernel, channels), channels
     if per_group * layer.groups != x.shape[3] or layer.filters % layer.groups:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tilesim.printable import printable
-from tilesim.report.names import short_name
+from tilesim.report.words import short_name
 from tilesim.statistics import BatchStep, LayerStatistics
 
 SCHEDULES = {
@@ -23,14 +23,7 @@ DEFINITION = (
 )
 
 
-class Point(NamedTuple):
-    """From this cycle on so many bytes lie in the buffer."""
-
-    cycle: int
-    bytes: int
-
-
-class Lane(NamedTuple):
+class BatchedLayer(NamedTuple):
     """A layer that takes batches."""
 
     number: int
@@ -38,21 +31,21 @@ class Lane(NamedTuple):
     short: str
 
 
-def footprint(steps: Sequence[BatchStep]) -> list[Point]:
-    """What lies in the buffer over time: a point wherever it changes, the last where nothing is left."""
-    points: list[Point] = []
+def footprint(steps: Sequence[BatchStep]) -> list[tuple[int, int]]:
+    """What lies in the buffer over time: wherever it changes, the cycle, and the bytes from then on; at last none."""
+    points: list[tuple[int, int]] = []
     for step in sorted(steps, key=lambda step: step["start_cycle"]):
-        if points and points[-1].cycle == step["start_cycle"]:
+        if points and points[-1][0] == step["start_cycle"]:
             points.pop()
-        if not points or points[-1].bytes != step["buffer_bytes"]:
-            points.append(Point(step["start_cycle"], step["buffer_bytes"]))
-    return [*points, Point(max(step["end_cycle"] for step in steps), 0)] if points else []
+        if not points or points[-1][1] != step["buffer_bytes"]:
+            points.append((step["start_cycle"], step["buffer_bytes"]))
+    return [*points, (max(step["end_cycle"] for step in steps), 0)] if points else []
 
 
-def lanes(layers: Sequence[LayerStatistics], steps: Sequence[BatchStep]) -> list[Lane]:
+def batched_layers(layers: Sequence[LayerStatistics], steps: Sequence[BatchStep]) -> list[BatchedLayer]:
     """Those of the ``layers`` that take batches, in the order of the network."""
     numbers = sorted({step["layer"] for step in steps})
-    return [Lane(number, *_names(layers, number)) for number in numbers]
+    return [BatchedLayer(number, *_names(layers, number)) for number in numbers]
 
 
 def _names(layers: Sequence[LayerStatistics], number: int) -> tuple[str, str]:

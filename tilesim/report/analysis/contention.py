@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from tilesim.report.analysis.roles import role, tracks_where
-from tilesim.report.analysis.spans import RunSpans, Spans, Words, edges_of, run_spans
-from tilesim.report.tracks import words
+from tilesim.registry import description_of
+from tilesim.report.analysis.spans import RunSpans, TrackSpans, Words, edges_of, run_spans
+from tilesim.report.tracks import accounts_of, role, tracks_where, words
+from tilesim.sim.core.unit import BUSY
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics, UnitStatistics
 
@@ -64,8 +65,9 @@ class Occupancy:
 def occupancy(statistics: RunStatistics, trace: Trace, bins: int = BINS) -> Occupancy:
     """What the links of ``statistics`` carried when, in at most ``bins`` bins."""
     accounts = {unit["track"]: unit for unit in (*statistics["links"], *statistics["units"])}
-    links = tracks_where(accounts, lambda role: role.bus)
-    senders = tracks_where(accounts, lambda role: role.sends_on)
+    machine = description_of(statistics["machine"])
+    links = tracks_where(accounts, machine, lambda role: role.bus)
+    senders = tracks_where(accounts, machine, lambda role: role.sends_on)
     spans = run_spans(statistics, trace, (*links, *senders))
     edges = edges_of(statistics["cycles"], bins)
     busy = {link: spans.of[link].where(spans.of[link].kind == spans.busy) for link in links}
@@ -94,7 +96,7 @@ def _masters(spans: RunSpans, senders: Mapping[str, str]) -> dict[str, list[str]
 
 def _by_master(
     links: Mapping[str, str],
-    busy: Mapping[str, Spans],
+    busy: Mapping[str, TrackSpans],
     senders: Mapping[str, list[str]],
     edges: Words,
 ) -> tuple[tuple[str, ...], Words]:
@@ -115,40 +117,38 @@ def _by_master(
 
 
 @dataclass(frozen=True)
-class Account:
-    """How often each of ``tracks``, all of a role, was busy, stalled for each reason, or idle, in cycles."""
+class KindAccount:
+    """What ``tracks``, all of a role, did in their ``cycles``, by kind: busy, stalled for each reason, idle."""
 
     words: str
     tracks: tuple[str, ...]
-    busy: int
-    stalls: Mapping[str, int]
-    idle: int
+    cycles: Mapping[str, int]
 
     @property
     def total(self) -> int:
-        return self.busy + self.idle + sum(self.stalls.values())
+        return sum(self.cycles.values())
 
 
-def accounts(statistics: RunStatistics) -> list[tuple[Account, list[Account]]]:
+def accounts(statistics: RunStatistics) -> list[tuple[KindAccount, list[KindAccount]]]:
     """For each role its account, and that of every unit and link of it; those that did anything at all."""
-    members: defaultdict[str, list[Account]] = defaultdict(list)
-    for unit in (*statistics["units"], *statistics["links"]):
-        members[role(unit["track"]).words].append(_account(unit))
-    return [(_together(name, units), units) for name, units in members.items()]
+    machine = description_of(statistics["machine"])
+    members: defaultdict[str, list[KindAccount]] = defaultdict(list)
+    for unit in accounts_of(statistics):
+        members[role(unit["track"], machine).words].append(_account(unit))
+    return [(_together(words, units), units) for words, units in members.items()]
 
 
-def _account(unit: UnitStatistics) -> Account:
-    return Account(unit["track"], (unit["track"],), unit["busy_cycles"], unit["stall_cycles"], unit["idle_cycles"])
+def _account(unit: UnitStatistics) -> KindAccount:
+    stalls = {f"stall:{reason}": cycles for reason, cycles in unit["stall_cycles"].items()}
+    cycles = {BUSY: unit["busy_cycles"], **stalls, "idle": unit["idle_cycles"]}
+    return KindAccount(unit["track"], (unit["track"],), cycles)
 
 
-def _together(name: str, units: list[Account]) -> Account:
-    stalls: defaultdict[str, int] = defaultdict(int)
+def _together(words: str, units: list[KindAccount]) -> KindAccount:
+    cycles: Counter[str] = Counter()
     for unit in units:
-        for reason, cycles in unit.stalls.items():
-            stalls[reason] += cycles
-    tracks = tuple(track for unit in units for track in unit.tracks)
-    busy, idle = (sum(getattr(unit, name) for unit in units) for name in ("busy", "idle"))
-    return Account(name, tracks, busy, dict(stalls), idle)
+        cycles.update(unit.cycles)
+    return KindAccount(words, tuple(track for unit in units for track in unit.tracks), cycles)
 
 
 def master_words(master: str) -> str:

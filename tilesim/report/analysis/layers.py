@@ -1,78 +1,41 @@
-"""The layers of a run: how long, how well used, bound by what, how many bytes, how much energy."""
+"""The layers of a run, and where its time went: how long, how well used, bound by what, bytes, energy."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from tilesim.report.costs import WAITS, cause_words, kind_words, mac_arrays
-from tilesim.report.names import short_name
-from tilesim.statistics import BytesByBus, EnergyStatistics, LayerEnergy, RunStatistics
+from tilesim.registry import description_of
+from tilesim.report.words import cause_words, kind_words, short_name
+from tilesim.statistics import BytesByBus, EnergyStatistics, LayerEnergy, LayerStatistics, RunStatistics, UnitStatistics
 
+Cycles: TypeAlias = dict[str, float]
+"""Cycles of the average MAC array, by cause."""
+OTHER = "other"
+"""Behind cycles of a run whose causes its machine does not tell."""
 DEFINITIONS: Mapping[str, str] = {
     "cycles": (
-        "From the first tile's first step to the last tile's last word. Tiles go on to the next layer as soon as they "
-        "can, so layers overlap and their cycles may add up to more than the run. Of several inferences they are the "
-        "sum, and the start is the first."
+        "From its first step to its last result. Layers that overlap have cycles that may add up to more than the run. "
+        "Of several inferences they are the sum, and the start is the first."
     ),
     "of run": "Its cycles divided by the run's; a start counts from the run's first cycle.",
-    "in use": "MACs divided by what the layer's tiles could do in its cycles.",
-    "bound by": (
-        "The cause that most of the MAC arrays' cycles for the layer went into. Each tile accounts for the cycles from "
-        "the end of its tensor operation before (or the start of the run) to the end of each of the layer's, so that "
-        "together the layers have all cycles of the MAC arrays but those after a tile's last one, which have no work."
-    ),
-    "bytes": (
-        "What the layer's instructions put on each bus, counted once, where it enters: rows of the ring, words of the "
-        "mesh, instructions, and what the host sends and gets. Headers are not counted."
-    ),
+    "in use": "MACs divided by what its MAC arrays could do in its cycles.",
+    "bound by": "The cause that most of the MAC arrays' cycles for the layer went into.",
+    "bytes": "What the layer's instructions put on each bus, counted once, where it enters.",
     "energy": "Counted actions times the energy of each in the run's table.",
 }
-"""What the columns are."""
-SYSTOLIC: Mapping[str, str] = {
-    **DEFINITIONS,
-    "cycles": (
-        "Those of the matrix unit, from the end of its work for other layers to the end of its last instruction for "
-        "this one; a layer of the vector unit alone has the cycles in which the matrix unit waits for it. Of several "
-        "inferences they are the sum, and the start is the first."
-    ),
-    "in use": "MACs divided by what all cells of the array could do in its cycles.",
-    "bound by": "The cause that most of the layer's cycles went into.",
-    "bytes": (
-        "What the layer's instructions put on each link: what the host sends and gets, weights that leave weight "
-        "memory, and the instructions themselves."
-    ),
-}
+"""What the columns are, where the machine does not say more of them."""
 
 
-def definitions(statistics: RunStatistics) -> Mapping[str, str]:
+def definitions(statistics: RunStatistics) -> dict[str, str]:
     """What the columns are for the machine of a run."""
-    return SYSTOLIC if statistics["machine"] == "systolic" else DEFINITIONS
-
-
-CAUSES: Mapping[str, str] = {
-    "macs": "the MAC array multiplies, or does the layer's other work",
-    "output write": "the output FIFO is full or empties, or holds a result that is to be read again",
-    "port": "a memory port is denied, or reads parameters or sums",
-    "mesh": "borders come too late, which the mesh brings or fills",
-    "ring": "rows come too late over the ring",
-    "host": "inputs come too late from the host",
-    "instruction bus": "an instruction, or its first address, comes too late",
-    "flags": "other work of the tile is not done",
-    "no work": "the tile has nothing to do: layers run on other tiles only, or nothing is left",
-    "useful MACs": "the systolic array is active: the share of its cells that hold weights of the layer",
-    "unused MACs": "the systolic array is active: the share of its cells that hold none",
-    "weight stall": "the next tile of weights has not come from weight memory",
-    "weight shift": "the next tile of weights is on its way into the array, which has nothing else to do",
-    "RAW stall": "activations that the array would read are not written yet",
-    "input stall": "the host's inputs are not there yet, or a queue full of them keeps instructions back",
-    "other": "the array has nothing to do: other units are at work, or instructions are on their way",
-}
-"""What stands behind a MAC array's cycles; another machine's causes explain themselves or have rows here."""
+    return {**DEFINITIONS, **description_of(statistics["machine"]).columns}
 
 
 @dataclass(frozen=True)
-class Layer:
+class LayerRow:
     """A layer of a run, or what adds up to the run beside all layers (``index`` None).
 
     ``name`` is what tells it from others, ``full_name`` what the model calls it. ``breakdown``: cycles of MAC arrays by
@@ -80,30 +43,30 @@ class Layer:
     counted it, and ``action_bytes``, the bytes of each action that was counted, is empty.
     """
 
-    index: int | None
-    network: str
-    name: str
-    full_name: str
-    kind: str
-    tiles: int
-    macs: int
-    start_cycle: int
-    cycles: int
-    of_run: float
-    in_use: float
-    bound_by: str | None
-    breakdown: Mapping[str, int]
-    entered: Mapping[str, int]
-    carried: Mapping[str, int]
-    energy_pj: float | None
-    action_bytes: Mapping[str, int]
+    index: int | None = None
+    network: str = ""
+    name: str = ""
+    full_name: str = ""
+    kind: str = ""
+    tiles: int = 0
+    macs: int = 0
+    start_cycle: int = 0
+    cycles: int = 0
+    of_run: float = 0.0
+    in_use: float = 0.0
+    bound_by: str | None = None
+    breakdown: Mapping[str, int] = field(default_factory=dict)
+    entered: Mapping[str, int] = field(default_factory=dict)
+    carried: Mapping[str, int] = field(default_factory=dict)
+    energy_pj: float | None = None
+    action_bytes: Mapping[str, int] = field(default_factory=dict)
 
 
-def layers(statistics: RunStatistics) -> list[Layer]:
+def layers(statistics: RunStatistics) -> list[LayerRow]:
     """Every layer, numbered as run.json lists them."""
     energies = _energies(statistics)
     return [
-        Layer(
+        LayerRow(
             index=k,
             network=layer["network"],
             name=short_name(layer["name"]),
@@ -126,46 +89,32 @@ def layers(statistics: RunStatistics) -> list[Layer]:
     ]
 
 
-def beside(statistics: RunStatistics, of_layers: Sequence[Layer]) -> Layer:
+def beside(statistics: RunStatistics, of_layers: Sequence[LayerRow]) -> LayerRow:
     """What belongs to the run and to no layer: with it, MAC arrays' cycles, bytes and energy are the run's."""
     whole = total(statistics)
     energy = statistics.get("energy")
     outside = energy and energy["outside_layers"]
-    rest = {
-        name: _rest(getattr(whole, name), [getattr(layer, name) for layer in of_layers])
-        for name in ("breakdown", "entered", "carried")
-    }
-    return Layer(
-        index=None,
-        network="",
+    return LayerRow(
         name="beside layers",
         full_name="beside layers",
-        kind="",
-        tiles=0,
         macs=whole.macs - sum(layer.macs for layer in of_layers),
-        start_cycle=0,
-        cycles=0,
-        of_run=0.0,
-        in_use=0.0,
-        bound_by=None,
+        breakdown=_rest(whole.breakdown, [layer.breakdown for layer in of_layers]),
+        entered=_rest(whole.entered, [layer.entered for layer in of_layers]),
+        carried=_rest(whole.carried, [layer.carried for layer in of_layers]),
         energy_pj=outside and outside["total_pj"],
         action_bytes=_action_bytes(outside),
-        **rest,
     )
 
 
-def total(statistics: RunStatistics) -> Layer:
+def total(statistics: RunStatistics) -> LayerRow:
     """The run as a whole, as run.json has it."""
     energy = statistics.get("energy")
-    return Layer(
-        index=None,
+    return LayerRow(
         network=statistics["network"],
         name="run",
         full_name="run",
-        kind="",
         tiles=len(mac_arrays(statistics)),
         macs=statistics["macs"],
-        start_cycle=0,
         cycles=statistics["cycles"],
         of_run=1.0,
         in_use=statistics["mac_utilisation"],
@@ -178,15 +127,11 @@ def total(statistics: RunStatistics) -> Layer:
     )
 
 
-def causes(statistics: RunStatistics) -> list[str]:
-    """The causes that occur, in the order in which they are explained, unexplained ones last."""
-    occur = set(statistics["breakdown"])
-    return [*(cause for cause in CAUSES if cause in occur), *sorted(occur - CAUSES.keys())]
-
-
-def explained(cause: str) -> str:
-    """A cause in words."""
-    return CAUSES.get(cause) or WAITS.get(cause) or cause_words(cause)
+def causes(statistics: RunStatistics) -> dict[str, str]:
+    """The causes that occur, with what they mean, in the order in which the machine explains them, others last."""
+    known, occur = description_of(statistics["machine"]).causes, statistics["breakdown"]
+    explained = {cause: known[cause].meaning for cause in known if cause in occur}
+    return explained | {cause: cause_words(cause) for cause in sorted(occur) if cause not in known}
 
 
 def _energies(statistics: RunStatistics) -> Sequence[LayerEnergy | None]:
@@ -210,3 +155,78 @@ def _carried(buses: BytesByBus) -> dict[str, int]:
 def _rest(whole: Mapping[str, int], parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     rest = {name: amount - sum(part.get(name, 0) for part in parts) for name, amount in whole.items()}
     return {name: amount for name, amount in rest.items() if amount}
+
+
+# ---- where the time went, as seen from the MAC arrays, the part that a chip is built around
+
+
+def mac_arrays(statistics: RunStatistics) -> list[UnitStatistics]:
+    """The accounts of all MAC arrays; none of a machine that does not say which they are."""
+    ending = description_of(statistics["machine"]).mac_arrays
+    return [unit for unit in statistics["units"] if ending and unit["track"].endswith(ending)]
+
+
+def working(statistics: RunStatistics) -> list[UnitStatistics]:
+    """The accounts of the MAC arrays that have anything to do."""
+    return [unit for unit in mac_arrays(statistics) if unit["busy_cycles"]]
+
+
+def wait_words(cause: str, statistics: RunStatistics) -> str:
+    """What MAC arrays wait for in the cycles that a ``cause`` has; nothing where they compute."""
+    known = description_of(statistics["machine"]).causes.get(cause)
+    return known.wait if known else f"waiting for {cause}"
+
+
+def computes(cause: str, statistics: RunStatistics) -> bool:
+    """Whether MAC arrays compute in the cycles that a ``cause`` has."""
+    return not wait_words(cause, statistics)
+
+
+def costs(statistics: RunStatistics) -> list[tuple[int, str]]:
+    """Everything that the cycles of the run went into, the largest first: cycles of the average MAC array, and what it
+    was; together they are the run.
+    """
+    arrays, totals = mac_arrays(statistics), Counter[str]()
+    for cause, cycles in statistics["breakdown"].items():
+        if wait := wait_words(cause, statistics):
+            totals[wait] += cycles
+    for what, busy in _computing(statistics["layers"]):
+        totals[what] += busy
+    means = ((round(total / max(1, len(arrays))), what) for what, total in totals.items())
+    return sorted((mean for mean in means if mean[0]), key=lambda mean: (-mean[0], mean[1]))
+
+
+def _computing(layers: list[LayerStatistics]) -> Iterator[tuple[str, int]]:
+    """For each kind of layer: words, and the cycles in which MAC arrays were busy with it."""
+    for kind in dict.fromkeys(layer["kind"] for layer in layers):
+        ours = [layer for layer in layers if layer["kind"] == kind and layer["mac_busy_cycles"]]
+        busy = sum(layer["mac_busy_cycles"] for layer in ours)
+        full = sum(layer["mac_utilisation"] * layer["cycles"] * layer["tiles"] for layer in ours)
+        use = f", {full / busy:.0%} of the MACs in use" if full else ""
+        yield f"computing {len(ours)} {kind_words(kind)} {'layer' if len(ours) == 1 else 'layers'}{use}", busy
+
+
+def arrays(run: RunStatistics) -> int:
+    """The MAC arrays of a run's chip, over which cycles by cause are averaged."""
+    return max(1, len(mac_arrays(run)))
+
+
+def spent(run: RunStatistics) -> Cycles:
+    """What the cycles of a run went into, as its average MAC array has it: together they are the run."""
+    told = share_of(run, run)
+    rest = run["cycles"] * arrays(run) - sum(run["breakdown"].values())
+    return {**told, OTHER: rest / arrays(run)} if rest else told
+
+
+def share_of(layer: LayerStatistics | RunStatistics, run: RunStatistics) -> Cycles:
+    """A layer's part of :func:`spent`; those of all layers and :func:`outside` together are the run."""
+    return {cause: cycles / arrays(run) for cause, cycles in layer["breakdown"].items()}
+
+
+def outside(run: RunStatistics) -> Cycles:
+    """The part of :func:`spent` that belongs to no layer."""
+    cycles: Counter[str] = Counter(run["breakdown"])
+    for layer in run["layers"]:
+        cycles.subtract(layer["breakdown"])
+    rest = spent(run).get(OTHER, 0.0)
+    return {cause: n / arrays(run) for cause, n in cycles.items() if n} | ({OTHER: rest} if rest else {})

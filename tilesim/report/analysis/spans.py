@@ -16,7 +16,7 @@ Words = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Spans:
+class TrackSpans:
     """Spans of one track in the order of their starts, which do not overlap; ``kind`` and ``what`` are names."""
 
     start: Words
@@ -24,9 +24,9 @@ class Spans:
     kind: NDArray[np.int32]
     what: NDArray[np.int32]
 
-    def where(self, chosen: NDArray[np.bool_]) -> Spans:
+    def where(self, chosen: NDArray[np.bool_]) -> TrackSpans:
         """Some of them."""
-        return Spans(self.start[chosen], self.cycles[chosen], self.kind[chosen], self.what[chosen])
+        return TrackSpans(self.start[chosen], self.cycles[chosen], self.kind[chosen], self.what[chosen])
 
     def per_bin(self, edges: Words) -> Words:
         """How many of their cycles lie in each bin: from one edge to before the next."""
@@ -55,7 +55,7 @@ class RunSpans:
 
     kinds: tuple[str, ...]
     whats: tuple[str, ...]
-    of: dict[str, Spans]
+    of: dict[str, TrackSpans]
 
     @property
     def busy(self) -> int:
@@ -68,7 +68,7 @@ def run_spans(statistics: RunStatistics, trace: Trace, tracks: Iterable[str]) ->
     start, cycles = trace.start, statistics["cycles"]
     place = {track: k for k, track in enumerate(trace.tracks)}
     bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1))
-    empty = Spans(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0, np.int32),) * 2)
+    empty = TrackSpans(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0, np.int32),) * 2)
     of = {
         track: _clipped(trace, slice(*bounds[k : k + 2]), start, cycles) if (k := place.get(track, -1)) >= 0 else empty
         for track in tracks
@@ -76,7 +76,7 @@ def run_spans(statistics: RunStatistics, trace: Trace, tracks: Iterable[str]) ->
     return RunSpans(trace.kinds, trace.whats, of)
 
 
-def _clipped(trace: Trace, part: slice, start: int, cycles: int) -> Spans:
+def _clipped(trace: Trace, part: slice, start: int, cycles: int) -> TrackSpans:
     begin = trace.start_cycle[part].astype(np.int64) - start
     first, end = np.maximum(begin, 0), np.minimum(begin + trace.cycles[part], cycles)
-    return Spans(first, end - first, trace.kind[part], trace.what[part]).where(end > first)
+    return TrackSpans(first, end - first, trace.kind[part], trace.what[part]).where(end > first)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tilesim.report.names import short_name
+from tilesim.report.words import short_name
 from tilesim.statistics import ArrayShape, RunStatistics
 
 ACTIVE = ("useful MACs", "unused MACs")
@@ -35,7 +35,7 @@ NOTE = (
 
 
 @dataclass(frozen=True)
-class Row:
+class StallFreeRow:
     """A layer, with all cycles of :data:`DEFINITIONS`; ``ours`` and ``stall_free`` are the sums of their parts."""
 
     index: int
@@ -61,28 +61,18 @@ class Row:
         return self.both + self.load + self.skew
 
 
-def stall_free_cycles(vectors: int, inputs: int, outputs: int, rows: int, columns: int) -> int:
-    """SCALE-Sim's count for ``vectors`` of ``inputs`` activations and ``outputs`` outputs on ``rows`` x ``columns``."""
-    return -(-inputs // rows) * -(-outputs // columns) * (vectors + 2 * rows + columns - 2) - 1
-
-
-def rows(statistics: RunStatistics) -> list[Row]:
+def rows(statistics: RunStatistics) -> Iterator[StallFreeRow]:
     """A row for each dense layer that ran on a systolic array; none for other machines."""
-    array: ArrayShape | None = statistics["chip"].get("array")
-    return list(_rows(statistics, array)) if array else []
-
-
-def _rows(statistics: RunStatistics, array: ArrayShape) -> Iterator[Row]:
-    inputs, outputs = _sizes(array)
     for index, layer in enumerate(statistics["layers"]):
         matrix = layer.get("matrix")
         if not matrix or matrix["groups"] != 1:
             continue
+        inputs, outputs = _sizes(statistics["chip"]["array"])
         vectors = matrix["vectors"] * statistics["inferences"]
         tiles = -(-matrix["inputs"] // inputs) * -(-matrix["outputs"] // outputs)
         cycles = dict(layer["breakdown"])
         active = sum(cycles.pop(cause, 0) for cause in ACTIVE)
-        yield Row(
+        yield StallFreeRow(
             index,
             short_name(layer["name"]),
             vectors,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tilesim.report.analysis.batching import Point, footprint, lanes
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MultipleLocator
+
+from tilesim.report.analysis.batching import batched_layers, footprint
 from tilesim.report.comparison import ComparedBatches, ComparedRun
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, label
+from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, label, name_rows
 from tilesim.statistics import BatchingStatistics, RunStatistics
 from tilesim.units import format_bytes
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 HEIGHT_INCHES = 2.6
 LANE_INCHES = 0.13
@@ -21,14 +22,12 @@ MOST_TICKS = 5
 
 def draw(statistics: RunStatistics, batching: BatchingStatistics) -> Figure:
     """Of one run: the footprint over time, and below it the batches of each layer."""
-    from matplotlib.figure import Figure
-
-    rows = lanes(statistics["layers"], batching["steps"])
+    rows = batched_layers(statistics["layers"], batching["steps"])
     height = min(TALLEST_INCHES, HEIGHT_INCHES + LANE_INCHES * len(rows))
     figure = Figure(figsize=(WIDTH_INCHES, height))
     ratios = HEIGHT_INCHES - 0.6, max(1, len(rows)) * LANE_INCHES
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=ratios)
-    cycles, sizes = _columns(footprint(batching["steps"]))
+    cycles, sizes = np.array(footprint(batching["steps"]), np.int64).reshape(-1, 2).T
     above.fill_between(cycles, sizes, step="post", color=colour("busy"), alpha=0.25, linewidth=0)
     above.step(cycles, sizes, where="post", color=colour("busy"), linewidth=0.8)
     _bytes_axis(above.yaxis, batching["peak_buffer_bytes"])
@@ -37,8 +36,7 @@ def draw(statistics: RunStatistics, batching: BatchingStatistics) -> Figure:
         own = [step for step in batching["steps"] if step["layer"] == lane.number]
         spans = [(step["start_cycle"], step["end_cycle"] - step["start_cycle"]) for step in own]
         below.broken_barh(spans, (row - 0.36, 0.72), color=colour("busy"), edgecolor="white", linewidth=0.2)
-    below.set_yticks(range(len(rows)), [f"{lane.number} {label(lane.short, 24)}" for lane in rows])
-    below.tick_params(axis="y", length=0)
+    name_rows(below, [f"{lane.number} {label(lane.short, 24)}" for lane in rows])
     below.set_ylim(max(1, len(rows)) - 0.4, -0.6)
     cycles_axis(below, statistics["cycles"], statistics["clock_hz"])
     return figure
@@ -48,8 +46,6 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
     """Of several runs of a comparison: left the largest footprint against the weights that were fetched, right the
     footprint over time; ``runs`` without batches are left out.
     """
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
     trade, time = figure.subplots(1, 2, sharey=True, width_ratios=(2, 3))
     batched = [(k, run, run["batching"]) for k, run in enumerate(runs) if run["batching"]]
@@ -58,7 +54,7 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
     for number, run, batches in batched:
         hue = colour(f"master:{number % 8}")
         _dot(trade, batches, hue, fetched)
-        cycles, sizes = _columns([Point(*pair) for pair in batches["footprint"]])
+        cycles, sizes = np.array(batches["footprint"], np.int64).reshape(-1, 2).T
         time.step(cycles, sizes, where="post", color=hue, linewidth=0.8, label=label(run["name"]))
     _bytes_axis(trade.yaxis, most)
     _bytes_axis(trade.xaxis, fetched, 3)
@@ -85,11 +81,5 @@ def _dot(axes: Any, batches: ComparedBatches, hue: str, most: int) -> None:
 
 def _bytes_axis(axis: Any, most: int, ticks: int = MOST_TICKS) -> None:
     """Powers of two apart, and in their units."""
-    from matplotlib.ticker import MultipleLocator
-
     axis.set_major_locator(MultipleLocator(1 << max(0, (max(1, most) // ticks).bit_length())))
     axis.set_major_formatter(lambda value, _: format_bytes(int(value)))
-
-
-def _columns(points: Sequence[Point]) -> tuple[list[int], list[int]]:
-    return [point.cycle for point in points], [point.bytes for point in points]

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
-from tilesim.report.analysis.roles import track_words
-from tilesim.report.figures.style import (
-    TALLEST_INCHES,
-    WIDTH_INCHES,
-    Picture,
-    colour,
-    cycles_axis,
-    rgb,
-    stacked,
-)  # fmt: skip
+from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, Picture, colour, cycles_axis, rgb, stacked_shares
+from tilesim.report.tracks import track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PIXELS = 12
 ROW_INCHES = 0.11
@@ -31,12 +22,14 @@ STEPS = (0.01, 0.1, 0.25, 0.5, 1.0)
 """Occupancies in the legend."""
 
 
-def draw(statistics: RunStatistics, trace: Trace) -> Figure:
-    """Left what links carry, in the colour of the master that sent it, right how long it waits at them."""
-    from matplotlib.figure import Figure
-
+def draw(statistics: RunStatistics, trace: Trace) -> Figure | None:
+    """Left what links carry, in the colour of the master that sent it, right how long it waits at them; None where
+    nobody says which tracks are links.
+    """
     occupied = occupancy(statistics, trace)
     rows = len(occupied.links)
+    if not rows:
+        return None
     figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 1.1 + ROW_INCHES * rows)))
     carried, waiting = figure.subplots(1, 2, sharey=True)
     for axes, picture, title in (
@@ -69,7 +62,7 @@ def _carried(occupied: Occupancy) -> Picture:
     parts = np.concatenate([occupied.by_master, alone[None]]).transpose(1, 0, 2)
     split = parts / np.maximum(1, occupied.carried)[:, None, :]
     hues = [*(colour(hue) for hue in occupied.hues), colour("busy")]
-    return _faded(stacked(split, hues, colour("idle"), PIXELS), occupied.carried / cycles)
+    return _faded(stacked_shares(split, hues, colour("idle"), PIXELS), occupied.carried / cycles)
 
 
 def _waiting(occupied: Occupancy) -> Picture:
@@ -100,8 +93,6 @@ def _name_links(axes: Any, occupied: Occupancy, points: float) -> None:
 
 
 def _key(occupied: Occupancy) -> list[Any]:
-    from matplotlib.patches import Patch
-
     steps = [Patch(color=_tint(colour("busy"), step), label=f"{step:.0%} occupied") for step in STEPS]
     masters = [
         Patch(color=colour(hue), label=master_words(master))

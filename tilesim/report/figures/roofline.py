@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from math import atan2, degrees
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from tilesim.report.analysis.layers import layers
 from tilesim.report.analysis.roofline import Dot, Roofline, rooflines
-from tilesim.report.costs import cause_words
 from tilesim.report.figures.style import WIDTH_INCHES, colour
+from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 GIGA = 1e9
 PANELS = 2
@@ -25,8 +25,6 @@ BEYOND = 4.0
 
 def draw(statistics: RunStatistics) -> Figure | None:
     """The first rooflines that :func:`rooflines` finds, side by side; None if there is none."""
-    from matplotlib.figure import Figure
-
     lines = rooflines(statistics, layers(statistics))[:PANELS]
     if not lines:
         return None
@@ -94,8 +92,6 @@ def _dot(axes: Any, dot: Dot, place: float | None) -> None:
 
 def _key(line: Roofline) -> list[Any]:
     """What colours and markers mean."""
-    from matplotlib.lines import Line2D
-
     kinds = {MARKERS.get(dot.layer.kind, OTHER_MARKER): dot.layer.kind for dot in line.dots}
     if OTHER_MARKER in kinds:
         kinds[OTHER_MARKER] = "another kind"

@@ -11,7 +11,7 @@ from tilesim.errors import InputError
 from tilesim.report.comparison import ComparisonDocument
 from tilesim.report.document import SavedRun
 from tilesim.report.figures.style import SETTINGS
-from tilesim.saving import all_or_nothing
+from tilesim.saving import all_or_nothing, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,8 +29,7 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     A run without a trace has no timeline and no links over time; one without layers has none of those.
 
     Raises:
-        InputError: matplotlib is not there.
-        OSError: the folder cannot be made or written.
+        InputError: matplotlib is not there, or the folder cannot be made or written.
     """
     return _save_each(lambda: _figures(run), folder)
 
@@ -39,23 +38,30 @@ def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
 
     def figures() -> Iterator[tuple[str, Figure]]:
-        from tilesim.report.figures import batching, comparison
+        from tilesim.report.figures import bars, batching
 
-        yield "compare", comparison.draw(document)
+        yield "compare", bars.draw_comparison(document)
         if any(run["batching"] for run in document["runs"]):
             yield "compare-batching", batching.draw_comparison(document["runs"])
 
     return _save_each(figures, folder)
 
 
-def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path) -> list[Path]:
+def must_have_matplotlib() -> None:
+    """Raises InputError where it is not installed."""
     try:
-        import matplotlib as mpl
+        import matplotlib  # noqa: F401, ICN001
     except ImportError:
         raise InputError(
             "pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]"
         ) from None
-    with all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
+
+
+def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path) -> list[Path]:
+    must_have_matplotlib()
+    import matplotlib as mpl
+
+    with writing(folder, "pictures"), all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
         mpl.rcParams.update(dict(SETTINGS))
@@ -64,20 +70,20 @@ def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path
 
 
 def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:
-    """The pictures by the names of their files."""
-    from tilesim.report.figures import batching, contention, layers, roofline, stalls, timeline
+    """The pictures by the names of their files, which are of :data:`tilesim.run.PICTURES`."""
+    from tilesim.report.figures import bars, batching, contention, roofline, timeline
 
     statistics, trace = run.statistics, run.trace
     if trace is not None:
         yield "timeline", timeline.draw(statistics, trace)
-        yield "contention", contention.draw(statistics, trace)
-    yield "stalls", stalls.draw(statistics)
+        if links := contention.draw(statistics, trace):
+            yield "contention", links
+    yield "stalls", bars.draw_stalls(statistics)
     if batches := statistics.get("batching"):
         yield "batching", batching.draw(statistics, batches)
     if statistics["layers"]:
-        yield "layers", layers.draw(statistics)
-    roofs = roofline.draw(statistics)
-    if roofs is not None:
+        yield "layers", bars.draw_layers(statistics)
+    if roofs := roofline.draw(statistics):
         yield "roofline", roofs
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.printable import printable
-from tilesim.report.names import ending
+from tilesim.report.words import ending
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.figure import Figure
 
 Picture = NDArray[np.float64]
 
@@ -66,7 +70,7 @@ def rgb(colours: Sequence[str]) -> Picture:
     return np.array(numbers, np.float64).reshape(-1, 3) / 255
 
 
-def stacked(shares: Picture, colours: Sequence[str], background: str, height: int) -> Picture:
+def stacked_shares(shares: Picture, colours: Sequence[str], background: str, height: int) -> Picture:
     """A picture (row * ``height``, bin, rgb) of (row, part, bin) shares: each part as high, from below, as its share;
     pixels that parts share are mixed.
     """
@@ -89,3 +93,26 @@ def cycles_axis(axes: Any, cycles: int, clock_hz: int) -> None:
     axes.set_xlim(0, cycles)
     axes.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
     axes.set_xlabel(f"cycle of the run (1,000 cycles = {1e9 / clock_hz:,.3g} µs)")
+
+
+def stack_bars(axes: Any, parts: Iterable[tuple[str, str, Sequence[float]]], rows: int, height: float) -> list[float]:
+    """Draw so many ``rows`` of parts side by side, each part its words for a key, its colour, and its width in every
+    row; where the rows end.
+    """
+    ends = [0.0] * rows
+    for words, hue, widths in parts:
+        axes.barh(range(rows), widths, left=ends, height=height, color=hue, label=words)
+        ends = [end + width for end, width in zip(ends, widths, strict=True)]
+    return ends
+
+
+def name_rows(axes: Any, names: Sequence[str], middle: float = 0.0) -> None:
+    """Write a name beside each row, whose ``middle`` is so far behind its number."""
+    axes.set_yticks([row + middle for row in range(len(names))], names)
+    axes.tick_params(axis="y", length=0)
+
+
+def key(figure: Figure, handles: Sequence[Artist] | None = None) -> None:
+    """Say above a figure what its colours mean: ``handles``, or whatever was drawn with a label."""
+    place: Any = "outside upper center"
+    figure.legend(handles=handles, loc=place, ncols=5, handlelength=1, columnspacing=1.2)

@@ -31,7 +31,7 @@ EXACT = 2**53
 
 
 @dataclass(frozen=True)
-class Section:
+class PageSection:
     """A part of the page: ``data`` goes there as JSON, ``columns`` as compressed typed arrays.
 
     It is drawn by the file ``<name>.js`` in this package, or by ``scripts``, which share a scope, and styled by
@@ -45,7 +45,7 @@ class Section:
     scripts: tuple[str, ...] = ()
 
 
-def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
+def page(title: str, subtitle: str, sections: Sequence[PageSection]) -> str:
     """The whole document. It asks the network for nothing, and runs no script but its own.
 
     Titles, names and data may be anything: they show as text.
@@ -88,19 +88,19 @@ def _asset(name: str, optional: bool = False) -> str:
     return "" if optional and not asset.is_file() else asset.read_text(encoding="utf-8")
 
 
-def _script(section: Section) -> str:
+def _script(section: PageSection) -> str:
     parts = "\n".join(_asset(name) for name in section.scripts or (f"{section.name}.js",))
     return f'(() => {{\n"use strict";\n{parts}}})();'
 
 
-def _header(title: str, subtitle: str, sections: Sequence[Section]) -> Iterator[str]:
+def _header(title: str, subtitle: str, sections: Sequence[PageSection]) -> Iterator[str]:
     yield f"<header>\n<div><h1>{_text(title)}</h1>\n<p>{_text(subtitle)}</p></div>\n<nav>"
     for section in sections:
         yield f'<a href="#{_text(section.name)}">{_text(section.title)}</a> '
     yield '<button type="button" id="theme">Dark</button></nav>\n</header>\n'
 
 
-def _body(section: Section) -> Iterator[str]:
+def _body(section: PageSection) -> Iterator[str]:
     name, title = _text(section.name), _text(section.title)
     yield f'<section id="{name}" aria-labelledby="{name}-title">\n<h2 id="{name}-title">{title}</h2>\n'
     yield '<div class="drawn"></div>\n'

@@ -11,7 +11,7 @@ tilesim.section("compare", async (root, data) => {
   const rows = data.runs.map((run) =>
     element("tr", {},
       element("th", { scope: "row" }, run.name), element("td", {}, run.topology), numeric(number(run.tiles)), numeric(number(run.cycles)),
-      numeric(run.time), speedUp(run), numeric(tilesim.percent(run.efficiency)),
+      numeric(run.time), speedUp(run), numeric(run.efficiency === null ? "–" : tilesim.percent(run.efficiency)),
       numeric(tilesim.percent(run.mac_utilisation)), element("td", {}, run.bound_by ? (data.causes[run.bound_by] || { words: run.bound_by }).words : "–"),
       numeric(run.energy)));
   const titles = ["tiles", "cycles", "time"].map(right);

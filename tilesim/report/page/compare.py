@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from tilesim.registry import description_of
 from tilesim.report.analysis.batching import DEFINITION
-from tilesim.report.comparison import ComparedBatches, ComparedRun, ComparisonDocument
-from tilesim.report.costs import MACS, WAITS, cause_words, kind_words
-from tilesim.report.energy import action_words, energy_text
-from tilesim.report.names import short_name
-from tilesim.report.page.build import Section, page
+from tilesim.report.comparison import COMPUTING, WAITING, ComparedBatches, ComparedRun, ComparisonDocument
+from tilesim.report.page.build import PageSection, page
+from tilesim.report.tracks import words
+from tilesim.report.words import action_words, cause_words, energy_text, kind_words, short_name
 from tilesim.units import format_bytes, format_seconds
 
-COMPUTING = "computing"
 BUSES = {
     "host": "link to the host",
     "instruction_bus": "instruction bus",
@@ -33,14 +32,14 @@ def comparison_page(document: ComparisonDocument) -> str:
     return page(title, subtitle, sections(document))
 
 
-def sections(document: ComparisonDocument) -> list[Section]:
+def sections(document: ComparisonDocument) -> list[PageSection]:
     """The runs in figures, where the difference comes from, and the same layer by layer."""
     runs = document["runs"]
     shared = {"names": [run["name"] for run in runs], "causes": _causes(document)}
     figures = {
         "runs": [_in_words(run) for run in runs],
         "differing": document["differing"],
-        "moved": [row._asdict() for row in _moved(runs)],
+        "moved": [{"key": key, "values": values} for key, values in _moved(runs)],
         "notes": document["notes"],
     }
     causes = {"rows": document["causes"], "cycles": [run["cycles"] for run in runs]}
@@ -53,11 +52,11 @@ def sections(document: ComparisonDocument) -> list[Section]:
     ]
 
 
-def _section(name: str, title: str, data: Mapping[str, Any]) -> Section:
-    return Section(name, title, data, scripts=("compare_bars.js", f"{name}.js"))
+def _section(name: str, title: str, data: Mapping[str, Any]) -> PageSection:
+    return PageSection(name, title, data, scripts=("compare_bars.js", f"{name}.js"))
 
 
-def _batching(runs: Sequence[ComparedRun]) -> Section:
+def _batching(runs: Sequence[ComparedRun]) -> PageSection:
     """What runs in batches fetched, and what they kept in the buffer for it."""
     batched = [
         {**batches, "number": k, "name": run["name"], "cycles": run["cycles"], "figures": _figures(run, batches)}
@@ -65,7 +64,7 @@ def _batching(runs: Sequence[ComparedRun]) -> Section:
         if (batches := run["batching"])
     ]
     data = {"runs": batched, "definition": DEFINITION}
-    return Section("compare_batching", "Batches", data, scripts=("batching_plot.js", "compare_batching.js"))
+    return PageSection("compare_batching", "Batches", data, scripts=("batching_plot.js", "compare_batching.js"))
 
 
 def _figures(run: ComparedRun, batches: ComparedBatches) -> list[dict[str, str]]:
@@ -83,24 +82,17 @@ def _figures(run: ComparedRun, batches: ComparedBatches) -> list[dict[str, str]]
     return [{"name": name, "value": value} for name, value in rows.items()]
 
 
-class Row(NamedTuple):
-    """A quantity, and what it is in each run, in words."""
-
-    key: str
-    values: tuple[str | None, ...]
-
-
-def _moved(runs: Sequence[ComparedRun]) -> Iterator[Row]:
-    """Bytes on all buses, parameters, and energies that are a hundredth of a run's or more."""
+def _moved(runs: Sequence[ComparedRun]) -> Iterator[tuple[str, tuple[str | None, ...]]]:
+    """Bytes on all buses, parameters, and energies that are a hundredth of a run's or more, each for every run."""
     for bus in dict.fromkeys(bus for run in runs for bus in run["bytes"]):
-        yield Row(f"bytes on the {BUSES.get(bus, bus)}", tuple(_bytes(run["bytes"].get(bus)) for run in runs))
-    yield Row("parameters streamed", tuple(_bytes(run["streamed_bytes"]) for run in runs))
-    yield Row("cycles of loading", tuple(f"{run['load_cycles']:,}" for run in runs))
-    yield Row("energy", tuple(_energy(run["energy_pj"]) for run in runs))
+        yield (f"bytes on the {BUSES.get(bus, words(bus))}", tuple(_bytes(run["bytes"].get(bus)) for run in runs))
+    yield ("parameters streamed", tuple(_bytes(run["streamed_bytes"]) for run in runs))
+    yield ("cycles of loading", tuple(f"{run['load_cycles']:,}" for run in runs))
+    yield ("energy", tuple(_energy(run["energy_pj"]) for run in runs))
     by_action = [run["energy_pj_by_action"] for run in runs]
     for action in dict.fromkeys(action for energies in by_action for action in energies):
         if any(pj.get(action, 0.0) > LEAST_SHARE * sum(pj.values()) for pj in by_action):
-            yield Row(f"for {action_words(action)}", tuple(_energy(pj.get(action)) for pj in by_action))
+            yield (f"for {action_words(action)}", tuple(_energy(pj.get(action)) for pj in by_action))
 
 
 def _bytes(count: int | None) -> str | None:
@@ -119,10 +111,13 @@ def _energy(pj: float | None) -> str | None:
 
 def _causes(document: ComparisonDocument) -> dict[str, dict[str, str]]:
     """What each cause is called, and what it means."""
+    known = description_of(document["runs"][0]["machine"]).causes
+    meanings = {cause: told.wait or "computing" for cause, told in known.items()}
+    meanings |= {COMPUTING: "computing", WAITING: "waiting or without work; the page of each run says for what"}
     return {
         row["cause"]: {
             "words": cause_words(row["cause"]),
-            "meaning": COMPUTING if row["cause"] in MACS else WAITS.get(row["cause"], "not told by this machine"),
+            "meaning": meanings.get(row["cause"], "not told by this machine"),
         }
         for row in document["causes"]
     }

@@ -7,16 +7,15 @@ from typing import Any
 from tilesim.report.analysis.contention import (
     DEFINITION,
     MASTERS_DEFINITION,
-    Account,
+    KindAccount,
     Occupancy,
     accounts,
     master_words,
     occupancy,
 )  # fmt: skip
-from tilesim.report.analysis.roles import track_words
 from tilesim.report.document import SavedRun
-from tilesim.report.kinds import in_order, kind_of
-from tilesim.report.page.build import Section
+from tilesim.report.page.build import PageSection
+from tilesim.report.tracks import kind_of, stacked, track_words
 
 UNRECORDED = "There is no trace of this run: record one with `tilesim run ... --trace` to see its links over time."
 PARTLY = (
@@ -24,11 +23,11 @@ PARTLY = (
 )
 
 
-def contention(run: SavedRun) -> Section:
+def contention(run: SavedRun) -> PageSection:
     """The section of links over time, if there is a trace, and of the reasons why units wait."""
     statistics = run.statistics
     units = accounts(statistics)
-    kinds = in_order({"busy", *(f"stall:{reason}" for account, _ in units for reason in account.stalls)})
+    kinds = stacked({"busy", *(kind for account, _ in units for kind in account.cycles)} - {"idle"})
     data: dict[str, Any] = {
         "cycles": statistics["cycles"],
         "units": [
@@ -38,10 +37,10 @@ def contention(run: SavedRun) -> Section:
         "note": UNRECORDED,
     }
     if run.trace is None:
-        return Section("contention", "Contention", data)
+        return PageSection("contention", "Contention", data)
     occupied = occupancy(statistics, run.trace)
     columns = {name: getattr(occupied, name).ravel() for name in ("edges", "carried", "waiting", "by_master")}
-    return Section("contention", "Contention", {**data, **_links(occupied)}, columns)
+    return PageSection("contention", "Contention", {**data, **_links(occupied)}, columns)
 
 
 def _links(occupied: Occupancy) -> dict[str, Any]:
@@ -60,8 +59,8 @@ def _links(occupied: Occupancy) -> dict[str, Any]:
     }
 
 
-def _account(account: Account) -> dict[str, Any]:
-    cycles = {"busy": account.busy, **{f"stall:{reason}": n for reason, n in account.stalls.items()}}
+def _account(account: KindAccount) -> dict[str, Any]:
+    cycles = {kind: cycles for kind, cycles in account.cycles.items() if kind != "idle"}
     words = track_words(account.words) if account.words in account.tracks else account.words
     return {"words": words, "track": account.tracks[0], "count": len(account.tracks), "cycles": cycles,
-            "idle": account.idle, "total": account.total}  # fmt: skip
+            "idle": account.cycles["idle"], "total": account.total}  # fmt: skip

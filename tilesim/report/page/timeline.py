@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.report.costs import cause_words, kind_words
+from tilesim.registry import description_of
 from tilesim.report.document import SavedRun
-from tilesim.report.kinds import KINDS, kind_of
-from tilesim.report.names import short_name
-from tilesim.report.page.build import Section
-from tilesim.report.tracks import groups
+from tilesim.report.page.build import PageSection
+from tilesim.report.tracks import accounts_of, groups, kind_of, stacked
+from tilesim.report.words import cause_words, kind_words, short_name
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import LayerStatistics, RunStatistics, UnitStatistics
 
@@ -23,24 +22,18 @@ SCRIPTS = (*(f"timeline_{part}.js" for part in PARTS), "timeline.js")
 NO_TRACE = "This run was not traced: `tilesim run ... --trace --out DIR` records what every unit does when."
 
 
-def timeline(run: SavedRun) -> Section:
+def timeline(run: SavedRun) -> PageSection:
     """The section of what every unit and every link of a bus did in which cycle."""
     if run.trace is None:
-        return Section("timeline", "Timeline", {"missing": NO_TRACE}, scripts=SCRIPTS)
+        return PageSection("timeline", "Timeline", {"missing": NO_TRACE}, scripts=SCRIPTS)
     tracks = (*run.trace.tracks, *_idle_tracks(run.statistics, run.trace))
     columns = pack(run.trace, len(tracks))
-    return Section("timeline", "Timeline", _data(run.statistics, run.trace, tracks), columns, SCRIPTS)
-
-
-def stacked(kinds: Sequence[str]) -> list[str]:
-    """Kinds of spans in the order in which a picture stacks them, busy first."""
-    known = list(KINDS)
-    return sorted(kinds, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
+    return PageSection("timeline", "Timeline", _data(run.statistics, run.trace, tracks), columns, SCRIPTS)
 
 
 def _idle_tracks(run: RunStatistics, trace: Trace) -> list[str]:
     """Units that never did anything, of which a trace has no spans."""
-    idle = {unit["track"] for unit in _accounts(run) if not _active_cycles(unit)}
+    idle = {unit["track"] for unit in accounts_of(run) if not _active_cycles(unit)}
     return sorted(idle.difference(trace.tracks))
 
 
@@ -87,7 +80,7 @@ def _data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[str, 
         "clock_hz": run["clock_hz"],
         "origin": int(trace.start_cycle.min()) - trace.start if trace.start_cycle.size else 0,
         "tracks": tracks,
-        "groups": [asdict(group) for group in groups(tracks)],
+        "groups": [asdict(group) for group in groups(tracks, description_of(run["machine"]))],
         "kinds": [{"kind": kind, **kind_of(kind)._asdict()} for kind in stacked(trace.kinds)],
         "idle": kind_of("idle")._asdict(),
         "whats": trace.whats,
@@ -102,7 +95,7 @@ def _note(run: RunStatistics, trace: Trace) -> str | None:
     inside = np.minimum(ends, run["cycles"]) - np.maximum(begins, 0)
     sums = np.bincount(trace.track, np.maximum(inside, 0), len(trace.tracks))
     traced = dict(zip(trace.tracks, sums.tolist(), strict=True))
-    accounts = {unit["track"]: _active_cycles(unit) for unit in _accounts(run)}
+    accounts = {unit["track"]: _active_cycles(unit) for unit in accounts_of(run)}
     if all(traced.get(track, 0) == cycles for track, cycles in accounts.items()):
         return None
     if not begins.size:
@@ -111,10 +104,6 @@ def _note(run: RunStatistics, trace: Trace) -> str | None:
         f"Only a part was traced: {len(trace.tracks)} of {len(accounts)} tracks, cycles {begins.min():,} to "
         f"{ends.max():,}. What looks idle beyond was not recorded."
     )
-
-
-def _accounts(run: RunStatistics) -> list[UnitStatistics]:
-    return [*run["units"], *run["links"]]
 
 
 def _active_cycles(unit: UnitStatistics) -> int:

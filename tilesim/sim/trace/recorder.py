@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.errors import InputError
 from tilesim.sim.trace.trace import Trace, Words
 from tilesim.sim.trace.wakeups import Wakeup, WakeupSources, released_by
 
@@ -42,9 +43,21 @@ class Recording:
     tracks: tuple[str, ...] = ("*",)
     """Patterns, such as ``chip.tile0.*``: all tracks that match one of them are recorded."""
 
+    def __post_init__(self) -> None:
+        if faults := [*_faults(self.window, self.tracks)]:
+            raise InputError(faults)
+
     def unmatched(self, tracks: Collection[str]) -> list[str]:
         """The patterns that none of a machine's ``tracks`` matches."""
         return [pattern for pattern in self.tracks if not any(fnmatchcase(track, pattern) for track in tracks)]
+
+
+def _faults(window: object, tracks: object) -> Iterator[str]:
+    """What scripts may hand over by mistake."""
+    if window is not None and not (isinstance(window, range) and window.step == 1 and window):
+        yield f"window must be a range of cycles, such as range(1000, 2000), not {window!r}"
+    if isinstance(tracks, str):
+        yield f"tracks must be a tuple of patterns, such as ({tracks!r},), not {tracks!r}"
 
 
 class Recorder:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.accumulators import AccumulatorRing
 from tilesim.systolic.compiler.product import Product
-from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.storage import AccumulatorRing, Storage
 from tilesim.systolic.compiler.task import OperatorTask, element_of
 from tilesim.systolic.isa.model.instructions import Element, Instruction, MatrixMultiply
 from tilesim.systolic.topology import Topology

@@ -47,43 +47,28 @@ class User(NamedTuple):
 
 
 @dataclass
-class _Part:
-    """A range that has been used alike all over."""
-
-    writer: User | None = None
-    readers: dict[Queue, int] = field(default_factory=dict)
-
-    def copy(self) -> _Part:
-        return _Part(self.writer, dict(self.readers))
-
-
-@dataclass
 class Users:
-    """Parts of a memory, from each of ``starts`` up to the next."""
+    """A memory in parts, from each of ``starts`` up to the next, that have been used alike all over: by their
+    ``writers``, and since then by ``readers``, of each queue the last one.
+    """
 
     starts: list[int] = field(default_factory=lambda: [0])
-    parts: list[_Part] = field(default_factory=lambda: [_Part()])
+    writers: list[User | None] = field(default_factory=lambda: [None])
+    readers: list[dict[Queue, int]] = field(default_factory=lambda: [{}])
 
-    def read(self, first: int, end: int, by: User) -> list[User]:
-        """Note a read; who has to be done before it."""
-        low, high = self._cut(first), self._cut(end)
-        before = []
-        for part in self.parts[low:high]:
-            if part.writer is not None:
-                before.append(part.writer)
-            part.readers[by.queue] = by.number
-        return before
-
-    def write(self, first: int, end: int, by: User) -> list[User]:
-        """Note a write; who has to be done before it."""
-        low, high = self._cut(first), self._cut(end)
-        before = []
-        for part in self.parts[low:high]:
-            before += [User(queue, number) for queue, number in part.readers.items()]
-            if part.writer is not None:
-                before.append(part.writer)
-        if low < high:
-            self.starts[low:high], self.parts[low:high] = [first], [_Part(by)]
+    def use(self, access: MemoryAccess, by: User) -> list[User]:
+        """Note an access; who has to be done before it."""
+        parts = slice(self._cut(access.footprint.first), self._cut(access.footprint.end))
+        before: list[User] = []
+        for writer, readers in zip(self.writers[parts], self.readers[parts], strict=True):
+            if access.writes:
+                before += (User(*reader) for reader in readers.items())
+            else:
+                readers[by.queue] = by.number
+            if writer is not None:
+                before.append(writer)
+        if access.writes and parts.start < parts.stop:
+            self.starts[parts], self.writers[parts], self.readers[parts] = [access.footprint.first], [by], [{}]
         return before
 
     def _cut(self, address: int) -> int:
@@ -91,7 +76,8 @@ class Users:
         place = bisect_left(self.starts, address)
         if place == len(self.starts) or self.starts[place] != address:
             self.starts.insert(place, address)
-            self.parts.insert(place, self.parts[place - 1].copy())
+            self.writers.insert(place, self.writers[place - 1])
+            self.readers.insert(place, dict(self.readers[place - 1]))
         return place
 
 
@@ -144,26 +130,20 @@ class _Emitter:
         Queues write in order. Only the vector unit may begin before what it wrote last is there.
         """
         last: Clock = {}
-        for queue, number in self._touched(op, user):
-            last[queue] = max(last.get(queue, 0), number)
+        for access in touched(op, self.topology):
+            for queue, number in self.users[access.memory].use(access, user):
+                if queue is not user.queue or (queue is Queue.VECTOR and not access.writes):
+                    last[queue] = max(last.get(queue, 0), number)
         return last
 
-    def _touched(self, op: Instruction, user: User) -> Iterable[User]:
-        for access in touched(op, self.topology):
-            users = self.users[access.memory]
-            note = users.write if access.writes else users.read
-            for before in note(access.footprint.first, access.footprint.end, user):
-                if before.queue is not user.queue or (user.queue is Queue.VECTOR and not access.writes):
-                    yield before
-
     def _waits(self, conflicts: Clock, known: Clock) -> list[User]:
-        """Those that are not known to be done, nor implied by another of them."""
+        """Those that are not known to be done, nor implied by another of them, which could begin only behind them."""
         open_ = [User(queue, number) for queue, number in conflicts.items() if number > known[queue]]
-        return [user for user in open_ if not any(self._implies(other, user) for other in open_ if other != user)]
-
-    def _implies(self, done: User, other: User) -> bool:
-        """Whether whatever is ``done`` could only begin when the other was."""
-        return self.begun[done][1][other.queue] >= other.number
+        return [
+            user
+            for user in open_
+            if not any(self.begun[other][1][user.queue] >= user.number for other in open_ if other != user)
+        ]
 
     def _wait(self, op: Instruction, until: User) -> None:
         queue = op.queue

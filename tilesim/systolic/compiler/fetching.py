@@ -3,26 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilesim.systolic.compiler.call import Item, PendingMultiply
 from tilesim.systolic.isa.model.instructions import Instruction, ReadWeights
 from tilesim.systolic.topology import Topology
-
-
-@dataclass(frozen=True)
-class _Tile:
-    """One that is fetched: for the instruction at ``place`` of the stream."""
-
-    place: int
-    address: int
-    weight_bytes: int
-    layer: int
-    label: str
-
-    def follows(self, other: _Tile, tile_bytes: int) -> bool:
-        apart = tile_bytes * self.weight_bytes
-        return (self.weight_bytes, self.address) == (other.weight_bytes, other.address + apart)
 
 
 def fetched(stream: Sequence[Item], topology: Topology) -> list[Instruction]:
@@ -33,23 +18,15 @@ def fetched(stream: Sequence[Item], topology: Topology) -> list[Instruction]:
     are fetched together, at most as many as the FIFO holds.
     """
     stream = list(_switching(stream))
-    tiles = [
-        _tile(place, item) for place, item in enumerate(stream) if isinstance(item, PendingMultiply) and item.tile >= 0
+    switches = [
+        (place, item) for place, item in enumerate(stream) if isinstance(item, PendingMultiply) and item.tile >= 0
     ]
-    ahead = topology.weight_fifo.tiles + 1
+    ahead, number = topology.weight_fifo.tiles + 1, 0
     reads: dict[int, list[Instruction]] = {}
-    for first, count in _groups(tiles, topology):
-        tile = tiles[first]
-        place = tiles[first - ahead].place if first >= ahead else 0
-        reads.setdefault(place, []).append(
-            ReadWeights(
-                address=tile.address,
-                tiles=count,
-                weight_bytes=tile.weight_bytes,
-                label=tile.label,
-                layer=tile.layer,
-            )
-        )
+    for read in _joined([_read(item) for _, item in switches], topology):
+        place = switches[number - ahead][0] if number >= ahead else 0
+        reads.setdefault(place, []).append(read)
+        number += read.tiles
     instructions: list[Instruction] = []
     for place, item in enumerate(stream):
         instructions += reads.get(place, [])
@@ -68,18 +45,21 @@ def _switching(stream: Sequence[Item]) -> Iterator[Item]:
             yield item
 
 
-def _tile(place: int, item: PendingMultiply) -> _Tile:
-    return _Tile(place, item.tile, 2 if item.op.weights == "int16" else 1, item.op.layer, f"{item.op.label}.weights")
+def _read(item: PendingMultiply) -> ReadWeights:
+    """The fetch of the one tile that a multiply switches to."""
+    op = item.op
+    weight_bytes = 2 if op.weights == "int16" else 1
+    return ReadWeights(address=item.tile, weight_bytes=weight_bytes, layer=op.layer, label=f"{op.label}.weights")
 
 
-def _groups(tiles: Sequence[_Tile], topology: Topology) -> list[tuple[int, int]]:
-    """The first, and the number, of tiles that are fetched together."""
-    groups: list[tuple[int, int]] = []
-    for number, tile in enumerate(tiles):
-        first, count = groups[-1] if groups else (0, 0)
-        side_by_side = count and tile.follows(tiles[number - 1], topology.weight_tile_bytes)
-        if side_by_side and count < topology.weight_fifo.tiles and tile.layer == tiles[first].layer:
-            groups[-1] = first, count + 1
+def _joined(reads: Sequence[ReadWeights], topology: Topology) -> list[ReadWeights]:
+    """Fetches of a layer's tiles that lie side by side as one."""
+    joined: list[ReadWeights] = []
+    for read in reads:
+        last = joined[-1] if joined and joined[-1].tiles < topology.weight_fifo.tiles else read
+        end = last.address + last.tiles * last.weight_bytes * topology.weight_tile_bytes
+        if read == replace(last, address=end, tiles=1, label=read.label):
+            joined[-1] = replace(last, tiles=last.tiles + 1)
         else:
-            groups.append((number, 1))
-    return groups
+            joined.append(read)
+    return joined

@@ -1,8 +1,8 @@
-"""A layer for the array: the shape of its windows, and the blocks of outputs that are made one after the other."""
+"""A layer for the array: its windows, and the blocks of outputs that are made one after the other."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -13,30 +13,12 @@ from tilesim.network.graph import Network, Tensor
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.systolic.compiler.boxes import windows_over
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.task import WEIGHTED, OperatorTask, Weighted, element_of
-from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiles, tiling
-from tilesim.systolic.isa.model.instructions import Element
+from tilesim.systolic.compiler.weight_tiles import Portion, Tiling, tiling
+from tilesim.systolic.isa.model.instructions import Element, Window
 from tilesim.systolic.topology import Topology
-
-
-@dataclass(frozen=True)
-class WindowShape:
-    """Of a layer's windows: a map of ``height`` by ``width`` and ``channels``, and what runs over it."""
-
-    height: int
-    width: int
-    channels: int
-    output_height: int
-    output_width: int
-    kernel: tuple[int, int] = (1, 1)
-    strides: tuple[int, int] = (1, 1)
-    dilations: tuple[int, int] = (1, 1)
-    padding: tuple[int, int] = (0, 0)
-
-    @property
-    def positions(self) -> int:
-        return self.output_height * self.output_width
 
 
 @dataclass(frozen=True)
@@ -56,20 +38,16 @@ class OutputBlock:
 
 @dataclass(frozen=True)
 class Product:
-    """All that the array needs to know of a layer."""
+    """All that the array needs to know of a layer; its ``window`` is over one map at address 0."""
 
-    shape: WindowShape
-    outputs: int
+    window: Window
+    tiling: Tiling
     blocks: tuple[OutputBlock, ...]
     op: Weighted
     activations: Element
     weights: Element
     address: int
     tile_bytes: int
-
-    @property
-    def weight_bytes(self) -> int:
-        return np.dtype(self.weights).itemsize
 
     @property
     def tiles(self) -> int:
@@ -91,11 +69,11 @@ class WeightLayout:
 
 
 def layout_of(network: Network, task: OperatorTask, topology: Topology) -> WeightLayout:
-    weights, groups = grouped(network, task)
+    weights, groups = _grouped(network, task)
     return WeightLayout(tiling(weights.shape, groups, topology), weights)
 
 
-def grouped(network: Network, task: OperatorTask) -> tuple[NDArray[Any], int]:
+def _grouped(network: Network, task: OperatorTask) -> tuple[NDArray[Any], int]:
     """A layer's weights as those of a grouped convolution, and the number of its groups."""
     op, weights = task.node.operator, network.tensors[task.node.inputs[1]].data
     assert weights is not None
@@ -125,8 +103,8 @@ def product_of(network: Network, task: OperatorTask, layout: WeightLayout, addre
             blocks.append(OutputBlock(pack.channel, pack.channels, output, columns, portions, tile, kept))
             tile += len(portions)
     return Product(
-        _shape(op, task.inputs[0], network.tensors[task.node.output], cut.shape),
-        cut.shape[0],
+        _window(op, task.inputs[0], network.tensors[task.node.output], cut.shape),
+        cut,
         tuple(blocks),
         op,
         element_of(task.inputs[0].dtype),
@@ -136,26 +114,16 @@ def product_of(network: Network, task: OperatorTask, layout: WeightLayout, addre
     )
 
 
-def tile_bytes_of(task: OperatorTask, layout: WeightLayout) -> NDArray[np.uint8]:
-    """All tiles of a layer."""
-    op = task.node.operator
-    assert isinstance(op, WEIGHTED)
-    return tiles(layout.tiling, layout.weights, op.weight_zero_point)
-
-
-def _shape(op: Weighted, source: Tensor, made: Tensor, weights: tuple[int, ...]) -> WindowShape:
+def _window(op: Weighted, source: Tensor, made: Tensor, weights: tuple[int, ...]) -> Window:
     """A fully connected layer is one window a vector."""
+    size = source.dtype.itemsize
     if isinstance(op, FullyConnected):
-        return WindowShape(prod(source.shape) // weights[3], 1, weights[3], prod(source.shape) // weights[3], 1)
-    _, height, width, channels = source.shape
-    return WindowShape(
-        height,
-        width,
-        channels,
-        made.shape[1],
-        made.shape[2],
-        (weights[1], weights[2]),
-        op.strides,
-        op.dilations,
-        (op.padding.top, op.padding.left),
+        vectors = prod(source.shape) // weights[3]
+        return windows_over((1, vectors, 1, weights[3]), (vectors, 1), size)
+    return replace(
+        windows_over(source.shape, (made.shape[1], made.shape[2]), size),
+        kernel=(weights[1], weights[2]),
+        strides=op.strides,
+        dilations=op.dilations,
+        padding=(op.padding.top, op.padding.left),
     )

@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from tilesim.lowering.operator_plan import axes_of
 from tilesim.network.graph import Tensor
-from tilesim.systolic.compiler.accumulators import AccumulatorRing
 from tilesim.systolic.compiler.array_plan import ArrayPlan
 from tilesim.systolic.compiler.call import Item, PendingMultiply, TaskCall
 from tilesim.systolic.compiler.emitter import touched
-from tilesim.systolic.compiler.host_tensors import axes_of
 from tilesim.systolic.compiler.lower.operators import lower
 from tilesim.systolic.compiler.placement import BufferPlacement, Image, size_of
 from tilesim.systolic.compiler.product import Product
 from tilesim.systolic.compiler.steps import Turn
-from tilesim.systolic.compiler.storage import Storage
+from tilesim.systolic.compiler.storage import AccumulatorRing, Storage
 from tilesim.systolic.compiler.weight_tiles import cuts
 from tilesim.systolic.isa.checks.footprints import MemoryAccess
 from tilesim.systolic.isa.model.instructions import Instruction, ReadHostMemory, WriteHostMemory

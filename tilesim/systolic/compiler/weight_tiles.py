@@ -53,10 +53,12 @@ class Tiling:
         return self.shape[1] * self.shape[2]
 
     def packs(self) -> Iterator[Pack]:
+        return (self._pack(first, count) for first, count in cuts(self.groups, self.together))
+
+    def _pack(self, first: int, count: int) -> Pack:
+        """Of ``count`` groups from number ``first`` on."""
         own, outputs = self.shape[3], self.shape[0] // self.groups
-        for first in range(0, self.groups, self.together):
-            count = min(self.together, self.groups - first)
-            yield Pack(first * own, count * own, first * outputs, count * outputs)
+        return Pack(first * own, count * own, first * outputs, count * outputs)
 
     def portions(self, pack: Pack) -> list[Portion]:
         """Of a window over a pack's channels."""
@@ -72,15 +74,8 @@ class Tiling:
     @property
     def tiles(self) -> int:
         full, rest = divmod(self.groups, self.together)
-        return full * self._tiles_of(self.together) + (self._tiles_of(rest) if rest else 0)
-
-    def _tiles_of(self, groups: int) -> int:
-        channels, outputs = groups * self.shape[3], groups * self.shape[0] // self.groups
-        if self.feed == "window":
-            portions = -(-self.positions * channels // self.inputs)
-        else:
-            portions = self.positions * -(-channels // self.inputs)
-        return portions * -(-outputs // self.outputs)
+        packs = ((full, self._pack(0, self.together)), (1, self._pack(0, rest)))
+        return sum(count * len(self.portions(pack)) * len(self.blocks(pack)) for count, pack in packs)
 
 
 def cuts(count: int, most: int) -> list[tuple[int, int]]:

@@ -25,11 +25,6 @@ class Box(NamedTuple):
     rows: int
 
 
-def whole(window: Window) -> Box:
-    """All positions."""
-    return Box(0, window.images, 0, window.output_height)
-
-
 def boxes(window: Window, first: int, vectors: int) -> Iterator[Box]:
     """Boxes, one after the other, that hold the positions ``first`` and following, and no more than whole rows."""
     height, width = window.output_height, window.output_width
@@ -78,7 +73,7 @@ def taps(x: Array, window: Window, outside: int) -> Iterator[Array]:
     """Of each place of the kernel, row by row, its elements at all positions, (samples, images, rows, columns,
     channels); those outside of the map are ``outside``.
     """
-    box = whole(window)
+    box = Box(0, window.images, 0, window.output_height)
     shape = (len(x), box.images, box.rows, window.output_width, x.shape[-1])
     for place in np.ndindex(window.kernel):
         where, elements = parts(x, window, box, place)

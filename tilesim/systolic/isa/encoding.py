@@ -72,17 +72,13 @@ class Items:
 
 @dataclass(frozen=True)
 class Layout:
-    """A record: its flags, each with its ``choices``, in one byte if there are any or it is ``with_head``, then its
-    other fields in order, without those that are None.
+    """A record: its flags, each with its ``choices``, in ``head_bytes``, then its other fields in order, without those
+    that are None.
     """
 
     choices: dict[str, tuple[Any, ...]]
     parts: dict[str, Part]
-    with_head: bool
-
-    @property
-    def head_bytes(self) -> int:
-        return int(self.with_head or bool(self.choices))
+    head_bytes: int
 
     def size(self, value: Any) -> int:
         return self.head_bytes + sum(part.size(here) for _, part, here in self._present(value))
@@ -202,7 +198,7 @@ def layout_of(kind: type) -> Layout:
     choices = {name: words for name in sent if (words := _choices(name, hints[name]))}
     records = [name for name in sent if name not in choices and name not in order]
     parts = {name: _part(kind, name, hints[name]) for name in (*records, *order)}
-    return Layout(choices, parts, with_head=issubclass(kind, isa.Instruction))
+    return Layout(choices, parts, head_bytes=int(bool(choices) or issubclass(kind, isa.Instruction)))
 
 
 LAYOUTS = {kind: layout_of(kind) for kind in isa.CLASSES}

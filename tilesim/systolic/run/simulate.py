@@ -11,16 +11,17 @@ from numpy.typing import NDArray
 from tilesim.errors import ProgramError
 from tilesim.machines import frame
 from tilesim.machines.holds import NO_HOLDS, Holds, holds
+from tilesim.machines.host import carried, received, samples_of
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
-from tilesim.sim.core.memory import Memory
+from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource, WakeupSources
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.run import hang, host_driver, statistics
+from tilesim.systolic.run import hang, statistics
 from tilesim.systolic.run.tensor_probe import TensorProbe
 from tilesim.systolic.units.chip import Chip
 from tilesim.systolic.units.data import Carried, Data, HostMemory
@@ -40,14 +41,8 @@ for a shift or for a place in a queue: whoever ends it says so.
 
 
 def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
-    """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once.
-
-    Raises:
-        ProgramError: an instruction that the chip could not run.
-        ArrayError: inputs that do not fit.
-        InputError: other rules, labels that the program does not have, or tracks to trace that no unit or link matches.
-        HangError: the run can't go on.
-        AccessError: an address outside of its memory.
+    """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once; raises as
+    :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
     frame.check_rules(options)
     if wrong := program.once(faults):
@@ -57,10 +52,7 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
 
 def timed(program: Program) -> int:
     """The cycles of a run of ``program``, which are the same whatever its data: those that :func:`simulate` finds, in
-    less time.
-
-    Raises:
-        HangError: the run can't go on.
+    less time. Raises HangError.
     """
     program = frame.named(program)
     chip, nothing = Chip(program.topology, Data()), HostMemory([], [], [], 1)
@@ -69,11 +61,9 @@ def timed(program: Program) -> int:
 
 def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     held = holds(program, options.holds, _tiles_of)
-    sent, samples = host_driver.bytes_of_inputs(program, inputs)
+    sent, samples = bytes_of_inputs(program, inputs)
     memories = memories_of(program, samples)
-    host_memory = HostMemory(
-        sent, program.data, [host_driver.output_bytes(tensor) for tensor in program.outputs], samples
-    )
+    host_memory = HostMemory(sent, program.data, [tensor.bytes for tensor in program.outputs], samples)
     probe = TensorProbe(program, memories.buffer)
     chip = Chip(
         program.topology,
@@ -83,10 +73,10 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     )
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
     controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
-    options.on_start(frame.look_at(program, chip, controls))
+    options.on_start(frame.look_at(program, lambda: chip.section, controls))
     load_cycles, cycles = _sections(program, chip, host_memory, held)
     outputs = [
-        host_driver.output_array(tensor, data)
+        received(tensor, data.view(tensor.carried))
         for tensor, data in zip(program.outputs, host_memory.outputs, strict=True)
     ]
     trace = frame.trace_of(program, chip.recorder, WAKEUP_SOURCES)
@@ -97,6 +87,13 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
     )
+
+
+def bytes_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Bytes], int]:
+    """What the host holds of each input, (samples, bytes), and the number of samples. Raises ArrayError."""
+    samples = samples_of(program.inputs, inputs)
+    arrays = (carried(tensor, array) for tensor, array in zip(program.inputs, inputs, strict=True))
+    return [np.ascontiguousarray(array).reshape(samples, -1).view(np.uint8) for array in arrays], samples
 
 
 def memories_of(program: Program, samples: int) -> Memories:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tilesim.energy import UNITS
-from tilesim.machines import statistics, traffic
-from tilesim.machines.statistics import Measured
-from tilesim.machines.traffic import Bus
+from tilesim.machines import statistics
+from tilesim.machines.statistics import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
+    BatchingStatistics,
+    BatchStep,
     BytesByBus,
     LayerStatistics,
     MatrixShape,
     RequestStatistics,
     RunStatistics,
 )
-from tilesim.systolic.isa.model.instructions import ReadHostMemory, WriteHostMemory
+from tilesim.systolic.isa.model.instructions import (
+    Instruction,
+    MatrixMultiply,
+    Queue,
+    ReadHostMemory,
+    Sync,
+    WriteHostMemory,
+)
 from tilesim.systolic.isa.model.program import Layer, Program
-from tilesim.systolic.run import batching_document
 from tilesim.systolic.run.bottleneck import UNUSED, USEFUL, bottlenecks_of
 from tilesim.systolic.units.chip import Chip
 
@@ -31,33 +38,27 @@ WIDTHS = {action: 1 for action in Action if action not in UNITS}
 def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``.
 
-    ``bytes`` are those of :mod:`~tilesim.machines.traffic`, ``energy`` is that of
-    :mod:`tilesim.energy`, ``breakdown`` is that of :mod:`~tilesim.systolic.run.bottleneck`, and ``bound_by`` its
-    largest cause. ``mac_utilisation`` is the network's MACs by those that the array could do in these cycles.
-    ``streamed_bytes`` are what weight memory sent.
-
-    ``macs``, a layer's figures and ``cycles`` are of all ``inferences`` together. ``requests`` are the inferences:
-    ``start_cycle`` is when its first byte leaves the host (of the first, when the run begins), ``end_cycle`` when its
-    last one is back. ``latency_us`` is the first one's latency, ``interval_cycles`` what each takes of the whole run,
-    for those of a batch end almost together. ``batching`` is that of :mod:`~tilesim.systolic.run.batching_document`.
+    The ``start_cycle`` of a request is when its first byte leaves the host (of the first, when the run begins).
+    ``interval_cycles`` is what each takes of the whole run, for those of a batch end almost together.
     """
     topology, cycles = program.topology, len(run)
     requests = list(_requests(program, chip, run))
     bottlenecks, buses = bottlenecks_of(program, chip), _buses(chip)
     carriers = {Action.HOST_TRANSFER: (chip.infeed, chip.outfeed, chip.instructions)}
-    measured = Measured(
-        run=run,
+    common = statistics.document(
+        program,
+        run,
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers) * program.inferences,
         peak_macs_per_cycle=topology.macs_per_cycle,
         units=chip.units,
         links=chip.links,
         buses=buses,
-        tallies=traffic.tallies(program, chip.units, carriers, WIDTHS),
+        tallies=statistics.tallies(program, chip.units, carriers, WIDTHS),
         bottleneck=whole(bottlenecks.values()),
         layers=[
             _layer(program, layer, bottlenecks[k], run.start, moved)
-            for k, (layer, moved) in enumerate(zip(program.layers, traffic.by_layer(program, buses), strict=True))
+            for k, (layer, moved) in enumerate(zip(program.layers, statistics.by_layer(program, buses), strict=True))
         ],
         requests=requests,
         throughput_per_second=topology.clock_hz * program.inferences / max(1, cycles),
@@ -65,8 +66,7 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         interval_cycles=cycles / program.inferences if program.inferences > 1 else None,
         trace=trace,
     )
-    batching = batching_document.document(program, chip, run.start, requests)
-    return {**statistics.document(program, measured), "batching": batching}
+    return {**common, "batching": _batching(program, chip, run.start, requests)}
 
 
 def _buses(chip: Chip) -> dict[str, Bus]:
@@ -129,3 +129,68 @@ def _layer(program: Program, layer: Layer, bottleneck: Bottleneck, start: int, m
         "matrix": matrix if layer.place == "array" else None,
         "bytes": moved,
     }
+
+
+def _batching(
+    program: Program, chip: Chip, start: int, requests: Sequence[RequestStatistics]
+) -> BatchingStatistics | None:
+    """The batching of a run that began in cycle ``start``; None if there was no plan.
+
+    A step is what stands in the program behind the last instruction of the step before, up to its own last one. It
+    begins when the matrix or the vector unit begins the first instruction of its layer, and ends when the last one has
+    retired. ``weight_set_loads`` counts the steps that begin with a tile that was not in the array. If the schedule was
+    chosen, ``predicted_cycles`` are those of all that it was chosen from.
+    """
+    batching = program.batching
+    if batching is None:
+        return None
+    return {
+        "schedule": batching.schedule,
+        "predicted_cycles": {plan.schedule: plan.cycles for plan in batching.predicted} or None,
+        "weight_reuse": batching.weight_reuse,
+        "batches": list(batching.batches),
+        "steps": _steps(program, chip, start),
+        "weight_set_loads": sum(1 for ops in _by_step(program) if _fetches(ops)),
+        "weight_bytes": chip.weight_memory.bytes,
+        "peak_buffer_bytes": max((step.buffer_bytes for step in batching.steps), default=0),
+        "latency_first_cycles": requests[0]["latency_cycles"],
+        "latency_last_cycles": requests[-1]["latency_cycles"],
+    }
+
+
+def _by_step(program: Program) -> Iterator[Sequence[Instruction]]:
+    """What stands in the program for each step, and belongs to its layer."""
+    assert program.batching is not None
+    places = {op.label: k for k, op in enumerate(program.run)}
+    first = 0
+    for step in program.batching.steps:
+        end = places.get(step.label, first - 1) + 1
+        yield [op for op in program.run[first:end] if _computes(op, step.layer)]
+        first = max(first, end)
+
+
+def _fetches(ops: Sequence[Instruction]) -> bool:
+    return next((op.switch for op in ops if isinstance(op, MatrixMultiply)), False)
+
+
+def _computes(op: Instruction, layer: int) -> bool:
+    return op.layer == layer and op.queue in {Queue.MATRIX, Queue.VECTOR} and not isinstance(op, Sync)
+
+
+def _steps(program: Program, chip: Chip, start: int) -> list[BatchStep]:
+    assert program.batching is not None
+    begun, retired = chip.retirement.begun, chip.retirement.retired
+    steps: list[BatchStep] = []
+    for step, ops in zip(program.batching.steps, _by_step(program), strict=True):
+        began = min((begun[op.label] for op in ops), default=start)
+        steps.append(
+            {
+                "layer": step.layer,
+                "first": step.first,
+                "count": step.count,
+                "start_cycle": began - start,
+                "end_cycle": retired.get(step.label, began) - start,
+                "buffer_bytes": step.buffer_bytes,
+            }
+        )
+    return steps

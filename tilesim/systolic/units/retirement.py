@@ -26,34 +26,26 @@ class Retirement:
     results in the *arbitrate* phase, in the order of the queues; then it is counted, and whoever waits for a count goes
     on in that cycle. Units read operands after that, in the *claim* phase of the cycle in which they begin.
 
-    ``begun`` and ``retired`` are the cycles of every instruction of the section, by label.
+    ``begun`` and ``retired`` are the cycles of every instruction of the section, by label; ``outstanding`` is how many
+    were dispatched and have not retired.
     """
 
     def __init__(self, clock: Clock, on_retired: Callable[[str], None]) -> None:
         self.begun: dict[str, int] = {}
         self.retired: dict[str, int] = {}
         self.counts = FlagFile(clock)
+        self.outstanding = 0
         self._clock = clock
         self._on_retired = on_retired
         self._due: dict[int, list[Due]] = {}
         self._last: dict[Queue, int] = {}
-        self._outstanding = 0
         self._drained: simpy.Event | None = None
-
-    @property
-    def outstanding(self) -> int:
-        """Instructions that were dispatched and have not retired."""
-        return self._outstanding
 
     def restart(self) -> None:
         """A section begins."""
         self.begun, self.retired = {}, {}
         for queue in Queue:
             self.counts.reset(queue)
-
-    def dispatched(self) -> None:
-        """One instruction more is on its way to its unit."""
-        self._outstanding += 1
 
     def retire(
         self, queue: Queue, op: Instruction, cycle: int, source: Waker, write: Callable[[], None] | None = None
@@ -81,10 +73,10 @@ class Retirement:
             self._on_retired(label)
         for queue, _, source, _ in due:
             self.counts.raise_by(queue, 1, source)
-        self._outstanding -= len(due)
+        self.outstanding -= len(due)
         self._tell()
 
     def _tell(self) -> None:
-        if self._drained is not None and not self._outstanding:
+        if self._drained is not None and not self.outstanding:
             drained, self._drained = self._drained, None
             drained.succeed()

@@ -88,7 +88,7 @@ class Sequencer:
             self.unit.woken_by(self._finished(queue))
         before = self._dispatched.setdefault(queue, [""])
         before.append(before[-1] if isinstance(op, Sync) else op.label)
-        self._retirement.dispatched()
+        self._retirement.outstanding += 1
         self._queues[queue].put(op)
 
     def _finished(self, queue: Queue) -> Waker:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits, copy_name, map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, copy_name, map_name
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import copied_words, part_words, receive, rows_for, rows_of, sent, wide_rows
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import NarrowToWide, RingConsume, RingProduce, WideToNarrow
 
 
@@ -44,12 +44,12 @@ class AllGather:
         turn = builder.turn(senders[0].tile) if senders else ()
         before, after = (self._receives(owners, number) for number in (0, 1))  # the reader's own part
         # A sender posts the second after its owner: in one queue for both roles, it would hold that up.
-        late = {owner.tile: {owner.tile: after.pop(owner.tile)} for owner in senders if owner.tile in after}
+        after_sending = {owner.tile: {owner.tile: after.pop(owner.tile)} for owner in senders if owner.tile in after}
         builder.write(f"{copy}.receive0", before)
         builder.write(f"{copy}.receive1", after)
         for owner in senders:
             self._send(owner, turn if owner is senders[0] else builder.turn(owner.tile))
-            builder.write(f"{copy}.receive1.t{owner.tile}", late.get(owner.tile, {}))
+            builder.write(f"{copy}.receive1.t{owner.tile}", after_sending.get(owner.tile, {}))
         unpacks = {tile: self._unpack(tile, owners) for tile in bits(self._copy.tiles)}
         builder.write(f"{copy}.unpack", unpacks)
         builder.use(copy, unpacks.values())
@@ -59,12 +59,12 @@ class AllGather:
 
     @property
     def _shares(self) -> bool:
-        return self.index in self.builder.spread.turns
+        return self.index in self.builder.partition.turns
 
     @property
     def _left(self) -> dict[int, tuple[Watcher, ...]]:
         """What each tile has to wait for before it uses the place again."""
-        return self.builder.staged.setdefault(staging_name(self.builder.spread, self.index), {})
+        return self.builder.staged.setdefault(staging_name(self.builder.partition, self.index), {})
 
     def _leave(self, senders: Container[int], unpacks: Container[int]) -> None:
         for tile in range(self.builder.topology.tiles):
@@ -151,21 +151,21 @@ free again when all have got the copy before the last.
 """
 
 
-def staging_name(spread: Partition, index: int) -> str:
+def staging_name(partition: Partition, index: int) -> str:
     """What the rows of wide memory are called through which a copy of a tensor goes."""
-    turn = spread.turns.get(index)
+    turn = partition.turns.get(index)
     return copy_name(index) if turn is None else f"copies{turn % PLACES}"
 
 
 def staging_rows_of_copies(
-    spread: Partition, maps: Mapping[str, FeatureMap], row_bytes: int
+    partition: Partition, maps: Mapping[str, FeatureMap], row_bytes: int
 ) -> dict[str, tuple[int, int]]:
     """The wide rows for the copies among some maps, and in which tiles, by the name of their place."""
     rows_by_place: dict[str, tuple[int, int]] = {}
-    for index in spread.whole:
+    for index in partition.whole:
         copy = maps.get(copy_name(index))
         if copy is not None:
-            map_, name = maps[map_name(index)], staging_name(spread, index)
+            map_, name = maps[map_name(index)], staging_name(partition, index)
             rows, tiles = rows_by_place.get(name, (0, 0))
             rows_by_place[name] = max(rows, gather_rows(map_, copy, row_bytes)), tiles | map_.tiles | copy.tiles
     return rows_by_place

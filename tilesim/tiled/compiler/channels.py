@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
-from tilesim.network.graph import Node, Tensor
+from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
@@ -81,20 +81,19 @@ class Spreader:
         """How many tiles make the outputs of a layer that reads everything."""
         plan = self.plan
         [source] = plan.activations(node)
-        readers = self._readers(node.output)
+        readers = self.plan.readers(node.output)
         if not all(gathers(plan.network, reader) for reader in readers):
             return 1
         spread = self.maps[source.index].tiles.bit_count() > 1
         from_host = any(from_outside.stored is source for from_outside in plan.sources)
         outputs = self._shape(node).channels
-        return tiles_for(
-            DenseLayer(MapShape.of(source.shape), outputs, spread or from_host, leaves=not readers), self.topology
-        )
+        shape = MapShape.of(source.shape)
+        return tiles_for(shape, outputs, self.topology, delivered=spread or from_host, leaves=not readers)
 
     def _channel_wise(self, node: Node) -> Spread:
         """Where its inputs' channels are, if they are together."""
         inputs = self.plan.activations(node)
-        leading = [self._leads(tensor) for tensor in inputs]
+        leading = [tensor.index in self.spreads and self.spreads[tensor.index].leads for tensor in inputs]
         places = {(self.maps[tensor.index].block, self.maps[tensor.index].tiles) for tensor in inputs}
         if not any(leading):
             return Spread(0, "it follows the grid, as its input does")
@@ -107,9 +106,6 @@ class Spreader:
         if shape.pixels > 1 and block * tiles.bit_count() != padded(shape.channels, self._word):
             return Spread(0, f"the {shape.channels} channels of its input are cut in unequal blocks")
         return Spread(block, f"its input's channels are there, {block} in each tile", keeps=True, leads=True)
-
-    def _leads(self, tensor: Tensor) -> bool:
-        return tensor.index in self.spreads and self.spreads[tensor.index].leads
 
     def _convolution(self, node: Node, op: Convolution) -> Spread:
         [source] = self.plan.activations(node)
@@ -133,7 +129,7 @@ class Spreader:
         behind make of it on the same tiles.
         """
         if index not in self._largest:
-            readers = self._readers(index)
+            readers = self.plan.readers(index)
             gather = any(
                 not traits_of(reader).channel_wise or len(self.plan.activations(reader)) > 1 for reader in readers
             )
@@ -141,14 +137,11 @@ class Spreader:
             self._largest[index] = max(self._bytes(index) if gather else 0, *behind, 0)
         return self._largest[index]
 
-    def _readers(self, index: int) -> list[Node]:
-        return [self.plan.steps[step - 1][1] for step in self.plan.reading.get(index, ())]
-
     def _taps(self, node: Node) -> int:
         """The most steps that a layer behind, on the same tiles, takes for a word."""
         kernels = [
             self.plan.network.tensors[reader.inputs[1]].shape[:2]
-            for reader in self._readers(node.output)
+            for reader in self.plan.readers(node.output)
             if isinstance(reader.operator, DepthwiseConvolution)
         ]
         return max(map(prod, kernels), default=1)
@@ -188,57 +181,33 @@ def _cycles(shape: MapShape, taps: int, tiles: int, words: int, topology: Topolo
     return computing + getting + shape.pixels * words * taps
 
 
-@dataclass(frozen=True)
-class DenseLayer:
-    """A fully connected layer: its input map, its outputs, whether the tiles that need the input get it in any case,
-    and whether the outputs leave the chip.
+def tiles_for(source: MapShape, outputs: int, topology: Topology, *, delivered: bool, leaves: bool) -> int:
+    """The number of tiles with the fewest cycles, by estimate, for a fully connected layer: blocks of lanes in turn and
+    what it takes to bring the inputs there, unless they are ``delivered`` in any case, and the outputs together again,
+    unless they leave the chip. At least as many as the parameters fit in; all if they fit in none.
     """
+    wide, lanes, inputs = topology.wide_memory, topology.tile.lanes, topology.tile.inputs_per_cycle
+    row_words = wide.row_bytes // topology.narrow_memory.word_bytes
+    blocks, block_cycles = -(-outputs // lanes), source.pixels * -(-source.channels // inputs)
 
-    source: MapShape
-    outputs: int
-    delivered: bool
-    leaves: bool
+    def cycles(tiles: int) -> int:
+        computing = -(-blocks // tiles) * block_cycles
+        if tiles > 1:
+            inward = 0 if delivered else 1 + _rows(source, topology)
+            outward = 1 if leaves else 1 + tiles
+            return computing + (inward + outward) * row_words + SEND_CYCLES * tiles
+        return computing + (_rows(MapShape(1, 1, outputs), topology) * row_words if leaves else 0)
 
-
-def tiles_for(layer: DenseLayer, topology: Topology) -> int:
-    """The number of tiles with the fewest cycles, by estimate: blocks of lanes in turn, and what it takes to bring the
-    inputs there and the outputs together again. At least as many as the parameters fit in; all if they fit in none.
-    """
-    blocks = -(-layer.outputs // topology.tile.lanes)
+    block_bytes = block_cycles * topology.macs_per_cycle + 3 * wide.row_bytes
+    keeping = blocks_per_tile(blocks, block_bytes, [wide.size_bytes - wide.reserve_bytes] * topology.tiles)
     most = min(blocks, topology.tiles)
-    fewest = len(_held(layer, blocks, topology)) or most
-    return min(range(fewest, most + 1), key=lambda tiles: (_dense_cycles(layer, blocks, tiles, topology), tiles))
+    return min(range(len(keeping) or most, most + 1), key=lambda tiles: (cycles(tiles), tiles))
 
 
 def outputs_per_tile(outputs: int, tiles: int, lanes: int) -> int:
     """Whole blocks of lanes."""
     blocks = -(-outputs // lanes)
     return -(-blocks // tiles) * lanes
-
-
-def _held(layer: DenseLayer, blocks: int, topology: Topology) -> dict[int, int]:
-    """The blocks that each tile keeps if as few as can be keep the layer's parameters, and nothing else."""
-    wide = topology.wide_memory
-    block_bytes = _steps(layer, topology) * topology.macs_per_cycle + 3 * wide.row_bytes
-    return blocks_per_tile(blocks, block_bytes, [wide.size_bytes - wide.reserve_bytes] * topology.tiles)
-
-
-def _steps(layer: DenseLayer, topology: Topology) -> int:
-    """Cycles for one block of lanes."""
-    return layer.source.pixels * -(-layer.source.channels // topology.tile.inputs_per_cycle)
-
-
-def _dense_cycles(layer: DenseLayer, blocks: int, tiles: int, topology: Topology) -> int:
-    wide, narrow = topology.wide_memory, topology.narrow_memory
-    row_words = wide.row_bytes // narrow.word_bytes
-    cycles = -(-blocks // tiles) * _steps(layer, topology)
-    if tiles > 1:
-        inward = 0 if layer.delivered else 1 + _rows(layer.source, topology)
-        outward = 1 if layer.leaves else 1 + tiles
-        cycles += (inward + outward) * row_words + SEND_CYCLES * tiles
-    elif layer.leaves:
-        cycles += _rows(MapShape(1, 1, layer.outputs), topology) * row_words
-    return cycles
 
 
 def _rows(shape: MapShape, topology: Topology) -> int:

@@ -7,15 +7,16 @@ from dataclasses import replace
 from zlib import crc32
 
 from tilesim.errors import CapacityError, ProgramError
+from tilesim.lowering.operator_plan import axes_of
 from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
-from tilesim.tiled.compiler.compute import compute
+from tilesim.tiled.compiler.compute import Pieces, compute
 from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, map_name, place_name
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
-from tilesim.tiled.compiler.host_tensors import axes_of, host_input, host_output, reply
-from tilesim.tiled.compiler.plan import Lowered, plan_parameters
+from tilesim.tiled.compiler.host_tensors import host_input, host_output, reply
+from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.tile_plan import TileOutput, TilePlan
@@ -44,8 +45,7 @@ def compile_networks(
         CapacityError: a network does not fit, or has layers that this machine can't run.
         ProgramError: the chip is too small for an instruction that a network needs.
     """
-    lowered, layouts = plan_parameters(networks, topology, policy, wishes)
-    programs = [_program(*both) for both in zip(lowered, layouts, strict=True)]
+    programs = [_program(*planned) for planned in plan_parameters(networks, topology, policy, wishes)]
     if faults := [fault for program in programs for fault in _too_long(program)]:
         raise CapacityError(faults)
     token = _token(programs)
@@ -75,13 +75,12 @@ def _token(programs: Sequence[Program]) -> int:
     return token
 
 
-def _program(lowered: Lowered, wide: WideLayout) -> Program:
-    builder = lowered.builder
+def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> Program:
     network, plan = builder.plan.network, builder.plan
     stream = ParameterStream(builder, wide)
     builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
     _feed(builder, wide, 0)
-    for number, (call, pieces) in enumerate(zip(builder.spread.calls, lowered.steps, strict=True), 1):
+    for number, (call, pieces) in enumerate(zip(builder.partition.calls, steps, strict=True), 1):
         stream.advance()
         for tensor in plan.activations(call.node):
             _gather(builder, wide, tensor, call)
@@ -106,7 +105,7 @@ def _program(lowered: Lowered, wide: WideLayout) -> Program:
         ),
         outputs=tuple(_output(builder, sink) for sink in plan.sinks),
         layers=tuple(_layer(builder, wide, k, node) for k, node in enumerate(network.nodes)),
-        partition=builder.spread.wishes.default,
+        partition=builder.partition.wishes.default,
         tensors=tensors,
         pieces=tuple(piece for piece in builder.pieces if piece.index in readable),
         regions=(*_narrow_regions(builder), *wide.regions()),
@@ -115,7 +114,7 @@ def _program(lowered: Lowered, wide: WideLayout) -> Program:
 
 def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -> Layer:
     plan = builder.plan
-    place, spread = plan.place(number), builder.spread.spreads.get(node.output)
+    place, spread = plan.place(number), builder.partition.spreads.get(node.output)
     said = {"spread": spread.choice, "reason": spread.reason} if spread and place == "tiles" else {}
     return Layer(
         node.name,
@@ -130,7 +129,7 @@ def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -
 
 def _bands(builder: ProgramBuilder, layer: int) -> int:
     """In how many bands of rows a layer is made."""
-    groups = (fused.group for fused in builder.spread.fused)
+    groups = (fused.group for fused in builder.partition.fused)
     bands = (group.bands for group in groups for step in group.steps if builder.plan.steps[step - 1][0] == layer)
     return next(bands, 1)
 
@@ -140,7 +139,7 @@ def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
     coming = [
         (source, band, name)
         for source in builder.plan.sources
-        for band, name in enumerate(builder.spread.maps_of(source.stored.index))
+        for band, name in enumerate(builder.partition.maps_of(source.stored.index))
         if builder.placement.lifetimes[name].first == call
     ]
     for source, band, _ in coming:
@@ -152,7 +151,7 @@ def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
 
 def _blocks(builder: ProgramBuilder, tensor: Tensor) -> Iterator[Block]:
     """A tensor as the host sends it: one band after the other."""
-    for name in builder.spread.maps_of(tensor.index):
+    for name in builder.partition.maps_of(tensor.index):
         yield from blocks_of(builder.placement.maps[name], builder.topology.wide_memory.row_bytes)
 
 
@@ -161,7 +160,7 @@ def _gather(builder: ProgramBuilder, wide: WideLayout, tensor: Tensor, call: Lay
     copy = copy_name(tensor.index)
     if call.reads[tensor.index] != copy or copy in builder.completions:
         return
-    address = wide.staging[staging_name(builder.spread, tensor.index)].address
+    address = wide.staging[staging_name(builder.partition, tensor.index)].address
     AllGather(builder, tensor.index, address, call.layer).write()
     _fill(builder, copy, tensor, call.layer)
 
@@ -174,7 +173,7 @@ def _exchange(builder: ProgramBuilder, name: str, tensor: Tensor) -> None:
 def _fill(builder: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> None:
     zero_point = tensor.quantisation.zero_point if tensor.quantisation else 0
     step = builder.steps.get(name, 1)
-    Halo(builder, name, zero_point, layer, late=step > 0, step=step).write()
+    Halo(builder, name, zero_point, layer, above_last=step > 0, step=step).write()
 
 
 def _reader(plan: TilePlan, tensor: Tensor) -> int:

@@ -196,12 +196,12 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
     if made is not None and made.flag is not Flag.AVDATA:
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
-    late = _row_by_row(call) and rounds > 1 and _late_last(builder, name, call, tile)
+    by_rows = _row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
     wanted = {IN[side] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue
-        if not (late and arrival.late):
+        if not (by_rows and arrival.by_last_rise):
             yield builder.counted(flag, arrival.full)
             continue
         if arrival.early:
@@ -209,8 +209,8 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
         yield builder.counted(flag, arrival.full - rounds + 1, "y", 1)
 
 
-def _late_last(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> bool:
-    """Whether only the last row that the tile makes needs what comes late."""
+def _needed_by_last_row(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> bool:
+    """Whether only the last row that the tile makes needs what comes last."""
     step = builder.steps[call.makes]
     if step == builder.steps.get(name, 1):
         return False

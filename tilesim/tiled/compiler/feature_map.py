@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from tilesim.tiled.compiler.axis import Axis
+from tilesim.tiled.isa.model.fields import bits
 
 
 @dataclass(frozen=True)
@@ -163,11 +164,6 @@ class FeatureMap:
         """The tiles that own nothing and need something all the same: what is off the map."""
         needs, owns = product(self.rows.need, self.columns.need), product(self.rows.own, self.columns.own)
         return [tile for tile, (need, own) in enumerate(zip(needs, owns, strict=True)) if all(need) and not all(own)]
-
-
-def bits(bitmap: int) -> list[int]:
-    """The places of the bits that are set."""
-    return [k for k in range(bitmap.bit_length()) if bitmap >> k & 1]
 
 
 def bitmap_of(tiles: list[int]) -> int:

@@ -75,9 +75,9 @@ def _fitted(whole: Partition) -> tuple[Partition, MapPlacement]:
         groups = choose(whole, topology.narrow_memory.size_bytes * share // SHARES[0])
         if groups is None:
             break
-        spread = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
+        partition = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
         try:
-            return spread, place(spread, topology)
+            return partition, place(partition, topology)
         except CapacityError:
             continue
     raise too_large
@@ -120,7 +120,7 @@ class Budget:
             return None
         if self._parameter_bytes(steps) > self.whole.topology.wide_memory.size_bytes // PARAMETER_SHARE:
             return None
-        smallest, most = None, self._rows(steps)
+        smallest, most = None, max(map(len, self.whole.made(self._node(steps[-1])).rows.own))  # rows of a tile
         low, high = 1, most - 1
         while low <= high:
             rows = (low + high) // 2
@@ -165,10 +165,6 @@ class Budget:
         tensors = self.whole.plan.network.tensors
         constants = (tensors[i].data for step in steps for i in self._node(step).inputs)
         return sum(constant.nbytes for constant in constants if constant is not None)
-
-    def _rows(self, steps: range) -> int:
-        """The most output rows that a tile makes."""
-        return max(len(own) for own in self.whole.made(self._node(steps[-1])).rows.own)
 
     def _has_room(self, group: FusionGroup) -> bool:
         """Whether all maps inside a group find places beside those that are there all the time."""

@@ -9,9 +9,10 @@ from operator import or_
 
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape, band_name, bitmap_of, bits, map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape, band_name, bitmap_of, map_name
 from tilesim.tiled.compiler.operators import gathers, receptive_fields, spreads
 from tilesim.tiled.compiler.tile_plan import TilePlan
+from tilesim.tiled.isa.model.fields import bits
 
 Spans = tuple[range, ...]
 """Positions along an axis for each place along that side of the grid."""

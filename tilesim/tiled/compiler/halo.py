@@ -15,10 +15,9 @@ from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.operators import receptive_fields, traits_of
 from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
 from tilesim.tiled.compiler.rows import block
-from tilesim.tiled.isa.model.fields import Flag, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.isa.model.neighbours import OPPOSITE
 
 Counts = Mapping[tuple[int, Flag], int]
 
@@ -27,30 +26,30 @@ Counts = Mapping[tuple[int, Flag], int]
 class Halo:
     """The exchange of one map: rows up and down first, then columns, those of rows that have come included.
 
-    What comes from ``late`` (above if True) is written last: the layers that read the map get there last. Own rows go
-    sideways in the order ``step`` in which they are made. ``zero_point`` fills the border; ``layer`` is the one that
-    the words are for.
+    What comes from above (below, if not ``above_last``) is written last: the layers that read the map get there last.
+    Own rows go sideways in the order ``step`` in which they are made. ``zero_point`` fills the border; ``layer`` is the
+    one that the words are for.
     """
 
     builder: ProgramBuilder
     name: str
     zero_point: int
     layer: int
-    late: bool
+    above_last: bool
     step: int
     _met: dict[tuple[Traversal, Traversal], bool] = field(default_factory=dict)
 
     def write(self) -> None:
         """Append all instructions, each receive directly before its send."""
         before = self._counts()
-        self._rows(not self.late)
+        self._rows(not self.above_last)
         self._columns(None)
         if self._crosses:
-            self._columns(not self.late)
+            self._columns(not self.above_last)
         early = self._counts()
-        self._rows(self.late)
+        self._rows(self.above_last)
         if self._crosses:
-            self._columns(self.late)
+            self._columns(self.above_last)
         self.builder.arrived[self.name] = _arrivals(before, early, self._counts())
 
     @property
@@ -161,7 +160,7 @@ class Halo:
         for a row of the grid and another for a column are not what either needs where these cross.
         """
         sides: dict[int, set[Side]] = {}
-        for call in self.builder.spread.calls:
+        for call in self.builder.partition.calls:
             if self.name in call.reads.values():
                 for tile, _ in call.parts(self.builder.placement.maps[call.makes]):
                     sides.setdefault(tile, set()).update(sides_read(self.builder, self.name, call, tile))
@@ -225,7 +224,7 @@ def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Fla
     for (tile, flag), count in full.items():
         if count > before[tile, flag]:
             first = early[tile, flag] if early[tile, flag] > before[tile, flag] else 0
-            arrivals.setdefault(tile, {})[flag] = Arrival(first, count, late=count == early[tile, flag] + 1)
+            arrivals.setdefault(tile, {})[flag] = Arrival(first, count, by_last_rise=count == early[tile, flag] + 1)
     return arrivals
 
 

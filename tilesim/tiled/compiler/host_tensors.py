@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilesim.arithmetic.classify import classify_scaling
-from tilesim.lowering.operator_plan import NetworkInput
-from tilesim.network.graph import Tensor
+from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.task import element_type
@@ -15,29 +14,16 @@ from tilesim.tiled.isa.model.program import Block, HostTensor
 
 
 def host_input(source: NetworkInput, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
-    step, stored = source.quantise, source.stored.quantisation
-    return _host_tensor(
-        source.model,
-        source.stored,
-        map_shape,
-        blocks,
-        pad=stored.zero_point if stored else 0,
-        scale=step.scale if step else 0.0,
-        zero_point=step.zero_point if step else 0,
-        rounding=step.rounding if step else "even",
-    )
+    stored = source.stored.quantisation
+    return _host_tensor(source, map_shape, blocks, pad=stored.zero_point if stored else 0)
 
 
 def host_output(sink: TileOutput, map_shape: MapShape, blocks: tuple[Block, ...]) -> HostTensor:
-    step, function = sink.dequantise, sink.at_host
-    scale, zero_point = (step.scale, step.zero_point) if step else (0.0, 0)
+    function = sink.at_host
     return _host_tensor(
-        sink.model,
-        sink.stored,
+        sink,
         map_shape,
         blocks,
-        scale=scale,
-        zero_point=zero_point,
         lookup=sink.lookup,
         function=SOFTMAX_FUNCTIONS[function.rule] if function else "",
         scaling=softmax_scaling(function) if function else (),
@@ -59,20 +45,12 @@ def reply(shape: MapShape, row_bytes: int) -> tuple[Block, ...]:
 
 
 def _host_tensor(
-    model: Tensor, stored: Tensor, map_shape: MapShape, blocks: tuple[Block, ...], **conversion: Any
+    end: NetworkInput | TileOutput, map_shape: MapShape, blocks: tuple[Block, ...], **conversion: Any
 ) -> HostTensor:
     return HostTensor(
-        name=model.name,
-        index=model.index,
-        dtype=str(model.dtype),
-        shape=model.model_shape,
-        axes=axes_of(model),
-        element=str(element_type(stored.dtype)),
+        **host_fields(end),
+        element=str(element_type(end.stored.dtype)),
         extent=(map_shape.height, map_shape.width, map_shape.channels),
         blocks=blocks,
         **conversion,
     )
-
-
-def axes_of(tensor: Tensor) -> tuple[int, ...]:
-    return tensor.model_axes or tuple(range(len(tensor.shape)))

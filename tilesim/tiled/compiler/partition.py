@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
-from tilesim.tiled.compiler.feature_map import (
-    FeatureMap,
-    MapShape,
-    band_name,
-    bits,
-    copy_name,
-    map_name,
-    padded,
-    tensor_of,
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, band_name, copy_name, map_name, padded, tensor_of
+from tilesim.tiled.compiler.fusion import (
+    FusedGroup,
+    FusionGroup,
+    LayerCall,
+    Spans,
+    banded_calls,
+    fuse,
+    nodes_of,
+    tiles_of,
 )
-from tilesim.tiled.compiler.fusion import FusedGroup, FusionGroup, LayerCall, banded_calls, fuse, nodes_of, tiles_of
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.traits import ReceptiveField
+from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.topology import Topology
 
 DEFAULT = Wishes()
@@ -88,22 +90,19 @@ class Partition:
 
     def read_at_all(self, name: str) -> bool:
         """Whether any layer reads a map, or copies it."""
-        return bool(_readers(self.plan, self.tensor(name).index))
+        return bool(self.plan.readers(self.tensor(name).index))
 
     @cached_property
     def calls(self) -> list[LayerCall]:
         """The steps in their order, those of a group again in each of its bands."""
+        groups = {fused.group.steps.start: fused for fused in self.fused}
         calls: list[LayerCall] = []
         step = 1
         while step <= len(self.plan.steps):
-            fused = self._at.get(step)
+            fused = groups.get(step)
             calls += [self._call(step)] if fused is None else banded_calls(self.plan, fused)
             step += 1 if fused is None else len(fused.group.steps)
         return calls
-
-    @cached_property
-    def _at(self) -> dict[int, FusedGroup]:
-        return {fused.group.steps.start: fused for fused in self.fused}
 
     @cached_property
     def _inside(self) -> dict[int, FusedGroup]:
@@ -149,72 +148,52 @@ def partition_network(
     return partition
 
 
-def _readers(plan: TilePlan, index: int) -> list[Node]:
-    return [plan.steps[step - 1][1] for step in plan.reading.get(index, ())]
-
-
 def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:
     """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
     shape, grid = MapShape.of(tensor.shape), partition.topology.grid
     if block:
-        used = (1 << -(-shape.channels // block)) - 1
-        return _map(
-            partition, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), used, block
-        )
-    return _over_grid(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
+        return _everywhere(partition, shape, (1 << -(-shape.channels // block)) - 1, block)
+    return _map(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
 
 
 def _following(partition: Partition, node: Node, bare: FeatureMap) -> FeatureMap:
     """The map that a node makes, where one of its input's rows (columns) at most is in each row (column) of the grid
     and it strides over them: then what it makes stays where it is read.
     """
-    before = partition.whole[partition.plan.activations(node)[0].index]
-    if before.block or any(
-        source.stored.index == partition.plan.activations(node)[0].index for source in partition.plan.sources
-    ):
+    plan, source = partition.plan, partition.plan.activations(node)[0]
+    before = partition.whole[source.index]
+    if before.block or any(from_outside.stored is source for from_outside in plan.sources):
         return bare
+    sides = zip((before.rows, before.columns), (bare.rows, bare.columns), strict=True)
     down, across = (
         Axis.thinned(old.own, window.stride, new.size) or new.own
-        for old, new, window in zip(
-            (before.rows, before.columns),
-            (bare.rows, bare.columns),
-            receptive_fields(partition.plan.network, node),
-            strict=True,
-        )
+        for (old, new), window in zip(sides, receptive_fields(plan.network, node), strict=True)
     )
-    return _over_grid(partition, bare.shape, down, across)
-
-
-def _over_grid(
-    partition: Partition, shape: MapShape, rows: tuple[range, ...], columns: tuple[range, ...]
-) -> FeatureMap:
-    return _map(partition, shape, rows, columns, tiles_of(rows, columns))
-
-
-def _everywhere(size: int, parts: int) -> tuple[range, ...]:
-    return (range(size),) * parts
+    return _map(partition, bare.shape, down, across)
 
 
 def _map(
-    partition: Partition,
-    shape: MapShape,
-    rows: tuple[range, ...],
-    columns: tuple[range, ...],
-    tiles: int,
-    block: int = 0,
+    partition: Partition, shape: MapShape, rows: Spans, columns: Spans, tiles: int | None = None, block: int = 0
 ) -> FeatureMap:
+    """In ``tiles``, or those at whose places of the grid there is something."""
     down, across = (
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
-    return FeatureMap(
-        shape, down, across, tiles, padded(block or shape.channels, word_bytes(partition.topology)), block
-    )
+    pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology))
+    return FeatureMap(shape, down, across, tiles_of(rows, columns) if tiles is None else tiles, pixel_bytes, block)
+
+
+def _everywhere(partition: Partition, shape: MapShape, tiles: int, block: int = 0) -> FeatureMap:
+    """All rows and columns in each of some tiles."""
+    grid = partition.topology.grid
+    rows, columns = (range(shape.height),) * grid.rows, (range(shape.width),) * grid.columns
+    return _map(partition, shape, rows, columns, tiles, block)
 
 
 def _settle_source(partition: Partition, tensor: Tensor) -> None:
     """An input that is only read whole comes whole to each tile that reads it; another is cut as its readers stride."""
     network, index, grid = partition.plan.network, tensor.index, partition.topology.grid
-    readers, shape = _readers(partition.plan, index), partition.whole[index].shape
+    readers, shape = partition.plan.readers(index), partition.whole[index].shape
     if readers and all(partition.gathers(reader, tensor) for reader in readers):
         partition.whole[index] = _whole(partition, shape, readers)
         return
@@ -222,26 +201,23 @@ def _settle_source(partition: Partition, tensor: Tensor) -> None:
     spatial = [(partition.made(reader), receptive_fields(network, reader)) for reader in near]
     rows = _aligned(shape.height, grid.rows, [(made.rows, down) for made, (down, _) in spatial])
     columns = _aligned(shape.width, grid.columns, [(made.columns, across) for made, (_, across) in spatial])
-    partition.whole[index] = _over_grid(partition, shape, rows, columns)
+    partition.whole[index] = _map(partition, shape, rows, columns)
 
 
-def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> tuple[range, ...]:
+def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> Spans:
     """Blocks that are those of all readers times their stride, if there are such."""
     blocks = {window.stride * len(made.blocks[0]) for made, window in readers}
-    each = blocks.pop() if len(blocks) == 1 else 0
-    return Axis.cut(size, parts, each if each * parts >= size else 0)
+    length = blocks.pop() if len(blocks) == 1 else 0
+    return Axis.cut(size, parts, length if length * parts >= size else 0)
 
 
 def _whole(partition: Partition, shape: MapShape, readers: list[Node]) -> FeatureMap:
-    grid, tiles = partition.topology.grid, 0
-    for reader in readers:
-        tiles |= partition.made(reader).tiles
-    return _map(partition, shape, _everywhere(shape.height, grid.rows), _everywhere(shape.width, grid.columns), tiles)
+    return _everywhere(partition, shape, reduce(or_, (partition.made(reader).tiles for reader in readers)))
 
 
 def _settle(partition: Partition, index: int) -> None:
     """What a map's readers need, in it or in a copy."""
-    map_, readers = partition.whole[index], _readers(partition.plan, index)
+    map_, readers = partition.whole[index], partition.plan.readers(index)
     tensor = partition.plan.network.tensors[index]
     whole = [reader for reader in readers if partition.gathers(reader, tensor)]
     apart = [reader for reader in whole if not _has_all(map_, partition.made(reader).tiles)]

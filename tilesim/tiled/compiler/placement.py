@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
-from tilesim.tiled.compiler.feature_map import FeatureMap, bits, copy_name, map_name, place_name, tensor_of
+from tilesim.tiled.compiler.feature_map import FeatureMap, copy_name, map_name, place_name, tensor_of
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, sent, spill_bytes
-from tilesim.tiled.isa.model.fields import Traversal
+from tilesim.tiled.isa.model.fields import Traversal, bits
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
@@ -42,73 +42,73 @@ class MapPlacement:
         return self._before[name]
 
 
-def place(spread: Partition, topology: Topology) -> MapPlacement:
+def place(partition: Partition, topology: Topology) -> MapPlacement:
     """Give every map an address, the same one to all bands of a tensor. No byte serves two tensors if all fit side by
     side: then nothing ever has to wait for a place.
 
     Raises:
         CapacityError: the tensor that finds no place, its bytes, and what is free.
     """
-    maps, calls = with_slack(spread, topology), in_calls(spread)
-    items = in_steps(spread, maps, calls)
+    maps, calls = with_slack(partition, topology), in_calls(partition)
+    items = in_steps(partition, maps, calls)
     memory = topology.narrow_memory
-    last = len(spread.plan.steps) + 1
+    last = len(partition.plan.steps) + 1
     always = [replace(item, first=0, last=last) for item in items.values()]
     try:
         addresses = allocate(always, memory.size_bytes, memory.word_bytes)
     except DoesNotFit:
-        addresses = _by_lifetime(spread, list(items.values()), topology)
+        addresses = _by_lifetime(partition, list(items.values()), topology)
     at = dict(zip(items, addresses, strict=True))
     placed = {name: replace(map_, address=at[place_name(name)]) for name, map_ in maps.items()}
     lives = {name: Lifetime(placed[name].size_bytes, min(when), max(when), name) for name, when in calls.items()}
     return MapPlacement(placed, lives)
 
 
-def _by_lifetime(spread: Partition, lives: list[Lifetime], topology: Topology) -> list[int]:
+def _by_lifetime(partition: Partition, lives: list[Lifetime], topology: Topology) -> list[int]:
     memory = topology.narrow_memory
     try:
         return allocate(lives, memory.size_bytes, memory.word_bytes)
     except DoesNotFit as error:
         raise CapacityError(
-            f"{spread.plan.network.name}: tensor {error.item.name} must fit the narrow memory of {topology.name}: it "
-            f"needs {format_bytes(error.item.size)}, and {format_bytes(error.free)} of "
+            f"{partition.plan.network.name}: tensor {error.item.name} must fit the narrow memory of {topology.name}: "
+            f"it needs {format_bytes(error.item.size)}, and {format_bytes(error.free)} of "
             f"{format_bytes(memory.size_bytes)} are free while it lives"
         ) from None
 
 
-def in_calls(spread: Partition) -> dict[str, list[int]]:
+def in_calls(partition: Partition) -> dict[str, list[int]]:
     """The calls in which each map is there: 0 is the infeed, the last one the outfeed."""
-    calls: dict[str, list[int]] = {name: [] for name in spread.maps}
-    for number, call in enumerate(spread.calls, 1):
+    calls: dict[str, list[int]] = {name: [] for name in partition.maps}
+    for number, call in enumerate(partition.calls, 1):
         calls[call.makes].append(number)
         for index, name in call.reads.items():
             if name == copy_name(index) and not calls[name]:
                 calls[map_name(index)].append(number)  # is copied
             calls[name].append(number)
-    for source in spread.plan.sources:
+    for source in partition.plan.sources:
         begin = 0
-        for name in spread.maps_of(source.stored.index):  # each band comes when all that read the one before have
+        for name in partition.maps_of(source.stored.index):  # each band comes when all that read the one before have
             calls[name].append(begin)
             begin = max(calls[name]) + 1
-    sinks = {map_name(sink.stored.index) for sink in spread.plan.sinks}
+    sinks = {map_name(sink.stored.index) for sink in partition.plan.sinks}
     for name, when in calls.items():
         # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
-        if name in sinks or not spread.read_at_all(name):
-            when.append(len(spread.calls) + 1)
+        if name in sinks or not partition.read_at_all(name):
+            when.append(len(partition.calls) + 1)
     return calls
 
 
 def in_steps(
-    spread: Partition, maps: Mapping[str, FeatureMap], calls: Mapping[str, Sequence[int]]
+    partition: Partition, maps: Mapping[str, FeatureMap], calls: Mapping[str, Sequence[int]]
 ) -> dict[str, Lifetime]:
     """From which step to which each place is taken, and how much of it. What a group reads and what it leaves is there
     in all its steps, and so are the network's inputs; what it makes on the way only from its maker to its readers.
     """
     lives: dict[str, Lifetime] = {}
     for name, when in calls.items():
-        tensor, banded = spread.tensor(name), name != place_name(name)
-        passing = banded and all(source.stored is not tensor for source in spread.plan.sources)
-        steps = [step for number in when for step in _steps(spread, number, passing)]
+        tensor, banded = partition.tensor(name), name != place_name(name)
+        passing = banded and all(source.stored is not tensor for source in partition.plan.sources)
+        steps = [step for number in when for step in _steps(partition, number, passing)]
         before = lives.get(place_name(name), Lifetime(0, steps[0], steps[0]))
         lives[place_name(name)] = Lifetime(
             max(before.size, maps[name].size_bytes), min(before.first, *steps), max(before.last, *steps), tensor.title
@@ -116,25 +116,25 @@ def in_steps(
     return lives
 
 
-def _steps(spread: Partition, number: int, passing: bool) -> tuple[int, ...]:
+def _steps(partition: Partition, number: int, passing: bool) -> tuple[int, ...]:
     """The first and the last step in which a map is there for a call."""
     if not number:
         return (0,)
-    if number > len(spread.calls):
-        return (len(spread.plan.steps) + 1,)
-    call = spread.calls[number - 1]
+    if number > len(partition.calls):
+        return (len(partition.plan.steps) + 1,)
+    call = partition.calls[number - 1]
     return (call.step,) if passing else (call.steps[0], call.steps[-1])
 
 
-def with_slack(spread: Partition, topology: Topology) -> dict[str, FeatureMap]:
+def with_slack(partition: Partition, topology: Topology) -> dict[str, FeatureMap]:
     """Room for what whole wide rows spill, in maps that cross the ring."""
-    plan = spread.plan
-    copied = [index for index in spread.whole if copy_name(index) in spread.maps]
+    plan = partition.plan
+    copied = [index for index in partition.whole if copy_name(index) in partition.maps]
     stored = [*(source.stored for source in plan.sources), *(sink.stored for sink in plan.sinks)]
-    maps, sizes = dict(spread.maps), (topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
+    maps, sizes = dict(partition.maps), (topology.wide_memory.row_bytes, topology.narrow_memory.word_bytes)
     crossing = dict.fromkeys([*(tensor.index for tensor in stored), *copied])
-    for name in (name for index in crossing for name in spread.maps_of(index)):
-        maps[name] = with_room(maps[name], topology, spread.maps.get(copy_name(tensor_of(name))))
+    for name in (name for index in crossing for name in partition.maps_of(index)):
+        maps[name] = with_room(maps[name], topology, partition.maps.get(copy_name(tensor_of(name))))
     for index in copied:
         map_, copy = maps[map_name(index)], maps[copy_name(index)]
         maps[copy_name(index)] = _roomy(copy, [copied_words(map_, copy, bits(copy.tiles)[0], *sizes)], sizes[1])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import count, groupby, zip_longest
 from math import prod
@@ -31,32 +30,23 @@ is room then for one in use, one on its way and many that stay.
 """
 
 
-@dataclass(frozen=True)
-class Lowered:
-    """A network's tensorops, step by step, and what they need of wide memory."""
-
-    builder: ProgramBuilder
-    steps: list[Pieces]
-    needs: Needs
-
-
 def plan_parameters(
     networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
-) -> tuple[list[Lowered], list[WideLayout]]:
-    """Lower networks and decide where their parameters live: whole layers, all of them in the tiles, if that can be;
-    else layers in runs of their outputs.
+) -> list[tuple[ProgramBuilder, list[Pieces], WideLayout]]:
+    """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
+    that can be; else layers in runs of their outputs.
 
     Raises:
         CapacityError: a network does not fit, or has layers that this machine can't run.
     """
     asked = wishes or [DEFAULT] * len(networks)
     builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]
-    lowered_networks = [_lowered(builder, None) for builder in builders]
-    layouts = all_stay([network.needs for network in lowered_networks], policy)
+    networks_lowered = [_lowered(builder, None) for builder in builders]
+    layouts = all_stay([needs for _, needs in networks_lowered], policy)
     if layouts is None:
-        lowered_networks = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
-        layouts = some_stream([network.needs for network in lowered_networks], policy)
-    return lowered_networks, layouts
+        networks_lowered = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
+        layouts = some_stream([needs for _, needs in networks_lowered], policy)
+    return list(zip(builders, (steps for steps, _ in networks_lowered), layouts, strict=True))
 
 
 def _chip_faults(topology: Topology) -> Iterator[str]:
@@ -87,13 +77,12 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     return ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))
 
 
-def _lowered(builder: ProgramBuilder, most_bytes: int | None) -> Lowered:
+def _lowered(builder: ProgramBuilder, most_bytes: int | None) -> tuple[list[Pieces], Needs]:
+    """The tensorops of each call, and what they need of wide memory."""
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
-    steps = [lowered(builder, sets, call, most_bytes) for call in builder.spread.calls]
+    steps = [lowered(builder, sets, call, most_bytes) for call in builder.partition.calls]
     name, staging = builder.plan.network.name, dict(_staging(builder))
-    return Lowered(
-        builder, steps, Needs(name, builder.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging)
-    )
+    return steps, Needs(name, builder.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging)
 
 
 def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:
@@ -123,8 +112,8 @@ def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     ends = [(f"in{source.stored.index}", source.stored) for source in builder.plan.sources]
     ends += [(f"out{number}", sink.stored) for number, sink in enumerate(builder.plan.sinks)]
     for name, stored in ends:
-        bands = [maps[band] for band in builder.spread.maps_of(stored.index)]
+        bands = [maps[band] for band in builder.partition.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
         yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
-    for name, (rows, tiles) in staging_rows_of_copies(builder.spread, maps, row_bytes).items():
+    for name, (rows, tiles) in staging_rows_of_copies(builder.partition, maps, row_bytes).items():
         yield name, (rows * row_bytes, tiles)

@@ -7,22 +7,13 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilesim.network.graph import Tensor
-from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of, bits
+from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TilePlan
-from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher
-from tilesim.tiled.isa.model.instructions import (
-    Infeed,
-    Instruction,
-    ScalarFence,
-    TileFence,
-    WideToNarrow,
-    Work,
-    increments,
-    raised_flag,
-)
+from tilesim.tiled.isa.model import instructions as isa
+from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.program import TensorPiece
 from tilesim.tiled.topology import Topology
 
@@ -50,12 +41,12 @@ class Completion:
 @dataclass(frozen=True)
 class Arrival:
     """What comes from the neighbours has come when a flag has counted to ``full``; to ``early``: but for the rows that
-    are needed last, of which nothing else but the last rise tells if ``late``. Nothing is early if ``early`` is 0.
+    are needed last, of which the last rise alone tells if ``by_last_rise``. Nothing is early if ``early`` is 0.
     """
 
     early: int
     full: int
-    late: bool
+    by_last_rise: bool
 
 
 SOURCE = -1
@@ -63,7 +54,7 @@ SOURCE = -1
 
 
 @dataclass(frozen=True)
-class RingTransfer:
+class LastTransfer:
     """Rows on the ring from a master (a tile's number, or ``SOURCE``) to the stops in the bitmap ``to``; ``seen`` are
     the masters whose stops the tail passes.
     """
@@ -88,10 +79,10 @@ class ProgramBuilder:
 
     topology: Topology
     plan: TilePlan
-    spread: Partition
+    partition: Partition
     placement: MapPlacement
-    first: list[Instruction] = field(default_factory=list)
-    rest: list[Instruction] = field(default_factory=list)
+    first: list[isa.Instruction] = field(default_factory=list)
+    rest: list[isa.Instruction] = field(default_factory=list)
     raised: Counter[tuple[int, Flag]] = field(default_factory=Counter)
     completions: dict[str, dict[int, Completion]] = field(default_factory=dict)
     arrived: dict[str, dict[int, dict[Flag, Arrival]]] = field(default_factory=dict)
@@ -103,19 +94,19 @@ class ProgramBuilder:
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
     tails: Counter[int] = field(default_factory=Counter)
     staged: dict[str, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
-    last: RingTransfer | None = None
+    last: LastTransfer | None = None
 
     @property
-    def run(self) -> tuple[Instruction, ...]:
+    def run(self) -> tuple[isa.Instruction, ...]:
         """All instructions in the order of issue."""
         return (*self.first, *self.rest)
 
-    def write(self, label: str, ops: Mapping[int, Work], first: Container[int] = ()) -> dict[int, str]:
+    def write(self, label: str, ops: Mapping[int, isa.Work], first: Container[int] = ()) -> dict[int, str]:
         """Append an instruction for each tile, one for all tiles that have the same; the label that each tile's got.
 
         For the tiles in ``first`` it is one of the first instructions.
         """
-        groups: dict[tuple[bool, Work], list[int]] = {}
+        groups: dict[tuple[bool, isa.Work], list[int]] = {}
         known: dict[tuple[bool, int], list[int]] = {}  # most tiles have the very same, and to compare them takes long
         for tile, op in ops.items():
             ahead = tile in first
@@ -126,7 +117,7 @@ class ProgramBuilder:
         for (ahead, op), tiles in groups.items():
             name = label if len(groups) == 1 else f"{label}.t{tiles[0]}"
             (self.first if ahead else self.rest).append(replace(op, tiles=bitmap_of(tiles), label=name))
-            flag, rises = raised_flag(op), increments(op)
+            flag, rises = isa.raised_flag(op), isa.increments(op)
             for tile in tiles:
                 self.raised[tile, flag] += rises
                 labels[tile] = name
@@ -154,11 +145,11 @@ class ProgramBuilder:
             return
         everywhere = (1 << self.topology.tiles) - 1
         idle = tuple(engine for engine in Engine if engine in busy)
-        self.rest.append(TileFence(tiles=everywhere, idle=idle, label=f"{name}.reuse"))
+        self.rest.append(isa.TileFence(tiles=everywhere, idle=idle, label=f"{name}.reuse"))
         for engines in self.users.values():
             engines.difference_update(busy)
 
-    def use(self, name: str, ops: Iterable[Work]) -> None:
+    def use(self, name: str, ops: Iterable[isa.Work]) -> None:
         """The DMA engines of some instructions are at a map's bytes; not at those of a band any more when its readers
         are done, which wait for all of them, unless a tile holds some of it that has nothing to read there.
         """
@@ -168,7 +159,7 @@ class ProgramBuilder:
 
     def _readers(self, name: str) -> set[int]:
         """The tiles that make something of what they read in a map."""
-        calls = [call for call in self.spread.calls if name in call.reads.values()]
+        calls = [call for call in self.partition.calls if name in call.reads.values()]
         return {tile for call in calls for tile, _ in call.parts(self.placement.maps[call.makes])}
 
     def complete(self, name: str, tile: int) -> tuple[Watcher, ...]:
@@ -182,9 +173,9 @@ class ProgramBuilder:
         reach = max((stop - master) % nodes for stop in bits(to))
         seen = [stop for stop in range(SOURCE, self.topology.tiles) if (stop - master) % nodes <= reach]
         self.tails.update(seen)
-        self.last = RingTransfer(master, to, frozenset(seen))
+        self.last = LastTransfer(master, to, frozenset(seen))
 
-    def infeed(self, op: Infeed) -> None:
+    def infeed(self, op: isa.Infeed) -> None:
         """Append an infeed, after all other transfers so far."""
         self.rest.append(op)
         for transfer in range(op.transfers):
@@ -207,16 +198,16 @@ class ProgramBuilder:
         if self.last is not None and master not in self.last.seen:
             self._fence(self.last)
 
-    def _fence(self, last: RingTransfer) -> None:
+    def _fence(self, last: LastTransfer) -> None:
         """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
         from_tile = last.master != SOURCE
         tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
         idle = (Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER,)
         number = len(self.rest)
-        self.rest.append(TileFence(tiles=tiles, idle=idle, increment=1, label=f"turn{number}.fence"))
-        self.rest.append(ScalarFence(count=tiles.bit_count(), label=f"turn{number}"))
+        self.rest.append(isa.TileFence(tiles=tiles, idle=idle, increment=1, label=f"turn{number}.fence"))
+        self.rest.append(isa.ScalarFence(count=tiles.bit_count(), label=f"turn{number}"))
 
-    def note_unpacked(self, name: str, ops: Mapping[int, WideToNarrow]) -> None:
+    def note_unpacked(self, name: str, ops: Mapping[int, isa.WideToNarrow]) -> None:
         """Remember that a map has come over the ring."""
         flag = Flag.WIDE_TO_NARROW
         self.completions[name] = {

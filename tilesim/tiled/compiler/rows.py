@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, bits
-from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal, Watcher
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart
+from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import RingConsume
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.compiler.feature_map import bits
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
 
 
@@ -72,9 +71,17 @@ class ParameterStream:
             builder.send(home, tiles)
 
     def _receive(self, label: str, key: SetKey, buffer: StreamBuffer, rows: Traversal, tiles: int) -> None:
-        counts = self._counts(buffer)
+        """Each tile waits until its last tensorop is done that used what lies in the buffer's bytes."""
+        used = [self.used[other] for other in buffer.replaces if other in self.used]
+        counts = np.maximum.reduce([self._nothing, *used]).tolist()
         by_count = {
-            count: RingConsume(tiles=0, write=rows, wait=self._free(count), produce="r", layer=key.layer)
+            count: RingConsume(
+                tiles=0,
+                write=rows,
+                wait=(self.builder.counted(Flag.AVDATA, count),) if count else (),
+                produce="r",
+                layer=key.layer,
+            )
             for count in set(counts)
         }
         consumes = {tile: by_count[counts[tile]] for tile in bits(tiles)}
@@ -82,17 +89,9 @@ class ParameterStream:
         for tile in consumes:
             self.arrived[key, tile] = self.builder.raised[tile, Flag.RING_READ_A]
 
-    def _counts(self, buffer: StreamBuffer) -> list[int]:
-        """How many tensorops of each tile have been done when the last is that used what lies in the buffer's bytes."""
-        used = [self.used[other] for other in buffer.replaces if other in self.used]
-        return [int(count) for count in np.maximum.reduce([self._nothing, *used])]
-
     @property
     def _nothing(self) -> NDArray[np.int64]:
         return np.zeros(self.builder.topology.tiles, np.int64)
-
-    def _free(self, count: int) -> tuple[Watcher, ...]:
-        return (self.builder.counted(Flag.AVDATA, count),) if count else ()
 
     def _infeeds(self, label: str, key: SetKey, turn: int) -> Iterator[Infeed]:
         """Once for all tiles, or a part for each of them; those of neighbours that follow each other in one."""

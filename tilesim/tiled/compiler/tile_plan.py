@@ -73,6 +73,10 @@ class TilePlan(OperatorPlan[TileOutput]):
                 steps.setdefault(index, []).append(step)
         return steps
 
+    def readers(self, index: int) -> list[Node]:
+        """The nodes on the tiles that read a stored tensor."""
+        return [self.steps[step - 1][1] for step in self.reading.get(index, ())]
+
 
 def plan_operators(network: Network, word_bytes: int) -> TilePlan:
     """Sort the nodes by place.

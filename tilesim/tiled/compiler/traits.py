@@ -71,8 +71,9 @@ def everything(_op: Any, _weights: tuple[int, ...]) -> Fields:
     return EVERYTHING, EVERYTHING
 
 
-def under_kernel(op: Convolution | DepthwiseConvolution, kernel: tuple[int, ...]) -> Fields:
-    before = (op.padding.top, op.padding.left)
+def under_kernel(op: Convolution | DepthwiseConvolution, weights: tuple[int, ...]) -> Fields:
+    """Of weights (..., kH, kW, C)."""
+    before, kernel = (op.padding.top, op.padding.left), weights[-3:-1]
     down, across = (
         ReceptiveField((kernel[k] - 1) * op.dilations[k] + 1, op.strides[k], before[k], True) for k in (0, 1)
     )

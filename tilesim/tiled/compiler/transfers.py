@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from tilesim.lowering.operator_plan import NetworkInput
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.feature_map import FeatureMap, bits, map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
 from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import part_words, receive, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Flag, Traversal
+from tilesim.tiled.isa.model.fields import Flag, Traversal, bits
 from tilesim.tiled.isa.model.program import Block
 
 
@@ -25,7 +25,7 @@ def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
 
 def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int, layer: int) -> None:
     """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
-    names, row_bytes = builder.spread.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
+    names, row_bytes = builder.partition.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
     name, maps = names[band], [builder.placement.maps[rows_there] for rows_there in names]
     label = f"input{source.stored.index}" + (f".band{band}" if len(names) > 1 else "")
     turn = builder.infeed_turn()  # may take a fence, which must not wait for the consumers that are posted here

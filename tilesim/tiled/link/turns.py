@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Watcher, bits
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingProduce, TileFence, Work
-from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer, sent_by
+from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer, sent_by
 from tilesim.tiled.topology import Topology
 
 TURN = Flag.RING_PRODUCER_A
@@ -57,17 +57,17 @@ class TurnRewriter:
             return op
         if self._keeps:
             return replace(op, reset=tuple(flag for flag in op.reset if flag != TURN))
-        for tile in _bits(op.tiles):
+        for tile in bits(op.tiles):
             self._passed[tile + 1] = self._before[tile + 1] = 0
         return op
 
     def _by_turn(self, op: Work) -> Iterator[Work]:
         groups: dict[int, int] = {}
-        for tile in _bits(op.tiles):
+        for tile in bits(op.tiles):
             before = self._before[tile + 1]
             groups[before] = groups.get(before, 0) | 1 << tile
         for before, tiles in groups.items():
-            label = op.label if len(groups) == 1 else f"{op.label}.t{next(_bits(tiles))}"
+            label = op.label if len(groups) == 1 else f"{op.label}.t{bits(tiles)[0]}"
             yield replace(op, tiles=tiles, wait=self._waits(op, before), label=label)
 
     def _waits(self, op: Work, before: int) -> tuple[Watcher, ...]:
@@ -135,7 +135,3 @@ def _wait(tiles: int) -> tuple[Instruction, Instruction]:
         TileFence(tiles=tiles, idle=(), increment=1, label="started.fence"),
         isa.ScalarFence(count=tiles.bit_count(), label="started"),
     )
-
-
-def _bits(bitmap: int) -> Iterator[int]:
-    return (bit for bit in range(bitmap.bit_length()) if bitmap >> bit & 1)

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from tilesim.tiled.isa.checks.program import faults
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.ring.arrivals import arrival_faults
-from tilesim.tiled.rules.ring.collisions import Collision
+from tilesim.tiled.rules.ring.arrivals import arrival_faults, early_resets, late_consumers, late_resets
+from tilesim.tiled.rules.ring.collisions import Collision, explained
 from tilesim.tiled.rules.ring.masters import Masters, prove
-from tilesim.tiled.rules.ring.posted_receives import late_consumers
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.rules.ring.transfer_order import TransferOrder
-from tilesim.tiled.rules.ring.under_way import explained
-from tilesim.tiled.rules.tile.cached import overlaps
 from tilesim.tiled.rules.tile.hazards import hazards
-from tilesim.tiled.rules.tile.regions import strays
+from tilesim.tiled.rules.tile.regions import overlaps, strays
 from tilesim.tiled.rules.untimed.buffers import buffer_faults
-from tilesim.tiled.rules.untimed.deadlock import deadlocks
+from tilesim.tiled.rules.untimed.deadlock import deadlocks, fence_faults
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
-from tilesim.tiled.rules.untimed.fences import early_resets, fence_faults, late_resets
-from tilesim.tiled.rules.untimed.history import History
+from tilesim.tiled.rules.untimed.transfer_order import History, TransferOrder
 from tilesim.tiled.rules.untimed.work_queues import WorkQueues, work_queues
 
 RULES = {
@@ -80,7 +75,7 @@ class Proof:
     @property
     def forbidden(self) -> dict[Reading, int]:
         """How many pairs of transfers are not proven to keep to each reading of the rule for masters."""
-        return {each: len(self.masters.forbidden(each)) for each in Reading} if self.masters else {}
+        return {reading: len(self.masters.forbidden(reading)) for reading in Reading} if self.masters else {}
 
     def document(self) -> dict[str, Any]:
         """All of it in plain values."""
@@ -91,10 +86,10 @@ class Proof:
             "proven": self.proven,
             "transfers": self.transfers,
             "reading": str(self.reading),
-            "readings": {str(each): {"proven": not pairs, "pairs": pairs} for each, pairs in self.forbidden.items()},
+            "readings": {str(name): {"proven": not pairs, "pairs": pairs} for name, pairs in self.forbidden.items()},
             "pairs": dict(masters.pairs) if masters else {},
             "proofs": dict(masters.proofs) if masters else {},
-            "refutations": [_plain(each, self.program.topology.tiles) for each in self.refutations],
+            "refutations": [_plain(refutation, self.program.topology.tiles) for refutation in self.refutations],
         }
 
 
@@ -136,12 +131,12 @@ def _refuted(rule: str, sentences: Iterable[str]) -> list[Refutation]:
 
 
 def _of_masters(work: WorkQueues, masters: Masters, reading: Reading) -> Iterator[Refutation]:
-    collisions: Sequence[Collision] = masters.collisions
+    collisions = masters.collisions
     pairs = masters.forbidden(reading)
     if reading is not Reading.MEET:
-        collisions = explained(work, masters.history, masters.order, pairs[:EXPLAINED])
-    for each in collisions:
-        yield Refutation("masters", each.sentence(work.tiles), each)
+        collisions = tuple(explained(work, masters.history, masters.order, pairs[:EXPLAINED]))
+    for collision in collisions:
+        yield Refutation("masters", collision.sentence(work.tiles), collision)
     if left := len(pairs) - len(collisions):
         yield Refutation("masters", f"{left:,} more pair{'s' * (left != 1)} of transfers can be under way at once")
 
@@ -155,10 +150,10 @@ def _plain(refutation: Refutation, tiles: int) -> dict[str, Any]:
     name = partial(node_name, tiles=tiles)
     return {
         **plain,
-        "instructions": [each.name for each in both],
-        "transfers": [each.ordinal for each in both],
-        "masters": [name(each.master) for each in both],
-        "nodes": [[name(node) for node in each.path] for each in both],
+        "instructions": [transfer.name for transfer in both],
+        "transfers": [transfer.ordinal for transfer in both],
+        "masters": [name(transfer.master) for transfer in both],
+        "nodes": [[name(node) for node in transfer.path] for transfer in both],
         "shared": [name(node) for node in collision.shared],
         "stop": name(collision.stop),
         "reason": collision.reason,

@@ -13,17 +13,9 @@ def unsound(program: Program) -> list[str]:
 
     It is found out once for a program: whoever compiled it, or ran it before, has asked already.
     """
-    return program.once(_unsound)
+    return program.once(faults) or [*program.once(strays), *program.once(hazards)]
 
 
 def unrunnable(program: Program) -> list[str]:
     """That of it with which there is no run to observe: everything but accesses in no order."""
-    return program.once(_unrunnable)
-
-
-def _unsound(program: Program) -> list[str]:
-    return program.once(faults) or [*program.once(strays), *program.once(hazards)]
-
-
-def _unrunnable(program: Program) -> list[str]:
     return program.once(faults) or program.once(strays)

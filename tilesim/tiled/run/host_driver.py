@@ -17,11 +17,7 @@ Array = NDArray[Any]
 
 
 def rows_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Bytes], int]:
-    """The rows that the host sends, each (samples, row bytes), and the number of samples.
-
-    Raises:
-        ArrayError: inputs that do not fit.
-    """
+    """The rows that the host sends, each (samples, row bytes), and the number of samples. Raises ArrayError."""
     samples, row_bytes = samples_of(program.inputs, inputs), program.topology.wide_memory.row_bytes
     pairs = zip(program.inputs, inputs, strict=True)
     return [row for tensor, array in pairs for row in _rows(tensor, array, row_bytes)], samples

@@ -13,16 +13,16 @@ from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
 from tilesim.machines.options import RunOptions
+from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes
-from tilesim.tiled.hang import report
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.rules.tile.hazards import hazards
-from tilesim.tiled.run import host_driver, statistics
+from tilesim.tiled.run import hang, host_driver, statistics
 from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.chip import Chip
@@ -36,15 +36,8 @@ PLAIN = RunOptions()
 
 
 def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PLAIN) -> Run:
-    """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once.
-
-    Raises:
-        ProgramError: an instruction that the chip could not run.
-        ArrayError: inputs that do not fit.
-        InputError: other rules, another reading, labels that the program does not have, or tracks to trace that no unit
-            or link matches.
-        CollisionError: two transfers met on the ring, or did what else the reading forbids, against strict rules.
-        HangError: the run can't go on.
+    """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once;
+    raises as :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
     frame.check_rules(options)
     reading = reading_of(options.masters)
@@ -64,10 +57,6 @@ def simulate_requests(
 
     Each program is checked alone: the fences between requests let none meet another. Accesses that nothing orders are
     refused whatever the rules.
-
-    Raises:
-        ProgramError: as in :func:`simulate`, or programs that can't follow one another.
-        ArrayError, InputError, CollisionError, HangError: as in :func:`simulate`.
     """
     frame.check_rules(options)
     reading = reading_of(options.masters)
@@ -87,7 +76,9 @@ def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Seque
         raise ArrayError(f"inputs must be those of {len(order)} requests, not of {len(inputs)}")
     counts = [(len(programs[number].inputs), len(arrays)) for number, arrays in zip(order, inputs, strict=True)]
     if wrong := [(k, *count) for k, count in enumerate(counts) if count[0] != count[1]]:
-        raise ArrayError(f"inputs of request {k + 1} must be {need} arrays, not {have}" for k, need, have in wrong)
+        raise ArrayError(
+            f"inputs of request {k + 1} must be {counted(need, 'array')}, not {have}" for k, need, have in wrong
+        )
 
 
 def _must_be_sound(programs: Sequence[Program], faults: Callable[[Program], list[str]]) -> None:
@@ -115,7 +106,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         )
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
-        options.on_start(frame.look_at(program, chip, [tile.tensor.unit for tile in chip.tiles]))
+        options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
         return chip, *run_sections(chip, program, rows_of_host, held)
 
     try:
@@ -154,10 +145,10 @@ def run_sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -
     """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     chip.fill(program.data)
     start, load_cycles = chip.run(program.load, [], "load", held)
-    report.refuse(chip, program, "load", start)
+    hang.refuse(chip, program, "load", start)
     if chip.recorder:
         chip.recorder.begin(chip.clock.cycle)
     start, end = chip.run(program.run, rows, "run", held, {request.begins for request in program.requests})
-    report.refuse(chip, program, "run", start)
+    hang.refuse(chip, program, "run", start)
     chip.close(end)
     return load_cycles, range(start, end)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 
+from tilesim.energy import Tally
 from tilesim.findings import Finding
-from tilesim.machines import statistics, traffic
-from tilesim.machines.statistics import Measured
+from tilesim.machines import statistics
+from tilesim.machines.statistics import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
+from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import (
     BytesByBus,
@@ -17,31 +19,24 @@ from tilesim.statistics import (
     RequestStatistics,
     RunStatistics,
 )
-from tilesim.tiled.isa.model.instructions import Infeed
+from tilesim.tiled.isa.model.fields import Engine
+from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed
 from tilesim.tiled.isa.model.program import Program, Request
 from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
-from tilesim.tiled.run.traffic import buses as buses_of
-from tilesim.tiled.run.traffic import tallies
+from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 
 
 def document(
     program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None, raced: Sequence[Finding] = ()
 ) -> RunStatistics:
-    """Everything that ``run.json`` holds of a run that took the cycles ``run``.
+    """Everything that ``run.json`` holds of a run that took the cycles ``run``; what was ``raced`` for is among the
+    findings, as :mod:`~tilesim.tiled.run.touched` tells.
 
-    ``links`` are those of the ring and of the mesh and the stops of the instruction bus, with the bytes of all rows,
-    words or instructions that they carried, headers not counted. ``breakdown`` and ``bound_by`` are those of
-    :mod:`~tilesim.tiled.run.bottleneck`, ``findings`` those of :mod:`~tilesim.tiled.units.ring.ring_monitor`, and what
-    was ``raced`` for, as :mod:`~tilesim.tiled.run.touched` tells. ``partition`` says how the user wanted layers to
-    be spread over the tiles, how each of them is, and why; its ``candidates`` are what was tried to find out (-1
-    cycles: there can't be such a program, for a ``reason``).
-
-    Of several inferences, ``requests`` are the inferences, and everything else is of all together: ``cycles`` from the
-    first word in to the last word out, a layer's figures sums, its ``start_cycle`` the first. ``start_cycle`` of a
-    request is when the controller begins to issue its instructions, its parameters' included if they were ``loaded``
-    in between (of the first, when the run begins), ``end_cycle`` when its last word is at the host. ``latency_us`` is
-    the first one's latency, ``interval_cycles`` the mean between the last words of consecutive requests.
+    ``links`` are those of the ring and of the mesh, and the stops of the instruction bus. A layer's ``start_cycle`` is
+    that in the first of several inferences. That of a request is when the controller begins to issue its instructions,
+    its parameters' included if they were ``loaded`` in between (of the first, when the run begins);
+    ``interval_cycles`` is the mean between the last words of consecutive requests.
     """
     topology, cycles = program.topology, len(run)
     requests = _requests(program, chip, run)
@@ -50,8 +45,9 @@ def document(
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
     bottlenecks = bottlenecks_of(program, chip)
-    measured = Measured(
-        run=run,
+    return statistics.document(
+        program,
+        run,
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers),
         peak_macs_per_cycle=topology.tiles * topology.macs_per_cycle,
@@ -60,7 +56,7 @@ def document(
         buses=buses,
         tallies=tallies(program, chip, buses),
         bottleneck=whole(bottlenecks.values()),
-        layers=_layers(program, chip, run.start, bottlenecks, traffic.by_layer(program, buses)),
+        layers=_layers(program, chip, run.start, bottlenecks, statistics.by_layer(program, buses)),
         requests=requests,
         throughput_per_second=topology.clock_hz / max(1, interval or cycles),
         streamed_bytes=_streamed_bytes(program),
@@ -69,7 +65,6 @@ def document(
         findings=[*chip.monitor.findings(), *raced],
         trace=trace,
     )
-    return statistics.document(program, measured)
 
 
 def _streamed_bytes(program: Program) -> int:
@@ -148,3 +143,44 @@ def _layer(
         "bound_by": bottleneck.bound_by(ignoring=NO_WORK),
         "breakdown": bottleneck.breakdown,
     }
+
+
+def buses_of(chip: Chip) -> dict[str, Bus]:
+    """The chip's buses by name.
+
+    On the mesh, where a link joins two neighbours and goes no further, and on the host's links, as many bytes are
+    carried as enter. An instruction enters its bus once, however many tiles copy it, and is carried past each stop up
+    to the last that does.
+    """
+    producers = [tile.engines[Engine.RING_PRODUCER].unit for tile in chip.tiles]
+    mesh = [link.unit for link in chip.mesh]
+    host = [chip.host_infeed.unit, chip.host_outfeed.unit]
+    return {
+        "ring": Bus([chip.infeed.unit, *producers, chip.classifier.unit], [stop.link for stop in chip.stops]),
+        "mesh": Bus(mesh, mesh),
+        "instruction_bus": Bus([chip.sequencer.unit], [stop.unit for stop in chip.bus]),
+        "host": Bus(host, host),
+    }
+
+
+def tallies(program: Program, chip: Chip, buses: Mapping[str, Bus]) -> Iterator[Tally]:
+    """Everything that the chip has counted since the run began: what carries bytes (links, host, the controller as it
+    fetches instructions) these, each other unit what it did.
+    """
+    carriers = {
+        Action.RING_HOP: buses["ring"].links,
+        Action.MESH_HOP: buses["mesh"].links,
+        Action.INSTRUCTION_HOP: buses["instruction_bus"].links,
+        Action.INSTRUCTION_MEMORY_READ: buses["instruction_bus"].entries,
+        Action.HOST_TRANSFER: buses["host"].links,
+    }
+    return statistics.tallies(program, chip.units, carriers, _widths(program.topology))
+
+
+def _widths(topology: Topology) -> dict[Action, int]:
+    """The bytes of an action that moves some."""
+    word, row = topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
+    words = (Action.NARROW_READ, Action.NARROW_WRITE, Action.MESH_HOP)
+    rows = (Action.WIDE_READ, Action.WIDE_WRITE, Action.DATA_MEMORY_READ, Action.RING_HOP, Action.HOST_TRANSFER)
+    instructions = (Action.INSTRUCTION_HOP, Action.INSTRUCTION_MEMORY_READ)
+    return {**dict.fromkeys(words, word), **dict.fromkeys(rows, row), **dict.fromkeys(instructions, WORD_BYTES)}

@@ -6,8 +6,9 @@ accesses cycle by cycle tell; so the run is made on the stepped model as well, w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ Cycles = NDArray[np.int64]
 
 TOUCHED = "touched"
 """The kind of finding."""
+CLASHES = (("wrote", "read"), ("read", "wrote"), ("wrote", "wrote"))
+"""What the first of a pair may do too late, and the other too early."""
 FAR = 1 << 62
 
 
@@ -64,60 +67,41 @@ def _findings(program: Program, touches: Touches) -> Iterator[Finding]:
 def _finding(pair: Unordered, section: str, touches: Touches) -> Finding | None:
     """The bytes that the two touched in another order than that of the program, and how they first did."""
     low, end = (pair.touched & -pair.touched).bit_length() - 1, pair.touched.bit_length()
-    first, other = (
-        _Times([touch for touch in touches[pair.tile, label] if touch.memory == pair.memory], low, end)
-        for label in (pair.first, pair.other)
-    )
-    clashes = [
-        _Clash("wrote", first.last_write, "read", other.first_read, other.first_read <= first.last_write),
-        _Clash("read", first.last_read, "wrote", other.first_write, other.first_write < first.last_read),
-        _Clash("wrote", first.last_write, "wrote", other.first_write, other.first_write <= first.last_write),
-    ]
-    wrong = np.flatnonzero(np.any([clash.wrong for clash in clashes], axis=0))
-    if not len(wrong):
+    _, lasts = _cycles((touch for touch in touches[pair.tile, pair.first] if touch.memory == pair.memory), low, end)
+    firsts, _ = _cycles((touch for touch in touches[pair.tile, pair.other] if touch.memory == pair.memory), low, end)
+    clashes = []
+    for late, early in CLASHES:
+        since, last = firsts[early], lasts[late]
+        wrong = since < last + (late == "wrote")  # who reads in the cycle of a write sees the old byte
+        if wrong.any():
+            clashes.append((int(since[wrong].min()), int(last[wrong].max()), late, early, wrong))
+    if not clashes:
         return None
-    clash = min((clash for clash in clashes if clash.wrong.any()), key=lambda clash: clash.cycle)
+    cycle, until, late, early, _ = min(clashes, key=itemgetter(0))
+    wrongs = np.flatnonzero(np.any([wrong for *_, wrong in clashes], axis=0))
     return {
         "kind": TOUCHED,
         "section": section,
         "tile": pair.tile,
         "memory": pair.memory,
-        "bytes": [int(wrong[0]) + low, int(wrong[-1]) + low],
-        "count": len(wrong),
+        "bytes": [int(wrongs[0]) + low, int(wrongs[-1]) + low],
+        "count": len(wrongs),
         "instructions": [pair.first, pair.other],
-        "accesses": [clash.late, clash.early],
-        "cycle": clash.cycle,
-        "until": int(clash.last[clash.wrong].max()),
+        "accesses": [late, early],
+        "cycle": cycle,
+        "until": until,
     }
 
 
-class _Clash(NamedTuple):
-    """What the first instruction of a pair did ``late``, ``last`` in these cycles, with bytes of which those that are
-    ``wrong`` had gone through what the other did ``early``, in the cycles ``since``.
+def _cycles(touches: Iterable[Touch], low: int, end: int) -> tuple[dict[str, Cycles], dict[str, Cycles]]:
+    """The first and the last cycles in which an instruction ``read`` and ``wrote`` each byte of a memory from ``low``
+    up to ``end``; where it never did, the first one is far off and the last one -1.
     """
-
-    late: str
-    last: Cycles
-    early: str
-    since: Cycles
-    wrong: NDArray[np.bool_]
-
-    @property
-    def cycle(self) -> int:
-        return int(self.since[self.wrong].min())
-
-
-class _Times:
-    """The cycles in which an instruction touched each byte of a memory from ``low`` up to ``end``; where it never did,
-    the last one is -1 and the first one far off.
-    """
-
-    def __init__(self, touches: Sequence[Touch], low: int, end: int) -> None:
-        self.first_read, self.first_write = (np.full(end - low, FAR, np.int64) for _ in range(2))
-        self.last_read, self.last_write = (np.full(end - low, -1, np.int64) for _ in range(2))
-        for touch in touches:
-            place = slice(max(0, touch.address - low), max(0, touch.address + touch.width_bytes - low))
-            firsts = self.first_write if touch.writes else self.first_read
-            lasts = self.last_write if touch.writes else self.last_read
-            firsts[place] = np.minimum(firsts[place], touch.cycle)
-            lasts[place] = np.maximum(lasts[place], touch.cycle)
+    firsts = {verb: np.full(end - low, FAR, np.int64) for verb in ("read", "wrote")}
+    lasts = {verb: np.full(end - low, -1, np.int64) for verb in ("read", "wrote")}
+    for touch in touches:
+        place = slice(max(0, touch.address - low), max(0, touch.address + touch.width_bytes - low))
+        verb = "wrote" if touch.writes else "read"
+        firsts[verb][place] = np.minimum(firsts[verb][place], touch.cycle)
+        lasts[verb][place] = np.maximum(lasts[verb][place], touch.cycle)
+    return firsts, lasts

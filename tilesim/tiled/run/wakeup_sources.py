@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterator
 
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource
-from tilesim.tiled.isa.model.fields import Engine, Side
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Side, neighbour
 from tilesim.tiled.isa.model.sheet import CLIENTS
 from tilesim.tiled.topology import Topology
 
@@ -25,7 +24,7 @@ def wakeup_sources(topology: Topology, tracks: Collection[str]) -> dict[tuple[st
     """
     pairs = [*_host(topology), *_ring(topology), *_bus(topology)]
     for tile in range(topology.tiles):
-        pairs += [*_mesh(topology, tile), *_ports(tile), *_ends(tile)]
+        pairs += [*_mesh(topology, tile), *_ports(tile)]
     sources = {(f"chip.{track}", reason.kind): source for track, reason, source in pairs}
     return {
         (track, kind): source._replace(tracks=[name for name in source.tracks if name in tracks])
@@ -53,6 +52,9 @@ def _ring(topology: Topology) -> Pairs:
     takers = ["", *(f"tile{k}.ring_consumer" for k in range(topology.tiles)), "classifier", "outfeed"]
     for node, taker in enumerate(takers[1:]):
         yield f"ring.link{node}", Reason.CREDIT, _with(f"ring.link{node + 1}", taker)
+    for tile in range(topology.tiles):
+        yield f"tile{tile}.ring_consumer", Reason.FIFO, _with(f"ring.link{tile}")
+        yield f"tile{tile}.ring_producer", Reason.CREDIT, _with(f"ring.link{tile + 1}")
     yield "classifier", Reason.FIFO, _with(f"ring.link{topology.tiles}")
     yield "classifier", Reason.CREDIT, _with(f"ring.link{topology.tiles + 1}")
 
@@ -62,11 +64,6 @@ def _bus(topology: Topology) -> Pairs:
     yield "controller", Reason.FIFO, _with("infeed", "outfeed")
     for stop in range(topology.tiles):
         yield f"instruction_bus.stop{stop}", Reason.CREDIT, _with(f"instruction_bus.stop{stop + 1}")
-
-
-def _ends(tile: int) -> Pairs:
-    yield f"tile{tile}.ring_consumer", Reason.FIFO, _with(f"ring.link{tile}")
-    yield f"tile{tile}.ring_producer", Reason.CREDIT, _with(f"ring.link{tile + 1}")
 
 
 def _mesh(topology: Topology, tile: int) -> Pairs:

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Iterable
 from itertools import pairwise
 
 from tilesim.machines.holds import NO_HOLDS, Holds
-from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.stepped.classifier import ClassifierTile
 from tilesim.tiled.stepped.controller import Controller

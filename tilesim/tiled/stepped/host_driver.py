@@ -24,7 +24,8 @@ def input_rows(program: Program, inputs: list[Array]) -> list[Bytes]:
         ArrayError: inputs that do not fit.
     """
     if len(inputs) != len(program.inputs):
-        raise ArrayError(f"inputs must be {len(program.inputs)} arrays, not {len(inputs)}")
+        count = len(program.inputs)
+        raise ArrayError(f"inputs must be {count} array{'s' * (count != 1)}, not {len(inputs)}")
     pairs = list(zip(program.inputs, inputs, strict=True))
     if faults := [
         f"input {tensor.name} must be {tensor.dtype} of shape {tensor.shape}, not {array.dtype} of {array.shape}"

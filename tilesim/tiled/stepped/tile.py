@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tilesim.tiled.isa.model.fields import Engine as EngineName
-from tilesim.tiled.isa.model.fields import Flag, Side
+from tilesim.tiled.isa.model.fields import Flag, Side, neighbour
 from tilesim.tiled.isa.model.instructions import TileFence
-from tilesim.tiled.isa.model.neighbours import neighbour
 from tilesim.tiled.stepped.copy_engine import CopyEngine
 from tilesim.tiled.stepped.core import Clock, Fifo, FlagFile, UnitAccount
 from tilesim.tiled.stepped.engine import Engine

@@ -11,9 +11,8 @@ from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Recorder, Waker
-from tilesim.tiled.isa.model.fields import Side
+from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology

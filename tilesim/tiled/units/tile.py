@@ -13,9 +13,8 @@ from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Waker
-from tilesim.tiled.isa.model.fields import Engine, Flag, Side
+from tilesim.tiled.isa.model.fields import Engine, Flag, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence
-from tilesim.tiled.isa.model.neighbours import neighbour
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.dma.copy_engine import CopyEngine

@@ -14,8 +14,8 @@ HOST = HostTensor("in0", 0, "int8", (1, 3, 2, 2), (0, 3, 1, 2), "i8", (2, 2, 3),
 LEFT, RIGHT = replace(BLOCK, extent=(2, 1, 3)), replace(BLOCK, origin=(0, 1, 0), extent=(2, 1, 3))
 
 
-def blocks(*found: Block) -> dict[str, Any]:
-    return {"blocks": found}
+def blocks(*boxes: Block) -> dict[str, Any]:
+    return {"blocks": boxes}
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def blocks(*found: Block) -> dict[str, Any]:
 )
 def test_a_host_tensor_must_fit_together(change: dict[str, Any], fault: str) -> None:
     for faults in (input_faults, output_faults):
-        found = list(faults(replace(HOST, **change), ROW))
-        assert any(fault in each for each in found), found
+        sentences = list(faults(replace(HOST, **change), ROW))
+        assert any(fault in sentence for sentence in sentences), sentences
 
 
 @pytest.mark.parametrize(

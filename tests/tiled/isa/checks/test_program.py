@@ -191,9 +191,9 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
     ],
 )  # fmt: skip
 def test_a_broken_rule_is_named(instruction: Any, changes: dict[str, Any], fault: str) -> None:
-    found = faults(program(replace(instruction, **changes)))
-    assert any(fault in each for each in found), found
-    assert all(each.startswith(f"run[0] {instruction.mnemonic}: ") for each in found)
+    sentences = faults(program(replace(instruction, **changes)))
+    assert any(fault in sentence for sentence in sentences), sentences
+    assert all(sentence.startswith(f"run[0] {instruction.mnemonic}: ") for sentence in sentences)
 
 
 def test_eight_loops_are_accepted_and_nine_are_not() -> None:
@@ -225,7 +225,7 @@ def test_a_transfer_is_whole_rows() -> None:
 def test_an_alternate_limit_shortens_what_is_reached() -> None:
     whole = Traversal(nest(y=4, r=16), at(800, y=64, r=4))
     short = Traversal(nest(Alternate("y", 8), y=4, r=16), at(800, y=64, r=4))
-    assert any("ends at 1056" in each for each in faults(program(replace(OUT, read=whole))))
+    assert any("ends at 1056" in sentence for sentence in faults(program(replace(OUT, read=whole))))
     assert faults(program(replace(OUT, read=short))) == []
 
 
@@ -257,9 +257,9 @@ def test_what_is_reserved_in_wide_memory_is_left_alone(reserve_rows: int, sound:
 
 def test_instructions_are_named_by_their_label_and_labels_are_unique() -> None:
     twice = replace(FENCE, label="F1", tiles=0)
-    found = faults(program(twice, twice))
-    assert found[0].startswith("F1 tile_fence: tiles must")
-    assert found[-1] == "F1: a label must belong to one instruction, not to 2"
+    sentences = faults(program(twice, twice))
+    assert sentences[0].startswith("F1 tile_fence: tiles must")
+    assert sentences[-1] == "F1: a label must belong to one instruction, not to 2"
 
 
 def test_pieces_may_overlap_but_leave_nothing_out() -> None:
@@ -309,8 +309,8 @@ TENSOR = HostTensor("t", 0, "int8", (1, 64), (0, 1), "i8", (1, 1, 64), (Block((0
 
 def test_the_rows_of_inputs_are_all_taken() -> None:
     feed = replace(FEED, source="host")
-    found = faults(program(replace(feed, rows=2), inputs=(TENSOR,)))
-    assert found == ["run: the infeeds must take all 3 rows of the inputs from the host, not 2"]
+    sentences = faults(program(replace(feed, rows=2), inputs=(TENSOR,)))
+    assert sentences == ["run: the infeeds must take all 3 rows of the inputs from the host, not 2"]
     assert faults(program(feed, replace(feed, rows=1), inputs=(TENSOR,))) == []
     assert faults(program(replace(feed, rows=1, transfers=3), inputs=(TENSOR,))) == []
     # More rows than the host has is a wait without an end: the run explains it.
@@ -327,8 +327,8 @@ def test_outputs_get_their_rows() -> None:
 
 def test_the_program_fits_in_the_instruction_memory() -> None:
     chip = CHIP.model_copy(update={"instruction_memory": InstructionMemory(size_bytes=31)})
-    found = faults(program(FENCE, FENCE, topology=chip))
-    assert found == ["program: its 2 words must fit in the instruction memory of 31 bytes, not take 32"]
+    sentences = faults(program(FENCE, FENCE, topology=chip))
+    assert sentences == ["program: its 2 words must fit in the instruction memory of 31 bytes, not take 32"]
 
 
 def test_layers_and_controller_instructions_are_checked_in_the_load_as_well() -> None:

@@ -26,7 +26,7 @@ SUM = "sum: tensorop tiles=0x1 operation=sum nest=[x:4,lane:4] input=@0x0+x*4 ou
     ],
 )
 def test_a_number_or_name_without_a_meaning_is_a_fault(run: str, fault: str) -> None:
-    assert any(fault in each for each in faults(program(run))), faults(program(run))
+    assert any(fault in sentence for sentence in faults(program(run))), faults(program(run))
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_a_number_or_name_without_a_meaning_is_a_fault(run: str, fault: str) -> 
     ],
 )
 def test_what_a_program_says_of_itself_must_make_sense(head: str, fault: str) -> None:
-    found = faults(program("", head=head))
-    assert any(fault in each for each in found), found
+    sentences = faults(program("", head=head))
+    assert any(fault in sentence for sentence in sentences), sentences
 
 
 TABLE = "t: tensorop tiles=0x1 operation=table nest=[x:4,lane:4] input=@0x0+x*4 output=@0x40+x*4"
@@ -60,4 +60,4 @@ TABLE = "t: tensorop tiles=0x1 operation=table nest=[x:4,lane:4] input=@0x0+x*4 
     ],
 )
 def test_what_a_table_or_a_product_needs(run: str, fault: str) -> None:
-    assert any(fault in each for each in faults(program(run))), faults(program(run))
+    assert any(fault in sentence for sentence in faults(program(run))), faults(program(run))

@@ -36,7 +36,7 @@ def references(over: Nest) -> st.SearchStrategy[Reference]:
     strides = st.lists(st.integers(-9, 9), min_size=len(over.loops), max_size=len(over.loops))
     names = [loop.name for loop in over.loops]
     return st.builds(
-        lambda base, found: Reference(base, tuple(zip(names, found, strict=True))), st.integers(0, 99), strides
+        lambda base, loops: Reference(base, tuple(zip(names, loops, strict=True))), st.integers(0, 99), strides
     )
 
 
@@ -65,10 +65,10 @@ def test_addresses_are_the_base_plus_counters_times_strides(case: tuple[Nest, Re
 @given(nests().flatmap(lambda over: st.tuples(st.just(over), references(over))))
 def test_spans_and_counts(case: tuple[Nest, Reference]) -> None:
     over, reference = case
-    found, names = walked(over, reference), frozenset(loop.name for loop in over.loops)
+    visited, names = walked(over, reference), frozenset(loop.name for loop in over.loops)
     spans = [span(domain, reference, names) for domain in domains(over)]
-    assert (min(low for low, _ in spans), max(high for _, high in spans)) == (min(found), max(found))
-    assert iterations(over) == len(found)
+    assert (min(low for low, _ in spans), max(high for _, high in spans)) == (min(visited), max(visited))
+    assert iterations(over) == len(visited)
 
 
 @given(nests().flatmap(lambda over: st.tuples(st.just(over), references(over))), st.integers(1, 16))
@@ -82,8 +82,8 @@ def test_straddling(case: tuple[Nest, Reference], size_bytes: int) -> None:
 @given(nests().flatmap(lambda over: st.tuples(st.just(over), st.sampled_from(over.loops))))
 def test_starts_and_completions_of_a_loop(case: tuple[Nest, Loop]) -> None:
     over, loop = case
-    inside = [each.name for each in over.loops[[each.name for each in over.loops].index(loop.name) + 1 :]]
-    outside = [each.name for each in over.loops if each.name not in (*inside, loop.name)]
+    inside = [inner.name for inner in over.loops[[inner.name for inner in over.loops].index(loop.name) + 1 :]]
+    outside = [inner.name for inner in over.loops if inner.name not in (*inside, loop.name)]
     every = points(over)
 
     def firsts(names: list[str]) -> list[int]:

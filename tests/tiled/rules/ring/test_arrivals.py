@@ -1,4 +1,4 @@
-"""Rows that arrive, against the instructions that take them."""
+"""Rows that arrive, against the instructions that take them; and resets among the transfers that a tile counts."""
 
 import numpy as np
 import pytest
@@ -11,9 +11,9 @@ from tilesim.tiled.units.chip import Chip
 
 
 def test_rows_that_may_come_in_either_order() -> None:
-    found = proof(consume(3, 1), consume(3, 1, "d3", 12), send("a", 0, 3, rows=1), send("b", 1, 3, rows=1))
-    assert rules(found) == ["arrivals"]
-    assert "may arrive at tile 3 in either order" in found.refutations[0].sentence
+    outcome = proof(consume(3, 1), consume(3, 1, "d3", 12), send("a", 0, 3, rows=1), send("b", 1, 3, rows=1))
+    assert rules(outcome) == ["arrivals"]
+    assert "may arrive at tile 3 in either order" in outcome.refutations[0].sentence
 
 
 def test_an_instruction_takes_rows_of_transfers_in_a_proven_order() -> None:
@@ -52,3 +52,26 @@ def _fill_and_send(tile: int, turn: str) -> str:
         f"wait=mesh_north_in>=1 produce=r\n"
         f"{send(f's{tile}', tile, 3, rows=2, wait='narrow_to_wide>=1' + turn)}"
     )
+
+
+def test_rows_must_find_somebody_posted_where_they_would_circulate() -> None:
+    lines = (consume(3), send("a", 0, 3))
+    assert proof(*lines).proven
+    outcome = proof(*lines, ring__no_consumer="circulate")
+    assert rules(outcome) == ["posted"]
+    assert "a (ring_produce of tile 0) can reach tile 3 before c3" in outcome.refutations[0].sentence
+
+
+def test_a_reset_must_have_its_place_among_the_transfers() -> None:
+    early = "r: tile_fence tiles=0x2 idle=tensor reset=ring_producer_a\n"
+    outcome = proof(consume(3), consume(4), send("a", 0, 3), early, send("b", 1, 4, wait="ring_producer_a>=1"))
+    assert rules(outcome) == ["fences"]
+    assert (
+        "r (tile_fence) resets ring_producer_a of tile 1 before or after the tail of a"
+        in outcome.refutations[0].sentence
+    )
+    ahead = proof(
+        "r: tile_fence tiles=0xff idle=tensor reset=ring_producer_a increment=1\ns: scalar_fence count=8\n",
+        *(consume(3), consume(4), send("a", 0, 3), send("b", 1, 4, wait="ring_producer_a>=1")),
+    )
+    assert ahead.proven

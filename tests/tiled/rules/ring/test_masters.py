@@ -6,16 +6,16 @@ import pytest
 
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
 from tilesim import simulate
-from tilesim.tiled.recipes import seen
+from tilesim.tiled.counterexamples import seen
 
 
 def test_disjoint_groups_run_at_once() -> None:
     """Oracle 10, and 6 to 1 with 2 to 5 of oracle 11."""
     low, high = send("a", 0, 1, 2, 3), send("b", 4, 5, 6, 7)
-    found = proof(*(consume(tile) for tile in (1, 2, 3, 5, 6, 7)), low, high)
-    assert found.proven
-    assert found.masters is not None
-    assert found.masters.pairs == {"disjoint": 1, "queue": 0, "order": 0, "single": 0, "open": 0}
+    outcome = proof(*(consume(tile) for tile in (1, 2, 3, 5, 6, 7)), low, high)
+    assert outcome.proven
+    assert outcome.masters is not None
+    assert outcome.masters.pairs == {"disjoint": 1, "queue": 0, "order": 0, "single": 0, "open": 0}
     assert proof(consume(1), consume(5), send("a", 6, 1), send("b", 2, 5)).proven
 
 
@@ -29,15 +29,15 @@ def test_disjoint_groups_run_at_once() -> None:
 )
 def test_groups_that_share_a_node_meet(a: tuple[int, int], b: tuple[int, int], stop: str, shared: list[str]) -> None:
     """Oracle 11: each is refuted with both instructions, both node sets, what they share, and when they meet."""
-    found = seen(proof(consume(a[1]), consume(b[1]), send("a", *a), send("b", *b)))
-    assert rules(found) == ["masters"]
-    plain = found.document()["refutations"][0]
+    outcome = seen(proof(consume(a[1]), consume(b[1]), send("a", *a), send("b", *b)))
+    assert rules(outcome) == ["masters"]
+    plain = outcome.document()["refutations"][0]
     assert plain["instructions"] == ["a", "b"]
     assert plain["masters"] == [f"tile {a[0]}", f"tile {b[0]}"]
     assert [(nodes[0], nodes[-1]) for nodes in plain["nodes"]] == [(f"tile {x}", f"tile {y}") for x, y in (a, b)]
     assert (plain["stop"], plain["shared"]) == (stop, shared)
     assert plain["reason"] == "no flag and no fence makes b wait for all of a"
-    run = simulate(found.program, [], rules="observe", holds=plain["start_times"])
+    run = simulate(outcome.program, [], rules="observe", holds=plain["start_times"])
     assert [{*finding["instructions"]} for finding in run.statistics["findings"]] == [{"a", "b"}]
 
 
@@ -53,26 +53,26 @@ SECOND = consume(3, name="d3", row=12)
     ],
 )
 def test_what_puts_one_behind_the_other(lines: str, cause: str) -> None:
-    found = proof(lines)
-    assert found.proven
-    assert found.masters is not None
-    assert found.masters.proofs == {cause: 1}
-    assert found.masters.pairs["order"] == 1
+    outcome = proof(lines)
+    assert outcome.proven
+    assert outcome.masters is not None
+    assert outcome.masters.proofs == {cause: 1}
+    assert outcome.masters.pairs["order"] == 1
 
 
 def test_a_fence_that_waits_for_what_it_holds_up_is_no_order_but_a_deadlock() -> None:
-    found = proof(FIRST, SECOND, fence("ring_consumer", 3), send("b", 1, 3))
-    assert rules(found) == ["deadlock"]
-    assert found.refutations[0].sentence.startswith("these wait in a circle: ")
+    outcome = proof(FIRST, SECOND, fence("ring_consumer", 3), send("b", 1, 3))
+    assert rules(outcome) == ["deadlock"]
+    assert outcome.refutations[0].sentence.startswith("these wait in a circle: ")
 
 
 def test_an_ordinal_that_is_too_low_is_shown_to_be() -> None:
     """Another transfer makes up the count."""
-    found = proof(
+    outcome = proof(
         *(consume(2), consume(2, name="d2", row=12), consume(2, name="e2", row=16)),
         *(send("x", 0, 2), send("a", 0, 2), send("b", 1, 2, wait="ring_producer_a>=1")),
     )
-    [first] = [each for each in found.refutations if each.rule == "masters"]
+    [first] = [refutation for refutation in outcome.refutations if refutation.rule == "masters"]
     assert first.sentence.endswith(
         "can meet at tile 1 (they share tiles 1-2): b waits for 1 transfer to have passed it, which x can do "
         "without that"
@@ -87,13 +87,17 @@ def test_an_ordinal_that_is_too_low_is_shown_to_be() -> None:
 
 def test_transfers_of_one_name_are_counted() -> None:
     """Those of an infeed, of which two pass tile 1 and make up the count."""
-    found = proof(
+    outcome = proof(
         *(consume(tile) for tile in (1, 2, 3)),
         *(consume(3, name="d3", row=12), consume(4)),
         "i: infeed source=data rows=4 to=0x2 transfers=3\n",
         *(send("a", 0, 3), send("b", 1, 4, wait="ring_producer_a>=2")),
     )
-    assert [each.sentence.partition(": ")[2] for each in found.refutations if " and b (" in each.sentence] == [
+    assert [
+        refutation.sentence.partition(": ")[2]
+        for refutation in outcome.refutations
+        if " and b (" in refutation.sentence
+    ] == [
         f"b waits for 2 transfers to have passed it, which {some} can do without that"
         for some in ("i and a", "2 of i and a", "3 of i")
     ]
@@ -101,8 +105,10 @@ def test_transfers_of_one_name_are_counted() -> None:
 
 def test_one_instruction_on_two_tiles_is_told_apart() -> None:
     both = "a: ring_produce tiles=0x3 read=[r:4 @0x0+r*16] to=0x8\n"
-    found = proof(consume(3), consume(3, name="d3", row=12), both)
-    assert found.refutations[0].sentence.endswith("no flag and no fence makes a of tile 1 wait for all of a of tile 0")
+    outcome = proof(consume(3), consume(3, name="d3", row=12), both)
+    assert outcome.refutations[0].sentence.endswith(
+        "no flag and no fence makes a of tile 1 wait for all of a of tile 0"
+    )
 
 
 def test_a_producer_that_is_through_has_not_arrived() -> None:
@@ -116,19 +122,19 @@ def test_a_producer_that_is_through_has_not_arrived() -> None:
 
 @pytest.mark.parametrize(("expected", "proven"), [(4, True), (3, False)])
 def test_a_master_may_wait_for_the_rows_that_it_gets_itself(expected: int, proven: bool) -> None:
-    found = proof(consume(1), consume(3), send("a", 0, 1), send("b", 1, 3, wait=f"ring_read_a>={expected}"))
-    assert found.proven is proven
+    outcome = proof(consume(1), consume(3), send("a", 0, 1), send("b", 1, 3, wait=f"ring_read_a>={expected}"))
+    assert outcome.proven is proven
 
 
 def test_order_comes_across_tiles() -> None:
     """Tile 1 gets the rows and tells its neighbour over the mesh, which is the next master."""
-    found = proof(
+    outcome = proof(
         *(consume(1), send("a", 0, 1, 2), consume(2), consume(3)),
         "u: mesh_out tiles=0x4 side=east read=[w:1 @0x0] wait=ring_read_a>=4 produce=w\n",
         "v: mesh_in tiles=0x8 side=west write=[w:1 @0x0] produce=w\n",
         *(send("b", 3, 1, wait="mesh_west_in>=1"), consume(1, name="d1", row=12)),
     )
-    assert "masters" not in rules(found)
+    assert "masters" not in rules(outcome)
 
 
 def test_an_infeed_takes_its_turn() -> None:
@@ -139,32 +145,32 @@ def test_an_infeed_takes_its_turn() -> None:
 
 
 def test_transfers_of_one_infeed_follow_one_another() -> None:
-    found = proof(*map(consume, range(4)), "i: infeed source=data rows=4 to=0x1 transfers=4\n")
-    assert found.proven
-    assert found.masters is not None
-    assert found.masters.pairs["queue"] == 6
+    outcome = proof(*map(consume, range(4)), "i: infeed source=data rows=4 to=0x1 transfers=4\n")
+    assert outcome.proven
+    assert outcome.masters is not None
+    assert outcome.masters.pairs["queue"] == 6
 
 
 def test_the_load_program_is_over_when_the_run_begins() -> None:
-    found = proof(consume(3), send("b", 1, 3), load=consume(2, name="d2") + send("a", 0, 2))
-    assert found.proven
-    assert found.masters is not None
-    assert found.masters.proofs == {"section": 1}
+    outcome = proof(consume(3), send("b", 1, 3), load=consume(2, name="d2") + send("a", 0, 2))
+    assert outcome.proven
+    assert outcome.masters is not None
+    assert outcome.masters.proofs == {"section": 1}
 
 
 def test_single_packets_cannot_lie_inside_one_another() -> None:
-    found = proof(consume(2, 1), consume(3, 1), send("a", 0, 2, rows=1), send("b", 1, 3, rows=1))
-    assert found.proven
-    assert found.masters is not None
-    assert found.masters.pairs["single"] == 1
+    outcome = proof(consume(2, 1), consume(3, 1), send("a", 0, 2, rows=1), send("b", 1, 3, rows=1))
+    assert outcome.proven
+    assert outcome.masters is not None
+    assert outcome.masters.pairs["single"] == 1
 
 
 def test_rows_that_are_held_in_a_loop_count_from_the_first() -> None:
     """Its first row waits for nothing, so that it can go between the other's."""
     by_row = "b: ring_produce tiles=0x2 read=[r:4 @0x0+r*16] to=0x8 wait=ring_producer_a@r>=0+1\n"
-    found = proof(consume(2), consume(3), send("a", 0, 2), by_row)
-    assert rules(found)[:1] == ["masters"]
-    assert found.refutations[0].sentence.endswith("no flag and no fence makes the first row of b wait for all of a")
+    outcome = proof(consume(2), consume(3), send("a", 0, 2), by_row)
+    assert rules(outcome)[:1] == ["masters"]
+    assert outcome.refutations[0].sentence.endswith("no flag and no fence makes the first row of b wait for all of a")
 
 
 def test_one_buffer_for_both_roles_makes_a_master_wait_for_its_rows() -> None:

@@ -15,6 +15,6 @@ def test_each_forbids_what_those_after_it_do(sharing: bool) -> None:
 
 
 def test_a_reading_has_a_name() -> None:
-    assert [reading_of(each) for each in ("single", "disjoint", "meet")] == [*Reading]
+    assert [reading_of(word) for word in ("single", "disjoint", "meet")] == [*Reading]
     with pytest.raises(InputError, match="masters must be single, disjoint or meet, not 'both'"):
         reading_of("both")

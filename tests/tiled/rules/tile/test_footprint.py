@@ -10,11 +10,11 @@ from tilesim.tiled.rules.tile.footprint import footprints, repeated
 
 @given(st.integers(1, 255), st.integers(-9, 9).filter(bool), st.integers(1, 20))
 def test_repeated_is_the_union_of_its_copies(bits: int, stride: int, count: int) -> None:
-    found, back = repeated(bits, stride, count)
+    bitmap, back = repeated(bits, stride, count)
     expected = 0
     for k in range(count):
         expected |= bits << (k * stride + back)
-    assert found == expected
+    assert bitmap == expected
 
 
 def test_operands_touch_what_their_loops_reach() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from tests.tiled.programs import program
+from tilesim.tiled.rules.tile.effects import effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore
 from tilesim.tiled.rules.tile.headway import Headway, chained, interleaved, watched
 from tilesim.tiled.rules.tile.touches import MOST_TOUCHES
-from tilesim.tiled.rules.untimed.effects import effects_of
 
 SCATTER = "scatter: wide_to_narrow tiles=1 read=[r:4,b:1 @0x0+r*16] write=[w:16 @0x0+w*4] produce=b"
 WORK = (
@@ -18,11 +18,12 @@ GATHER = "gather: narrow_to_wide tiles=1 read=[w:8 @0x40+w*4] write=[r:2,b:1 @0x
 
 
 def order_of(*lines: str, **changes: object) -> HappensBefore:
-    return HappensBefore(effects_of(program("\n".join(lines), **changes)), 0)  # type: ignore[arg-type]
+    made = program("\n".join(lines), **changes)  # type: ignore[arg-type]
+    return HappensBefore(made.topology, effects_of(made), 0)
 
 
-def points(found: Headway) -> list[tuple[int, int]]:
-    return list(zip(found.starts.tolist(), found.done.tolist(), strict=True))
+def points(headway: Headway) -> list[tuple[int, int]]:
+    return list(zip(headway.starts.tolist(), headway.done.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -73,5 +74,5 @@ def test_too_many_touches_are_not_called_ordered() -> None:
     send = f"send: mesh_out tiles=1 side=south read=[a:{MOST_TOUCHES},w:2 @0x0+w*4]"
     for line, ordered in ((send, False), (send.replace(str(MOST_TOUCHES), "2"), True)):
         [one], [other] = (step.effects.uses for step in order_of(fill, line).steps)
-        over = Headway.of([(0, one.effects.increments + 4)])
+        over = Headway.of([(0, one.rounds + 4)])
         assert interleaved(one, other, over, Headway.of([(0, 0)])) is ordered

@@ -11,8 +11,8 @@ LATER = consume(2, 5) + send("z", 0, 1, rows=1) + consume(1, 1)
 @pytest.mark.parametrize(("masters", "stuck"), [(5, False), (6, True)])
 def test_a_full_buffer_must_not_wait_for_what_is_issued_behind_it(masters: int, stuck: bool) -> None:
     first = "".join(send(f"p{k}", 1, 2, rows=1, wait="ring_read_a>=1") for k in range(masters))
-    found = proof(first, LATER.replace("r:5", f"r:{masters}"))
-    sentences = [each.sentence for each in found.refutations if each.rule == "buffers"]
+    outcome = proof(first, LATER.replace("r:5", f"r:{masters}"))
+    sentences = [refutation.sentence for refutation in outcome.refutations if refutation.rule == "buffers"]
     assert bool(sentences) is stuck
     if stuck:
         assert sentences[0] == (

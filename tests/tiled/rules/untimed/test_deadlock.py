@@ -54,7 +54,9 @@ HANGS = {
 @pytest.mark.parametrize("what", HANGS)
 def test_what_would_hang_is_refuted_by_name(what: str) -> None:
     lines, rule, words = HANGS[what]
-    found = proof(lines)
-    assert any(each.rule == rule and words in each.sentence for each in found.refutations), found.refutations
+    outcome = proof(lines)
+    assert any(refutation.rule == rule and words in refutation.sentence for refutation in outcome.refutations), (
+        outcome.refutations
+    )
     with pytest.raises(HangError):
-        simulate(found.program, [])
+        simulate(outcome.program, [])

@@ -20,7 +20,7 @@ from tilesim.errors import CollisionError, HangError
 from tilesim.findings import sentence
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import Passage, RingMonitor, SentTransfer

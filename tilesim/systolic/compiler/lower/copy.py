@@ -9,9 +9,8 @@ from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.resize_nearest import ResizeNearest
 from tilesim.network.operators.slice import Slice
+from tilesim.systolic.compiler.boxes import Strided, nests, strides_of, together
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
-from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.nests import Strided, nests, strides_of
 from tilesim.systolic.isa.model.instructions import Copy, Fill, Instruction
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
 from tilesim.arithmetic.softmax import softmax_scaling
 from tilesim.network.operators.add import Add
@@ -14,9 +15,8 @@ from tilesim.network.operators.normalise import Normalise
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.boxes import Strided, broadcast, nests, together
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
-from tilesim.systolic.compiler.images import together
-from tilesim.systolic.compiler.nests import Strided, broadcast, nests
 from tilesim.systolic.compiler.task import element_of
 from tilesim.systolic.isa.model import instructions as isa
 
@@ -53,10 +53,7 @@ def _parts(
     if axis < 0:
         yield list(operands), size
         return
-    inner = 1
-    for count in size[axis + 1 :]:
-        inner *= count
-    least = -(-LEAST_CYCLES * call.topology.vector_unit.lanes // inner)
+    least = -(-LEAST_CYCLES * call.topology.vector_unit.lanes // prod(size[axis + 1 :]))
     step = max(least, -(-size[axis] // MOST_PIECES))
     for first in range(0, size[axis], step):
         moved = [replace(operand, address=operand.address + first * operand.strides[axis]) for operand in operands]

@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.systolic.compiler.accumulators import chunk
+from tilesim.network.operators.normalise import Normalise
+from tilesim.network.operators.table import Table
+from tilesim.systolic.compiler.boxes import Together, together
 from tilesim.systolic.compiler.call import ArrayTraits, Item, PendingMultiply, TaskCall
-from tilesim.systolic.compiler.images import Together, together
-from tilesim.systolic.compiler.lower.finishing import Finishing, finishing_of
+from tilesim.systolic.compiler.lower.elementwise import normalise_of
+from tilesim.systolic.compiler.lower.pool import pooling_of, window_of
 from tilesim.systolic.compiler.product import OutputBlock, Product
-from tilesim.systolic.compiler.task import WEIGHTED, Weighted, element_of
+from tilesim.systolic.compiler.storage import chunk
+from tilesim.systolic.compiler.task import POOLS, WEIGHTED, Weighted, element_of
 from tilesim.systolic.compiler.weight_tiles import Portion, cuts
 from tilesim.systolic.isa.model.instructions import Activate, MatrixMultiply, Scale, Window
 
@@ -24,9 +25,25 @@ def lower_product(call: TaskCall, _op: Weighted) -> Iterator[Item]:
     """With a single portion a tile stays for all chunks; with several, all are fetched again for each."""
     product = call.product
     assert product is not None
-    finishing = finishing_of(call)
+    activate = _activate(call, product)
     for block in product.blocks:
-        yield from _Lowered(call, product, block, finishing).all()
+        yield from _Block(call, product, block, activate).all()
+
+
+def _activate(call: TaskCall, product: Product) -> Activate:
+    """What the vector unit does with sums: scales them, and whatever follows; places and sizes are each block's."""
+    op, made = product.op, call.task.made
+    activate = Activate(scale=Scale(op.rule, 0, op.output_zero_point, op.clamp), element=element_of(made.dtype))
+    for node in call.task.followers:
+        follower = node.operator
+        if isinstance(follower, Table):
+            activate = replace(activate, table=call.storage.keep(follower.entries))
+        elif isinstance(follower, Normalise):
+            activate = replace(activate, normalise=normalise_of(follower), pool_first=activate.pool is not None)
+        elif isinstance(follower, POOLS):
+            pool, window = pooling_of(follower, made.shape), window_of(follower, made.shape)
+            activate = replace(activate, pool=pool, window=window)
+    return activate
 
 
 PIECES, LEAST = 4, 64
@@ -40,18 +57,18 @@ def _pieces(count: int, cut: bool) -> list[tuple[int, int]]:
 
 
 @dataclass(frozen=True)
-class _Lowered:
-    """The instructions of one block."""
+class _Block:
+    """The instructions of one block; ``activate`` is what they end with, but for places and sizes."""
 
     call: TaskCall
     product: Product
     block: OutputBlock
-    finishing: Finishing
+    activate: Activate
 
     def all(self) -> Iterator[Item]:
-        shape, portions = self.product.shape, self.block.portions
-        vectors = shape.positions * len(self.call.targets)
-        multiple = shape.positions if self.finishing.pool else 1
+        positions, portions = self.product.window.positions, self.block.portions
+        vectors = positions * len(self.call.targets)
+        multiple = positions if self.activate.pool else 1
         size = chunk(vectors, len(portions), multiple, self.call.topology)
         images = list(together(self.call.sources[0]))
         windows = [[self._window(image, portion) for image in images] for portion in portions]
@@ -68,42 +85,31 @@ class _Lowered:
                             op = replace(op, switch=switch, accumulate=number > 0)
                             yield PendingMultiply(op, address if switch else -1)
                             switch = False
-            ending = self.block is self.product.blocks[-1] and not self.finishing.pool
+            ending = self.block is self.product.blocks[-1] and not self.activate.pool
             for start, some in _pieces(count, ending):
                 yield from self._activates(first + start, some, entry + start)
 
     def _window(self, images: Together, portion: Portion) -> Window:
         """Over the channels of the block; for a portion of one kernel position, that position."""
-        shape, block = self.product.shape, self.block
-        size = np.dtype(self.product.activations).itemsize
-        row = shape.width * shape.channels * size
-        window = Window(
-            address=self.call.sources[0][images.first] + block.channel * size,
+        whole, block = self.product.window, self.block
+        window = replace(
+            whole,
+            address=self.call.sources[0][images.first] + block.channel * self.call.input.dtype.itemsize,
             images=images.count,
-            image_bytes=images.pitches[0] or shape.height * row,
-            height=shape.height,
-            width=shape.width,
-            row_bytes=row,
-            pixel_bytes=shape.channels * size,
+            image_bytes=images.pitches[0] or whole.image_bytes,
             channels=block.channels,
-            output_height=shape.output_height,
-            output_width=shape.output_width,
-            kernel=shape.kernel,
-            strides=shape.strides,
-            dilations=shape.dilations,
-            padding=shape.padding,
         )
         if portion.place < 0:
             return window
-        place = divmod(portion.place, shape.kernel[1])
-        down, across = (shape.padding[k] - place[k] * shape.dilations[k] for k in (0, 1))
+        place = divmod(portion.place, whole.kernel[1])
+        down, across = (whole.padding[k] - place[k] * whole.dilations[k] for k in (0, 1))
         return replace(window, kernel=(1, 1), dilations=(1, 1), padding=(down, across))
 
     def _multiply(
         self, images: Together, window: Window, portion: Portion, first: int, count: int, entry: int
     ) -> MatrixMultiply | None:
         """Of the vectors ``first`` and following of the step, those of some images."""
-        positions = self.product.shape.positions
+        positions = self.product.window.positions
         start = images.first * positions
         low, high = max(first, start), min(first + count, images.end * positions)
         if high <= low:
@@ -121,14 +127,14 @@ class _Lowered:
             weights=self.product.weights,
             activation_zero_point=op.input_zero_point,
             weight_zero_point=op.weight_zero_point,
-            layer=self.call.task.layer,
         )
 
     def _activates(self, first: int, count: int, entry: int) -> Iterator[Activate]:
         """One for all images of a chunk whose results lie in one row."""
-        made, taken = self.finishing.positions, self.product.shape.positions
+        taken = self.product.window.positions
+        made = self.activate.window.positions if self.activate.window else taken
         size = self.call.output.dtype.itemsize
-        stride = self.product.outputs * size
+        stride = self.product.tiling.shape[0] * size
         pitches = {0: made * stride} if made > 1 else {}
         for images in together(self.call.targets, pitches=pitches):
             low, high = max(first, images.first * taken), min(first + count, images.end * taken)
@@ -137,33 +143,26 @@ class _Lowered:
             image, within = divmod(low - images.first * taken, taken)
             pitch = images.pitches[0] or made * stride
             step = stride if made > 1 else pitch
-            yield self._activate(
+            yield self._placed(
                 entry + low - first,
                 high - low,
                 self.call.targets[images.first] + self.block.output * size + image * pitch + within * step,
                 step,
             )
 
-    def _activate(self, entry: int, vectors: int, address: int, stride: int) -> Activate:
-        op, finishing = self.product.op, self.finishing
-        table = -1 if finishing.table is None else self.call.storage.keep(finishing.table.entries)
-        window = finishing.window
+    def _placed(self, entry: int, vectors: int, address: int, stride: int) -> Activate:
+        window, columns = self.activate.window, self.block.columns
         if window is not None:
-            window = replace(window, images=vectors // self.product.shape.positions, channels=self.block.columns)
-        return Activate(
+            window = replace(window, images=vectors // self.product.window.positions, channels=columns)
+        return replace(
+            self.activate,
             accumulator=entry,
             vectors=vectors,
-            columns=self.block.columns,
-            scale=Scale(op.rule, self.block.parameters, op.output_zero_point, op.clamp),
-            table=table,
-            normalise=finishing.normalise,
-            pool=finishing.pool,
+            columns=columns,
+            scale=replace(self.activate.scale, parameters=self.block.parameters),
             window=window,
-            pool_first=finishing.pool_first,
-            element=element_of(self.call.task.made.dtype),
             address=address,
             stride_bytes=stride,
-            layer=self.call.task.layer,
         )
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from tilesim.network.operators.average_pool import AveragePool
 from tilesim.network.operators.max_pool import MaxPool
 from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.padding import Padding
 from tilesim.network.operators.windows import output_size
+from tilesim.systolic.compiler.boxes import together, windows_over
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
-from tilesim.systolic.compiler.images import together
 from tilesim.systolic.compiler.lower.elementwise import LEAST_CYCLES, MOST_PIECES
 from tilesim.systolic.compiler.weight_tiles import cuts
 from tilesim.systolic.isa.model.instructions import Instruction, Pool, Pooling, Window
@@ -54,37 +53,17 @@ def _rows(call: TaskCall, window: Window) -> int:
 
 
 def window_of(op: PoolOperator, shape: Sequence[int], element_bytes: int = 1) -> Window:
-    """What a pool runs over a map of ``shape``, at address 0."""
-    _, height, width, channels = shape
-    row = width * channels * element_bytes
-    pool = _windows(op, height, width)
-    rows, columns = output_size((height, width), pool.kernel, pool.strides, pool.padding)
-    return Window(
-        address=0,
-        images=1,
-        image_bytes=height * row,
-        height=height,
-        width=width,
-        row_bytes=row,
-        pixel_bytes=channels * element_bytes,
-        channels=channels,
-        output_height=rows,
-        output_width=columns,
-        kernel=pool.kernel,
-        strides=pool.strides,
-        padding=(pool.padding.top, pool.padding.left),
+    """What a pool runs over a map of ``shape``, at address 0; a mean has one window, the whole map."""
+    _, height, width, _ = shape
+    if isinstance(op, Mean):
+        return replace(windows_over(shape, (1, 1), element_bytes), kernel=(height, width))
+    output = output_size((height, width), op.window, op.strides, op.padding)
+    return replace(
+        windows_over(shape, output, element_bytes),
+        kernel=op.window,
+        strides=op.strides,
+        padding=(op.padding.top, op.padding.left),
     )
-
-
-class _Windows(NamedTuple):
-    kernel: tuple[int, int]
-    strides: tuple[int, int] = (1, 1)
-    padding: Padding = Padding()
-
-
-def _windows(op: PoolOperator, height: int, width: int) -> _Windows:
-    """A mean has one window, the whole map."""
-    return _Windows((height, width)) if isinstance(op, Mean) else _Windows(op.window, op.strides, op.padding)
 
 
 def pooling_of(op: PoolOperator, shape: Sequence[int]) -> Pooling:

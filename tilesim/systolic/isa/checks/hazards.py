@@ -23,7 +23,7 @@ _PIPELINED = UNITS.index(Queue.VECTOR)
 Kind = tuple[int, bool]
 """A unit, and whether it writes."""
 Shape = tuple[int, int, int]
-"""Areas of one shape touch the same bytes of whatever range lies in all of them: period, place in it, width."""
+"""Footprints of one shape touch the same bytes of whatever range lies in all of them: period, place in it, width."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,8 @@ def _meetings(
         # A host tensor belongs to one unit alone: those that come in to one, those that go out to the other.
         for access in (it for it in accesses(section[instruction.place], topology) if it.memory in ranges):
             for last in ranges[access.memory].touch(instruction, access):
-                first, end = (
-                    max(last.footprint.first, access.footprint.first),
-                    min(last.footprint.end, access.footprint.end),
-                )
+                first = max(last.footprint.first, access.footprint.first)
+                end = min(last.footprint.end, access.footprint.end)
                 yield last.begun.place, instruction.place, f"{span(access.memory, first, end)} of {access.memory}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from tilesim.machines import program
@@ -22,6 +23,11 @@ class HostTensor(program.HostTensor):
     rounding: str = "even"
     lookup: tuple[int, ...] = ()
     inference: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """Of it, as the link carries it."""
+        return prod(self.shape) * self.carried.itemsize
 
 
 @dataclass(frozen=True)

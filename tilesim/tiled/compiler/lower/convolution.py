@@ -16,7 +16,7 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.feature_map import padded
 from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
-from tilesim.tiled.compiler.traits import Fields, TileTraits, constant_weights, everything, under_kernel
+from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
@@ -207,12 +207,8 @@ def _first_input(task: TileTask, op: Convolution | DepthwiseConvolution | FullyC
     return task.inputs[0].at(row, task.output.columns.start * op.strides[1] - op.padding.left)
 
 
-def _fields(op: Convolution, weights: tuple[int, ...]) -> Fields:
-    return under_kernel(op, weights[1:3])
-
-
 OPERATORS: Mapping[type[Any], TileTraits] = {
-    Convolution: TileTraits(lower_convolution, _fields, constant_weights, row_by_row=True, in_chunks=True),
+    Convolution: TileTraits(lower_convolution, under_kernel, constant_weights, row_by_row=True, in_chunks=True),
     DepthwiseConvolution: TileTraits(
         lower_depthwise, under_kernel, constant_weights, channel_wise=True, row_by_row=True
     ),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilesim.lowering.copy_runs import CopyRun, copy_runs
-from tilesim.lowering.pads import is_spatial
+from tilesim.lowering.operator_plan import is_spatial
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators.concatenation import Concatenation
 from tilesim.network.operators.pad import Pad

@@ -7,26 +7,14 @@ from collections.abc import Iterator
 
 from tilesim.machines.program import where
 from tilesim.printable import shown, unknown
-from tilesim.tiled.isa.checks.bus import broadcast_faults
+from tilesim.tiled.isa.checks import buses
 from tilesim.tiled.isa.checks.host import input_faults, output_faults
-from tilesim.tiled.isa.checks.mesh import memory_faults, pair_faults, side_faults
-from tilesim.tiled.isa.checks.nests import nest_faults
-from tilesim.tiled.isa.checks.requests import request_faults
-from tilesim.tiled.isa.checks.ring import ring_faults, stop_faults
 from tilesim.tiled.isa.checks.tensorop import tensorop_faults
 from tilesim.tiled.isa.checks.tensors import tensor_faults
-from tilesim.tiled.isa.checks.values import value_faults
+from tilesim.tiled.isa.checks.values import nest_faults, value_faults
+from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults
-from tilesim.tiled.isa.model.instructions import (
-    WORD_BYTES,
-    Infeed,
-    Instruction,
-    MeshIn,
-    MeshOut,
-    Outfeed,
-    ScalarFence,
-    TensorOp,
-)
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, Outfeed, ScalarFence, program_bytes
 from tilesim.tiled.isa.model.program import Program
 
 MOST_MACS = 1 << 50
@@ -59,8 +47,8 @@ def faults(program: Program) -> list[str]:
         for sentence in _instruction_faults(instruction, program)
     ]
     for check in (
-        broadcast_faults,
-        request_faults,
+        buses.broadcast_faults,
+        _request_faults,
         _host_tensor_faults,
         _layer_faults,
         _region_faults,
@@ -69,7 +57,7 @@ def faults(program: Program) -> list[str]:
         _data_faults,
         _row_faults,
         _size_faults,
-        pair_faults,
+        buses.pair_faults,
     ):
         sentences += check(program)
     return sentences
@@ -79,13 +67,12 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
     topology = program.topology
     yield from _number_faults(instruction, program)
     yield from _bitmap_faults(instruction, topology.tiles)
-    yield from stop_faults(instruction, topology.tiles)
-    if isinstance(instruction, MeshIn | MeshOut):
-        yield from side_faults(instruction, topology.grid)
-        yield from memory_faults(instruction, topology)
+    yield from buses.stop_faults(instruction, topology.tiles)
+    if isinstance(instruction, MeshIn | isa.MeshOut):
+        yield from buses.mesh_faults(instruction, topology)
     if isinstance(instruction, Infeed | Outfeed):
         yield from _host_faults(instruction, program)
-    if isinstance(instruction, TensorOp):
+    if isinstance(instruction, isa.TensorOp):
         yield from tensorop_faults(instruction, topology)
     if isinstance(instruction, ScalarFence) and set(instruction.idle) - {"outfeed"}:
         yield f"idle must name the outfeed or nothing, not {','.join(instruction.idle)}"
@@ -93,7 +80,7 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
     yield from loops
     if not loops:  # addresses mean nothing in an unsound nest
         yield from value_faults(instruction)
-        yield from ring_faults(instruction, topology)
+        yield from buses.ring_faults(instruction, topology)
         for access in accesses(instruction, topology):
             yield from access_faults(access, topology)
         yield from transfer_faults(instruction, topology)
@@ -203,8 +190,27 @@ def _region_faults(program: Program) -> Iterator[str]:
 
 
 def _size_faults(program: Program) -> Iterator[str]:
-    topology = program.topology
-    words = sum(instruction.words for instruction in (*program.load, *program.run))
-    need, have = words * WORD_BYTES, topology.instruction_memory.size_bytes
+    need, have = program_bytes((*program.load, *program.run)), program.topology.instruction_memory.size_bytes
     if need > have:
+        words = need // isa.WORD_BYTES
         yield f"program: its {words} words must fit in the instruction memory of {have} bytes, not take {need}"
+
+
+def _request_faults(program: Program) -> Iterator[str]:
+    """Requests that begin nowhere, or not one after the other, and outputs that are nobody's."""
+    if not program.requests:
+        return
+    fences = [op.label for op in program.run if isinstance(op, ScalarFence) and op.label]
+    begins = [request.begins for request in program.requests]
+    known = [label for label in begins[1:] if label in fences]
+    for k, label in enumerate(begins):
+        if (label not in fences) if k else label:
+            what = "name a scalar fence of the run" if k else "be left out: the first one begins with the run"
+            yield f"request {k + 1}: begins must {what}, not {shown(label)}"
+    if known != sorted(set(known), key=fences.index):
+        yield "requests must begin one after the other, each behind a fence of its own"
+    if any(request.loads not in (0, 1) for request in program.requests):
+        yield "requests must have loads 0 or 1"
+    claimed = [request.outputs for request in program.requests]
+    if min(claimed) < 0 or sum(claimed) != len(program.outputs):
+        yield f"requests must have all {len(program.outputs)} outputs among them, not {' + '.join(map(str, claimed))}"

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from tilesim.tiled.isa.model.fields import MemoryName, Nest, Reference, Traversal
-from tilesim.tiled.isa.model.instructions import (
-    Instruction,
-    MeshIn,
-    MeshOut,
-    Operation,
-    TensorOp,
-    counted_nest,
-)
+from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut, Operation, TensorOp, counted_nest
 from tilesim.tiled.isa.model.loops import domains, iterations, span, straddles
 from tilesim.tiled.isa.model.sheet import Operand
 from tilesim.tiled.topology import LANE_BYTES, Topology
@@ -148,13 +141,10 @@ def _misaligned(access: Access, multiple: int) -> Iterator[str]:
     what = f"a multiple of {multiple} bytes (one {access.operand.unit})"
     if access.reference.base % multiple:
         yield f"{access.field} must begin at {what}, not at {access.reference.base:#x}"
+    turning = access.moving & {loop.name for loop in access.nest.loops if loop.bound > 1}
     for name, stride in access.reference.strides:
-        if stride % multiple and name in access.moving and _bound(access.nest, name) > 1:
+        if stride % multiple and name in turning:
             yield f"{access.field} must move by {what} in the loop {name}, not by {stride}"
-
-
-def _bound(nest: Nest, name: str) -> int:
-    return next(loop.bound for loop in nest.loops if loop.name == name)
 
 
 def _outside(access: Access, topology: Topology) -> Iterator[str]:
@@ -174,16 +164,19 @@ def _outside(access: Access, topology: Topology) -> Iterator[str]:
 
 
 def transfer_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
-    """A DMA between the memories must move whole rows, as many bytes as it reads. Source: US 19/025,090 [0052]."""
-    if isinstance(instruction, TensorOp):
+    """A DMA within a tile must write as many bytes as it reads, to or from wide memory whole rows. Source: US
+    19/025,090 [0052].
+    """
+    if not instruction.row.copies:
         return
     size = sizes_bytes(topology)
-    moved_bytes = {
-        operand.unit: iterations(getattr(instruction, operand.field).nest) * size[operand.unit]
-        for operand in operands(instruction, topology)
-    }
-    if len(moved_bytes) == 2 and moved_bytes["word"] != moved_bytes["row"]:
+    narrower, wider = sorted(operands(instruction, topology), key=lambda operand: operand.memory)
+    moved, wanted = (
+        iterations(getattr(instruction, operand.field).nest) * size[operand.unit] for operand in (narrower, wider)
+    )
+    if moved != wanted:
+        what = f"the same whole rows of {size['row']} bytes" if wider.unit == "row" else "as many bytes"
         yield (
-            f"read and write must move the same whole rows of {size['row']} bytes, "
-            f"not {moved_bytes['word']} bytes of narrow words and {moved_bytes['row']} bytes of wide rows"
+            f"read and write must move {what}, not {moved} bytes of {narrower.memory} {narrower.unit}s and "
+            f"{wanted} bytes of {wider.memory} {wider.unit}s"
         )

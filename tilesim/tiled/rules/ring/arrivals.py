@@ -1,13 +1,20 @@
-"""Whether the rows that reach a node are those that it expects: rows carry no source, so only their order tells."""
+"""What must hold where transfers arrive, and where they are counted.
+
+Rows carry no source, so only their order tells which are which. Where those circulate that find no consumer, each must
+be posted before they come. And a reset of a tile's count of transfers must come between two of them that are known.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import Flag, node_name
 from tilesim.tiled.rules.ring.masters import Masters
-from tilesim.tiled.rules.ring.transfers import Transfer
-from tilesim.tiled.rules.untimed.work_queues import WorkItem, WorkQueues
+from tilesim.tiled.rules.untimed.execution import UntimedExecution
+from tilesim.tiled.rules.untimed.transfer_order import Barrier, History, TransferOrder
+from tilesim.tiled.rules.untimed.transfers import Transfer
+from tilesim.tiled.rules.untimed.work_queues import Fence, WorkItem, WorkQueues
 
 
 def arrival_faults(work: WorkQueues, masters: Masters) -> Iterator[str]:
@@ -27,18 +34,13 @@ def uneven_totals(work: WorkQueues, begun: Collection[Transfer] = ()) -> Iterato
     order = [*begun, *(transfer for transfer in work.transfers if transfer not in begun)]
     for node in range(work.nodes):
         sent = [transfer for transfer in order if node in transfer.destinations]
-        taken = [item for item in _items(work, node) if item.node == node]
-        yield from _totals(node_name(node, work.tiles), sent, taken)
-
-
-def _items(work: WorkQueues, node: int) -> list[WorkItem]:
-    return work.queues[work.takers[node]] if node in work.takers else []
+        yield from _totals(node_name(node, work.tiles), sent, work.taking(node))
 
 
 def _totals(place: str, sent: list[Transfer], taken: list[WorkItem]) -> Iterator[str]:
-    rows, room = sum(each.rows for each in sent), sum(item.rounds for item in taken)
+    rows, room = sum(transfer.rows for transfer in sent), sum(item.rounds for item in taken)
     if rows > room:
-        late = _from(((each, each.rows) for each in sent), room)
+        late = _from(((transfer, transfer.rows) for transfer in sent), room)
         missing = f"only for {room} of them" if room else "for none"
         yield f"{late} sends to {place}, where {_arriving(rows)} in all, but instructions are posted {missing}"
     if room > rows:
@@ -58,3 +60,49 @@ def _from(sized: Iterable[tuple[Transfer | WorkItem, int]], before: int) -> Tran
         if before < 0:
             return thing
     raise AssertionError("nothing ends there")
+
+
+def late_consumers(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:
+    """Every transfer that can reach a destination before the instruction that takes its first row there is posted."""
+    execution = UntimedExecution(work, history, order)
+    for transfer in execution.beginnings():
+        for stage, node in enumerate(transfer.destinations):
+            taker = work.taker(node, history.ahead[transfer.number][stage])
+            if taker is None:
+                continue
+            with execution.holding(Barrier(item=taker)):
+                early = execution.rows[transfer.number][stage] > 0
+            if early:
+                yield (
+                    f"{transfer} can reach {node_name(node, work.tiles)} before {taker} is posted there: its "
+                    f"rows would go round, and come out of order"
+                )
+
+
+def early_resets(masters: Masters) -> Iterator[str]:
+    """Every reset of a tile's count of transfers that one of those before it may pass after it."""
+    yield from (_either(fence, last) for fence, last in masters.early_resets)
+
+
+def late_resets(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:
+    """Every such reset that one of those after it may pass before it; the order of transfers must be proven."""
+    watched = {count for queue in work.queues for item in queue for _, count, _ in item.conditions}
+    for tile, fences in enumerate(work.fences):
+        resets = [fence for fence in fences if Flag.RING_PRODUCER_A in fence.op.reset]
+        for number, fence in enumerate(resets, 1):
+            if (tile, Flag.RING_PRODUCER_A, number) in watched:
+                execution = UntimedExecution(work, history, order)
+                with execution.holding(Barrier(fence=fence)):
+                    passed = (
+                        transfer
+                        for transfer in execution.passed(tile + 1)
+                        if history.resets_before.get((transfer.number, tile), 0) >= number
+                    )
+                    yield from [_either(fence, transfer) for transfer in islice(passed, 1)]
+
+
+def _either(fence: Fence, transfer: Transfer) -> str:
+    return (
+        f"{fence.name} (tile_fence) resets ring_producer_a of tile {fence.tile} before or after the tail of {transfer} "
+        f"passes that: no flag and no fence orders the two"
+    )

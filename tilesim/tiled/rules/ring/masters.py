@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
-from tilesim.tiled.rules.ring.collisions import Collision, half_way, passed_before, reason
+from tilesim.tiled.rules.ring.collisions import Collision, Pair, at_once, located, reason
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.rules.ring.transfer_order import TransferOrder
-from tilesim.tiled.rules.ring.transfers import Transfer
-from tilesim.tiled.rules.ring.under_way import Pair, at_once
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
-from tilesim.tiled.rules.untimed.history import History
-from tilesim.tiled.rules.untimed.work_queues import Fence, WorkItem, WorkQueues
+from tilesim.tiled.rules.untimed.transfer_order import History, TransferOrder
+from tilesim.tiled.rules.untimed.transfers import Transfer
+from tilesim.tiled.rules.untimed.work_queues import Fence, WorkQueues
 
 Wanted = dict[tuple[Transfer, int], list[Transfer]]
 """Transfers that must not pass a stop while the tail of another one is held there."""
@@ -48,7 +46,7 @@ class Masters:
     def forbidden(self, reading: Reading) -> list[Pair]:
         """The pairs of which it is not proven that they keep to a reading of the rule."""
         if reading is Reading.MEET:
-            return [(each.first, each.other) for each in self.collisions]
+            return [(collision.first, collision.other) for collision in self.collisions]
         return [pair for pair in self.at_once if reading.forbids_at_once(bool(pair[0].occupied & pair[1].occupied))]
 
 
@@ -93,13 +91,9 @@ class _Proof:
         for transfer, node in dict.fromkeys([*wanted, *self._resets]):
             stops[transfer].append(node)
         execution = UntimedExecution(self._work, self._history)
-
-        def before(item: WorkItem) -> None:
-            assert item.transfer is not None
-            for node in stops.get(item.transfer, ()):
-                self._hold(execution, item.transfer, node, wanted.get((item.transfer, node), []))
-
-        execution.run(before)
+        for first in execution.beginnings():
+            for node in stops.get(first, ()):
+                self._hold(execution, first, node, wanted.get((first, node), []))
         self.order.close()
 
     def _hold(self, execution: UntimedExecution, first: Transfer, node: int, others: list[Transfer]) -> None:
@@ -112,12 +106,8 @@ class _Proof:
             for fence, number in self._resets.get((first, node), ()):
                 if execution.through[fence.tile] > number:
                     self._early_resets.append((fence, first))
-            reasons = {other: reason(execution, first, other) for other in passing}
-        for other in passing:
-            collision = Collision(first, other, node, None, reasons[other])
-            after = passed_before(execution, self.order, collision)
-            why = reasons[other] if after is None else half_way(first, other, node, after, self._work.tiles)
-            self._passing.append(replace(collision, after=after, reason=why))
+            met = [Collision(first, other, node, None, reason(execution, first, other)) for other in passing]
+        self._passing += [located(execution, self.order, collision) for collision in met]
 
     def result(self) -> Masters:
         first_of: dict[tuple[Transfer, Transfer], Collision] = {}
@@ -127,7 +117,7 @@ class _Proof:
             self.order,
             _pairs(self._history.order, first_of),
             self._proofs,
-            tuple(each for each in first_of.values() if not _single(each.first, each.other)),
+            tuple(pair for (first, other), pair in first_of.items() if not _single(first, other)),
             tuple(dict.fromkeys([*at_once(self._work, self._history, self.order), *first_of])),
             tuple(dict.fromkeys(self._arrivals())),
             tuple(self._early_resets),
@@ -136,16 +126,16 @@ class _Proof:
 
     def _open(self) -> list[Collision]:
         """Those of which nothing else tells the order."""
-        return [each for each in self._passing if not self.order.holds(each.first, each.other, each.stop)]
+        return [met for met in self._passing if not self.order.holds(met.first, met.other, met.stop)]
 
     def _arrivals(self) -> Iterator[tuple[Transfer, Transfer, int]]:
         """Two transfers that may reach a node which both go to in either order."""
-        for each in self._open():
-            for node in each.first.destinations:
-                stretch = range((node - each.stop) % self._work.nodes + 1)
-                way = ((each.stop + hops) % self._work.nodes for hops in stretch)
-                if node in each.other.destinations and all(stop in each.shared for stop in way):
-                    yield each.first, each.other, node
+        for met in self._open():
+            for node in met.first.destinations:
+                stretch = range((node - met.stop) % self._work.nodes + 1)
+                way = ((met.stop + hops) % self._work.nodes for hops in stretch)
+                if node in met.other.destinations and all(stop in met.shared for stop in way):
+                    yield met.first, met.other, node
 
 
 def _single(first: Transfer, other: Transfer) -> bool:
@@ -170,5 +160,6 @@ def _cause(execution: UntimedExecution, transfer: Transfer) -> str:
     if item is None:
         return "arrival"
     if not execution.delivery.delivered(item):
-        return "section" if execution.in_load() and item.place >= execution.work.load_end else "fence"
+        loading = execution.issued() <= execution.work.load_end <= item.place
+        return "section" if loading else "fence"
     return "arrival" if execution.unmet(item) is None else "flag"

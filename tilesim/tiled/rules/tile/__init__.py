@@ -1,1 +1,1 @@
-"""What is proven of the instructions of one tile: bytes, order, buffers."""
+"""What is proven of the instructions of one tile: bytes, order, waits."""

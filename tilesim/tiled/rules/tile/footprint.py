@@ -65,17 +65,14 @@ class Footprint:
         (first, end), (other_first, other_end) = self.extent, other.extent
         if first >= other_end or other_first >= end:
             return False
-        return _moved(self.pattern, first - other_first) & other.pattern != 0
+        distance = first - other_first
+        moved = self.pattern << distance if distance > 0 else self.pattern >> -distance
+        return moved & other.pattern != 0
 
 
 def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
     """The footprint of each operand of a sound instruction."""
     return (Footprint(access, topology) for access in accesses(op, topology))
-
-
-def _moved(bits: int, distance: int) -> int:
-    """``bits`` moved up, or down, where those that fall off count no more."""
-    return bits << distance if distance > 0 else bits >> -distance
 
 
 def _pattern(access: Access, domain: Domain, topology: Topology, origin: int) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -19,7 +19,8 @@ from operator import attrgetter
 
 from tilesim.tiled.isa.model.fields import Engine, Flag
 from tilesim.tiled.isa.model.instructions import TileFence, Work
-from tilesim.tiled.rules.untimed.effects import Effects, ProgramEffects, WatchedCounts
+from tilesim.tiled.rules.tile.effects import Effects, Section, WatchedCounts
+from tilesim.tiled.topology import Topology
 
 RING_ROLES = (Engine.RING_CONSUMER, Engine.RING_PRODUCER)
 """Engines that have one buffer on a chip whose ``ring.queue`` is shared."""
@@ -30,7 +31,7 @@ _RAISED_TO = attrgetter("raised_to")
 
 
 @dataclass(eq=False)
-class Step:
+class TileStep:
     """An instruction of one tile, the ``number``-th: what completes before it starts, and before it completes itself.
 
     ``generations`` says how often each flag had been reset when it was issued.
@@ -40,20 +41,20 @@ class Step:
     number: int
     fenced: int
     """What the fences in front of it have drained."""
-    drained: tuple[Step, ...]
+    drained: tuple[TileStep, ...]
     """The last of that of each engine."""
-    ahead: tuple[Step, ...]
+    ahead: tuple[TileStep, ...]
     """The last instructions in front of it in its engine's buffer: of its engine, and of another one in that buffer."""
     generations: Mapping[Flag, int]
     raised_to: int
     """What its flag has counted to when it has completed."""
     before: int = 0
     through: int = 0
-    direct: list[Step] = field(default_factory=list)
+    direct: list[TileStep] = field(default_factory=list)
     """What comes directly before it starts."""
-    meanwhile: list[Step] = field(default_factory=list)
+    meanwhile: list[TileStep] = field(default_factory=list)
     """What its loops wait for while it works."""
-    reached: list[Step | None] = field(default_factory=list)
+    reached: list[TileStep | None] = field(default_factory=list)
     """For each of its watchers the instruction that raises the flag to the highest count that it waits for."""
 
     def __post_init__(self) -> None:
@@ -64,7 +65,7 @@ class Step:
         return self.effects.op
 
     @property
-    def over(self) -> Iterator[Step]:
+    def over(self) -> Iterator[TileStep]:
         """What is over when it starts, as far as the rest follows from that."""
         return chain(self.drained, self.direct)
 
@@ -73,24 +74,24 @@ class Step:
 
 
 class HappensBefore:
-    """The order of the instructions for tile ``tile``."""
+    """The order of the instructions for tile ``tile`` in the ``sections`` of a program."""
 
-    def __init__(self, effects: ProgramEffects, tile: int) -> None:
-        self.steps: list[Step] = []
+    def __init__(self, topology: Topology, sections: Sequence[Section], tile: int) -> None:
+        self.steps: list[TileStep] = []
         self.fence_faults: list[str] = []
         self.queues: dict[Engine, int] = dict.fromkeys(Engine, 0)
         """The instructions of each engine."""
-        self.strict = effects.topology.tile.strict_compare
-        self._shared = effects.topology.ring.queue == "shared"
+        self.strict = topology.tile.strict_compare
+        self._shared = topology.ring.queue == "shared"
         self._fenced = 0
-        self._drained: tuple[Step, ...] = ()
-        self._last: dict[Engine, Step] = {}
+        self._drained: tuple[TileStep, ...] = ()
+        self._last: dict[Engine, TileStep] = {}
         self._counts: dict[Flag, int] = {}
         self._generations: dict[Flag, int] = {}
-        self._raisers: dict[tuple[Flag, int], list[Step]] = defaultdict(list)
+        self._raisers: dict[tuple[Flag, int], list[TileStep]] = defaultdict(list)
         self._raising: dict[Flag, int] = defaultdict(int)
         self._watching: dict[Flag, int] = defaultdict(int)
-        for section in effects.sections:
+        for section in sections:
             for entry in section:
                 if isinstance(entry, Effects):
                     if entry.op.tiles >> tile & 1:
@@ -100,13 +101,13 @@ class HappensBefore:
             self._drain(tuple(Engine))
         self._link()
         self._settle()
-        self._started = self._play()
+        self._started = self._run()
 
-    def starts(self, step: Step) -> bool:
+    def starts(self, step: TileStep) -> bool:
         """Whether the instruction ever starts: one that waits for what never comes touches nothing."""
         return bool(self._started >> step.number & 1)
 
-    def unordered(self, step: Step, among: int) -> Iterator[Step]:
+    def unordered(self, step: TileStep, among: int) -> Iterator[TileStep]:
         """The instructions before ``step`` in the program of which neither completes before the other starts, of those
         in the bitmap ``among``.
         """
@@ -117,7 +118,7 @@ class HappensBefore:
             if not other.before >> step.number & 1:
                 yield other
 
-    def listed(self, bits: int) -> Iterator[Step]:
+    def listed(self, bits: int) -> Iterator[TileStep]:
         """The instructions of a bitmap, in order."""
         bits &= ~self.never
         while bits:
@@ -125,11 +126,11 @@ class HappensBefore:
             bits ^= lowest
             yield self.steps[lowest.bit_length() - 1]
 
-    def raisers(self, step: Step, flag: Flag) -> list[Step]:
+    def raisers(self, step: TileStep, flag: Flag) -> list[TileStep]:
         """The instructions that raise ``flag`` in the time in which ``step`` may watch it, in order."""
         return self._raisers.get((flag, step.generations.get(flag, 0)), [])
 
-    def raises_for(self, first: Step, then: Step) -> bool:
+    def raises_for(self, first: TileStep, then: TileStep) -> bool:
         """Whether ``first`` is one of those that raise its flag while ``then`` may watch it."""
         flag = first.effects.flag
         return first.generations.get(flag, 0) == then.generations.get(flag, 0)
@@ -139,7 +140,7 @@ class HappensBefore:
         """The bit of what never happens, in bitmaps of instructions."""
         return 1 << len(self.steps)
 
-    def behind(self, step: Step) -> int:
+    def behind(self, step: TileStep) -> int:
         """Of which other instructions something, if not all, is over before ``step`` completes, as a bitmap; with
         :attr:`never`, if some flag doesn't count as far as that takes.
         """
@@ -148,29 +149,29 @@ class HappensBefore:
     @cached_property
     def _behind(self) -> list[int]:
         links = [[*step.over, *self._watched(step)] for step in self.steps]
-        found = [step.through | (self.never if self._sticks(step) else 0) for step in self.steps]
+        behind = [step.through | (self.never if self._sticks(step) else 0) for step in self.steps]
         changed = True
         while changed:
             changed = False
             for number, others in enumerate(links):
-                known = found[number]
+                known = behind[number]
                 for other in others:
-                    known |= found[other.number] | other.bit
-                changed |= known != found[number]
-                found[number] = known
-        return found
+                    known |= behind[other.number] | other.bit
+                changed |= known != behind[number]
+                behind[number] = known
+        return behind
 
-    def _watched(self, step: Step) -> Iterator[Step]:
+    def _watched(self, step: TileStep) -> Iterator[TileStep]:
         """The last instructions that raise the flags for which a step waits, as far as it does."""
         for wait, raiser in zip(step.effects.waits, step.reached, strict=True):
             if wait.last > 0:
                 yield from [raiser] if raiser else self.raisers(step, wait.watcher.flag)[-1:]
 
-    def _sticks(self, step: Step) -> bool:
+    def _sticks(self, step: TileStep) -> bool:
         waits = zip(step.effects.waits, step.reached, strict=True)
         return any(self._needed(wait, raiser) == self.never for wait, raiser in waits)
 
-    def reaches(self, step: Step, flag: Flag, count: int) -> Step | None:
+    def reaches(self, step: TileStep, flag: Flag, count: int) -> TileStep | None:
         """The instruction that raises ``flag`` to ``count`` in the time in which ``step`` may watch it."""
         if count <= 0:
             return None
@@ -181,7 +182,7 @@ class HappensBefore:
     def _add(self, effects: Effects) -> None:
         engine, flag = effects.engine, effects.flag
         count = self._counts[flag] = self._counts.get(flag, 0) + effects.increments
-        step = Step(
+        step = TileStep(
             effects, len(self.steps), self._fenced, self._drained, self._ahead(engine), self._generations, count
         )
         self.steps.append(step)
@@ -193,9 +194,9 @@ class HappensBefore:
         for wait in effects.waits:
             self._watching[wait.watcher.flag] |= step.bit
 
-    def _ahead(self, engine: Engine) -> tuple[Step, ...]:
+    def _ahead(self, engine: Engine) -> tuple[TileStep, ...]:
         engines = RING_ROLES if self._shared and engine in RING_ROLES else (engine,)
-        return tuple(self._last[each] for each in engines if each in self._last)
+        return tuple(self._last[role] for role in engines if role in self._last)
 
     def _add_fence(self, op: TileFence) -> None:
         self._drain(op.idle)
@@ -236,13 +237,13 @@ class HappensBefore:
                     step.direct += self._over(self.reaches(step, wait.watcher.flag, wait.first), wait.first)
                     step.meanwhile += self._over(last, wait.last)
 
-    def _over(self, raiser: Step | None, count: int) -> list[Step]:
+    def _over(self, raiser: TileStep | None, count: int) -> list[TileStep]:
         """What has completed when ``raiser`` has raised its flag to ``count``; one that is never reached orders
         nothing.
         """
         if raiser is None or raiser.raised_to == count:
             return [raiser] if raiser else []
-        return [each for each in raiser.ahead if each.effects.engine == raiser.effects.engine]
+        return [step for step in raiser.ahead if step.effects.engine == raiser.effects.engine]
 
     def _settle(self) -> None:
         """Follow the chains until nothing more is found out; instructions may wait for later ones, so one pass is not
@@ -264,28 +265,28 @@ class HappensBefore:
                     changed = True
                 step.before, step.through = before, through
 
-    def _play(self) -> int:
+    def _run(self) -> int:
         """Let start and finish whatever can, again and again, until nothing more can; what has started then."""
         started = finished = 0
         pending, moved = [(step, *self._needs(step)) for step in self.steps], True
         while moved:
             left, moved = [], False
-            for each in pending:
-                step, ahead, first, last = each
+            for needs in pending:
+                step, ahead, first, last = needs
                 if ahead & ~finished or first & ~started:
-                    left.append(each)
+                    left.append(needs)
                     continue
                 moved = moved or not started & step.bit
                 started |= step.bit
                 if last & ~started:
-                    left.append(each)
+                    left.append(needs)
                 else:
                     finished |= step.bit
                     moved = True
             pending = left
         return started
 
-    def _needs(self, step: Step) -> tuple[int, int, int]:
+    def _needs(self, step: TileStep) -> tuple[int, int, int]:
         """What must have finished before ``step`` starts, and what must have started by then, and before it ends."""
         ahead, first, last = step.fenced, 0, 0
         for other in step.ahead:
@@ -297,7 +298,7 @@ class HappensBefore:
                 first |= need
         return ahead, first, last
 
-    def _needed(self, wait: WatchedCounts, raiser: Step | None) -> int:
+    def _needed(self, wait: WatchedCounts, raiser: TileStep | None) -> int:
         """Who must have started for a watcher to be content; what comes from outside may always come."""
         if wait.last <= 0 or wait.watcher.flag in EXTERNAL:
             return 0

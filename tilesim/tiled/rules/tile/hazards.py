@@ -1,20 +1,24 @@
 """Two instructions of one tile that touch the same bytes must come in an order that flags, fences or a buffer
 enforce. What a tensorop itself writes and reads again needs none: its interlock sees to that.
+
+And an instruction may wait for a later one only if that, or what comes before that, brings what it needs, or clears the
+place for what it makes.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from operator import attrgetter
 
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.tile.happens_before import HappensBefore, Step
+from tilesim.tiled.rules.tile.effects import Effects, Section, effects_of
+from tilesim.tiled.rules.tile.happens_before import HappensBefore, TileStep
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
-from tilesim.tiled.rules.tile.waits import vain_waits
-from tilesim.tiled.rules.untimed.effects import Effects, ProgramEffects, Use, effects_of
+from tilesim.tiled.rules.tile.touches import Use
+from tilesim.tiled.topology import Topology
 
 Pair = tuple[Use, Use]
 
@@ -23,7 +27,7 @@ def hazards(program: Program) -> list[str]:
     """Every pair of instructions that may touch the same bytes in either order, at least one of them writing, one
     sentence a pair; and every wait for a later instruction that has nothing to do with the one that waits.
     """
-    search = _Search(effects_of(program))
+    search = _Search(program.topology, effects_of(program))
     return [sentence for tile in range(program.topology.tiles) for sentence in search.sentences(tile)]
 
 
@@ -42,7 +46,7 @@ class Unordered:
 
 def unordered(program: Program) -> list[Unordered]:
     """The pairs of which :func:`hazards` tells; each instruction must have a label."""
-    search = _Search(effects_of(program))
+    search = _Search(program.topology, effects_of(program))
     return [pair for tile in range(program.topology.tiles) for pair in search.pairs(tile)]
 
 
@@ -50,8 +54,8 @@ def unordered(program: Program) -> list[Unordered]:
 class _Met:
     """Two operands of a tile's instructions that meet, and what nothing orders."""
 
-    a: Step
-    b: Step
+    a: TileStep
+    b: TileStep
     uses: Pair
 
     @property
@@ -67,29 +71,35 @@ class _Met:
 class _Search:
     """A search tile by tile; what is found out of two instructions holds in all tiles that have both."""
 
-    effects: ProgramEffects
+    topology: Topology
+    sections: Sequence[Section]
     _shared: dict[tuple[Effects, Effects], list[Pair]] = field(default_factory=dict)
     _followed: dict[tuple[Use, Use, int], bool] = field(default_factory=dict)
 
     def sentences(self, tile: int) -> Iterator[str]:
-        order = HappensBefore(self.effects, tile)
+        order = HappensBefore(self.topology, self.sections, tile)
         yield from (f"tile {tile}: {sentence}" for sentence in order.fence_faults)
         started = [step for step in order.steps if order.starts(step)]
-        yield from (f"tile {tile}: {sentence}" for sentence in vain_waits(order, started))
+        yield from (f"tile {tile}: {sentence}" for sentence in _vain_waits(order, started))
         yield from (_sentence(tile, met) for met in _listed(started, self.unordered(order, started)))
 
     def pairs(self, tile: int) -> Iterator[Unordered]:
-        order = HappensBefore(self.effects, tile)
+        order = HappensBefore(self.topology, self.sections, tile)
         for met in self.unordered(order, [step for step in order.steps if order.starts(step)]):
             first, other = sorted((met.a, met.b), key=attrgetter("number"))
             one, another = (use.footprint for use in met.uses)
             both = one.touched & another.touched
             yield Unordered(tile, first.op.label, other.op.label, one.memory, both)
 
-    def unordered(self, order: HappensBefore, started: list[Step]) -> list[_Met]:
-        return [met for met in self._meetings(order, started) if not self._gated(order, met)]
+    def unordered(self, order: HappensBefore, started: list[TileStep]) -> list[_Met]:
+        """The meetings that no watchers keep apart, so that one touches a piece of memory when the other is through."""
+        return [
+            met
+            for met in self._meetings(order, started)
+            if not (self._watched(order, met) or self._watched(order, met.turned) or _chained(order, met))
+        ]
 
-    def _meetings(self, order: HappensBefore, started: list[Step]) -> Iterator[_Met]:
+    def _meetings(self, order: HappensBefore, started: list[TileStep]) -> Iterator[_Met]:
         """Instructions of two engines in no order (the buffer of one keeps them in order), and operands that meet."""
         touching: dict[tuple[str, bool], int] = defaultdict(int)
         for step in started:
@@ -104,15 +114,11 @@ class _Search:
 
     def _sharing(self, one: Effects, other: Effects) -> list[Pair]:
         """Operands of two instructions that touch some byte both, at least one of them writing."""
-        found = self._shared.get((one, other))
-        if found is None:
-            pairs = product(one.uses, other.uses)
-            found = self._shared[one, other] = [(a, b) for a, b in pairs if a.footprint.clashes(b.footprint)]
-        return found
-
-    def _gated(self, order: HappensBefore, met: _Met) -> bool:
-        """Whether watchers let one of them touch a piece of memory only when the other is through with it."""
-        return self._watched(order, met) or self._watched(order, met.turned) or _chained(order, met)
+        pairs = self._shared.get((one, other))
+        if pairs is None:
+            every = product(one.uses, other.uses)
+            pairs = self._shared[one, other] = [(a, b) for a, b in every if a.footprint.clashes(b.footprint)]
+        return pairs
 
     def _watched(self, order: HappensBefore, met: _Met) -> bool:
         """Whether the second's watchers on the flag of the first suffice, which is the same on many tiles."""
@@ -126,6 +132,24 @@ class _Search:
         return self._followed[known]
 
 
+def _vain_waits(order: HappensBefore, started: Sequence[TileStep]) -> Iterator[str]:
+    """Every watcher whose count only a later instruction reaches that has no bytes in common with the one that waits,
+    and nor have others that stand later and come before that: such a wait orders nothing, and hangs as soon as the
+    later one is held up behind it.
+    """
+    for step in started:
+        for wait, later in zip(step.effects.waits, step.reached, strict=True):
+            if later is None or later.number <= step.number or not order.starts(later):
+                continue
+            among = [later, *(other for other in order.listed(order.behind(later)) if other.number > step.number)]
+            uses = product(step.effects.uses, (use for other in among for use in other.effects.uses))
+            if not any(a.footprint.clashes(b.footprint) for a, b in uses):
+                yield (
+                    f"{step} waits for {wait.watcher.flag} to reach {wait.last}, which only "
+                    f"{later} does, later in the program and with no bytes in common"
+                )
+
+
 def _chained(order: HappensBefore, met: _Met) -> bool:
     """Whether everything that rounds wait for keeps them apart."""
     if not (order.behind(met.a) & (met.b.bit | order.never) or order.behind(met.b) & (met.a.bit | order.never)):
@@ -133,18 +157,18 @@ def _chained(order: HappensBefore, met: _Met) -> bool:
     return interleaved(*met.uses, chained(order, met.a, met.b), chained(order, met.b, met.a))
 
 
-def _listed(started: list[Step], found: list[_Met]) -> list[_Met]:
+def _listed(started: list[TileStep], meetings: list[_Met]) -> list[_Met]:
     """Pairs by the memory, the engine and the way of either side, as these first come up, then by instruction."""
-    if not found:
+    if not meetings:
         return []
     uses = (use for step in started for use in step.effects.uses)
     kinds = {kind: place for place, kind in enumerate(dict.fromkeys(map(_kind, uses)))}
-    turned = [met if kinds[_kind(met.uses[0])] < kinds[_kind(met.uses[1])] else met.turned for met in found]
+    turned = [met if kinds[_kind(met.uses[0])] < kinds[_kind(met.uses[1])] else met.turned for met in meetings]
     return sorted(turned, key=lambda met: ([kinds[_kind(use)] for use in met.uses], met.places))
 
 
 def _kind(use: Use) -> tuple[str, str, bool]:
-    return use.footprint.memory, use.effects.engine, use.footprint.writes
+    return use.footprint.memory, use.op.engine, use.footprint.writes
 
 
 def _sentence(tile: int, met: _Met) -> str:

@@ -7,15 +7,15 @@ them so far; and what those rounds had to wait for is over, too, by chains of an
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
 from tilesim.tiled.isa.model.loops import Gate
-from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, Step
-from tilesim.tiled.rules.tile.touches import Rounds, common_unit
-from tilesim.tiled.rules.untimed.effects import Use
+from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, TileStep
+from tilesim.tiled.rules.tile.touches import Rounds, Use, common_unit
 
 Points = list[tuple[int, int]]
 """Rounds of an instruction, from 0 on, and how many of another's are surely over when each begins."""
@@ -37,9 +37,9 @@ class Headway:
 
     def parts(self, ahead: Use, behind: Use) -> bool:
         """Whether ``ahead`` is through with each piece of memory when ``behind`` first touches it."""
-        unit = common_unit(ahead.touches, behind.touches)
+        unit = common_unit(ahead, behind)
         low, end = max(ahead.footprint.first, behind.footprint.first), min(ahead.footprint.end, behind.footprint.end)
-        last, first = ahead.touches.last(unit, low, end), behind.touches.first(unit, low, end)
+        last, first = ahead.last(unit, low, end), behind.first(unit, low, end)
         both = (last >= 0) & (first >= 0)
         return bool(np.all(last[both] < self.at(first[both])))
 
@@ -52,12 +52,12 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     """Whether of any two rounds that touch the same piece of memory one is over when the other begins: it may be now a
     round of ``one`` and now a round of ``other``, as in a place that is filled and emptied again and again.
     """
-    unit = common_unit(one.touches, other.touches)
+    unit = common_unit(one, other)
     low, end = max(one.footprint.first, other.footprint.first), min(one.footprint.end, other.footprint.end)
-    ones, others = one.touches.all(unit, low, end), other.touches.all(unit, low, end)
+    ones, others = one.all(unit, low, end), other.all(unit, low, end)
     if ones is None or others is None:
         return False
-    many = one.effects.firing.rounds + 1
+    many = one.rounds + 1
     touches = np.sort(ones[0] * many + ones[1])
     next_left = np.searchsorted(touches, others[0] * many + of_one.at(others[1]))
     left = np.append(touches, -1)[next_left]
@@ -65,7 +65,7 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     return bool(np.all(others[1][same] < of_other.at(left[same] % many)))
 
 
-def watched(first: Step, then: Step, strict: bool) -> Headway:
+def watched(first: TileStep, then: TileStep, strict: bool) -> Headway:
     """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
     done, points = 0, [(0, 0)]
     for gate in then.effects.firing.gates:
@@ -75,55 +75,52 @@ def watched(first: Step, then: Step, strict: bool) -> Headway:
     return Headway.of(points)
 
 
-def chained(order: HappensBefore, first: Step, then: Step) -> Headway:
-    """What everything that comes before the rounds of ``then`` tells of ``first``."""
-    return Headway.of(_Chains(order, first, then).points[then.number])
+def chained(order: HappensBefore, first: TileStep, then: TileStep) -> Headway:
+    """What everything that comes before the rounds of ``then`` tells of ``first``, by all chains between the two."""
+    among = order.listed(order.behind(then) | then.bit)
+    behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
+    over = first.effects.firing.rounds
+    known: dict[int, Points] = {step.number: [(0, over if step.before & first.bit else 0)] for step in behind}
+    left, changed = [step for step in behind if not step.before & first.bit], True
+    while changed:  # instructions may wait for later ones, and for one another row by row
+        changed = False
+        for step in left:
+            points = list(_follow(order, first, step, known))
+            changed |= points != known[step.number]
+            known[step.number] = points
+    return Headway.of(known[then.number])
 
 
-def _raised(step: Step, count: int) -> int:
+def _follow(
+    order: HappensBefore, first: TileStep, step: TileStep, known: Mapping[int, Points]
+) -> Iterator[tuple[int, int]]:
+    """The points of an instruction, by those that are known of the others on the chains."""
+    done = max((known[other.number][-1][1] for other in step.over if other.number in known), default=0)
+    yield 0, done
+    for gate in step.effects.firing.gates:
+        more = _when_met(order, first, gate, step, known)
+        if more > done:
+            done = more
+            yield gate.group, done
+
+
+def _when_met(order: HappensBefore, first: TileStep, gate: Gate, step: TileStep, known: Mapping[int, Points]) -> int:
+    count = gate.expected + order.strict
+    raiser = order.reaches(step, gate.flag, count)
+    if raiser is None:
+        never = count > 0 and gate.flag not in EXTERNAL  # a round that never begins touches nothing
+        return first.effects.firing.rounds if never else 0
+    rounds = _raised(raiser, count)
+    if raiser is first:
+        return rounds
+    points = known.get(raiser.number, NOTHING)
+    return points[bisect_right(points, rounds - 1, key=itemgetter(0)) - 1][1]
+
+
+def _raised(step: TileStep, count: int) -> int:
     """The rounds that a step has done when its flag has counted to ``count``."""
     firing = step.effects.firing
     rises = count - (step.raised_to - step.effects.increments)
     if rises <= 0:
         return 0
     return firing.rises[rises - 1] if rises <= len(firing.rises) else firing.rounds
-
-
-class _Chains:
-    """All chains from the rounds of ``first`` to those of ``then``: ``points`` of each instruction on them."""
-
-    def __init__(self, order: HappensBefore, first: Step, then: Step) -> None:
-        self._order, self._first = order, first
-        among = order.listed(order.behind(then) | then.bit)
-        behind = [step for step in among if step is then or order.behind(step) & (first.bit | order.never)]
-        over = first.effects.firing.rounds
-        self.points: dict[int, Points] = {step.number: [(0, over if step.before & first.bit else 0)] for step in behind}
-        left, changed = [step for step in behind if not step.before & first.bit], True
-        while changed:  # instructions may wait for later ones, and for one another row by row
-            changed = False
-            for step in left:
-                points = list(self._follow(step))
-                changed |= points != self.points[step.number]
-                self.points[step.number] = points
-
-    def _follow(self, step: Step) -> Iterator[tuple[int, int]]:
-        over = (self.points[each.number][-1][1] for each in step.over if each.number in self.points)
-        done = max(over, default=0)
-        yield 0, done
-        for gate in step.effects.firing.gates:
-            more = self._when_met(step, gate)
-            if more > done:
-                done = more
-                yield gate.group, done
-
-    def _when_met(self, step: Step, gate: Gate) -> int:
-        count = gate.expected + self._order.strict
-        raiser = self._order.reaches(step, gate.flag, count)
-        if raiser is None:
-            never = count > 0 and gate.flag not in EXTERNAL  # a round that never begins touches nothing
-            return self._first.effects.firing.rounds if never else 0
-        rounds = _raised(raiser, count)
-        if raiser is self._first:
-            return rounds
-        points = self.points.get(raiser.number, NOTHING)
-        return points[bisect_right(points, rounds - 1, key=lambda point: point[0]) - 1][1]

@@ -15,8 +15,8 @@ from tilesim.tiled.isa.model.accesses import size_bytes
 from tilesim.tiled.isa.model.fields import Nest
 from tilesim.tiled.isa.model.instructions import TensorOp, Work
 from tilesim.tiled.isa.model.loops import Domain, domains, iterations
+from tilesim.tiled.rules.tile.firing_conditions import round_nest
 from tilesim.tiled.rules.tile.footprint import Footprint
-from tilesim.tiled.rules.untimed.firing_conditions import round_nest
 
 Rounds: TypeAlias = NDArray[np.int64]
 """A round for each piece of memory, -1 where there is none."""
@@ -58,19 +58,24 @@ class _Box:
 
     def last(self, unit: int) -> tuple[int, Rounds]:
         """The lowest address, and the last turn in which each piece of ``unit`` bytes from there on is touched."""
-        found, low = np.full(self.size // unit, self.turn, np.int64), self.base
+        turns, low = np.full(self.size // unit, self.turn, np.int64), self.base
         for bound, stride, step in reversed(self.loops):
-            found = _repeated(found, stride // unit, step, bound)
+            turns = _repeated(turns, stride // unit, step, bound)
             low += min(0, (bound - 1) * stride)
-        return low, found
+        return low, turns
 
 
 @dataclass(frozen=True, eq=False)
-class Touches:
-    """What an operand of ``op`` touches, round by round."""
+class Use:
+    """What the ``place``-th operand of ``op`` touches, round by round."""
 
     op: Work
+    place: int
     footprint: Footprint
+
+    @cached_property
+    def rounds(self) -> int:
+        return iterations(round_nest(self.op))
 
     @cached_property
     def unit(self) -> int:
@@ -103,16 +108,16 @@ class Touches:
 
     @cached_property
     def _accesses_per_round(self) -> int:
-        return iterations(self._turns) // iterations(round_nest(self.op))
+        return iterations(self._turns) // self.rounds
 
     def _last(self, boxes: Sequence[_Box], unit: int, low: int, end: int) -> Rounds:
         first, last = self.footprint.extent
-        found = np.full((last - first) // unit, -1, np.int64)
+        latest = np.full((last - first) // unit, -1, np.int64)
         for box in boxes:
             start, turns = box.last(unit)
-            part = found[(start - first) // unit :][: len(turns)]
+            part = latest[(start - first) // unit :][: len(turns)]
             np.maximum(part, turns, out=part)
-        return found[(low - first) // unit : (end - first) // unit]
+        return latest[(low - first) // unit : (end - first) // unit]
 
     @cached_property
     def _boxes(self) -> Sequence[_Box]:
@@ -130,7 +135,7 @@ class Touches:
         return _Box(base, size_bytes(access, self.footprint.topology, domain.innermost), turn, tuple(loops))
 
 
-def common_unit(one: Touches, other: Touches) -> int:
+def common_unit(one: Use, other: Use) -> int:
     """The bytes of pieces that both of them touch as a whole, or not at all."""
     return gcd(one.unit, other.unit)
 
@@ -158,8 +163,8 @@ def _repeated(turns: Rounds, stride: int, step: int, count: int) -> Rounds:
     covered = 1
     while covered < count:  # doubling: what k repetitions touch, moved on, is what the next k touch
         more = min(covered, count - covered)
-        found = np.full(len(turns) + more * stride, -1, np.int64)
-        found[more * stride :] = np.where(turns < 0, -1, turns + more * step)
-        np.maximum(found[: len(turns)], turns, out=found[: len(turns)])
-        turns, covered = found, covered + more
+        longer = np.full(len(turns) + more * stride, -1, np.int64)
+        longer[more * stride :] = np.where(turns < 0, -1, turns + more * step)
+        np.maximum(longer[: len(turns)], turns, out=longer[: len(turns)])
+        turns, covered = longer, covered + more
     return turns

@@ -1,1 +1,1 @@
-"""The chip without time: what can happen, and what never will."""
+"""The chip without time: its work, its transfers, what can happen, and what never will."""

@@ -1,15 +1,34 @@
-"""Why an execution came to its end before the program did, be it an untimed one or the chip's."""
+"""Why an execution comes to its end before the program does, be it an untimed one or the chip's."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 
 from tilesim.sim.deadlock import Awaited, explain
-from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.isa.model.neighbours import node_name
-from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer
+from tilesim.tiled.isa.model.fields import Flag, node_name
+from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
-from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem
+from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer
+from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem, WorkQueues
+
+
+def fence_faults(work: WorkQueues) -> Iterator[str]:
+    """Every scalar fence that waits for more tile fences than are issued before it."""
+    left = 0
+    for name, op in work.instructions:
+        if isinstance(op, TileFence):
+            left += op.increment * op.tiles.bit_count()
+        elif isinstance(op, ScalarFence):
+            left -= op.count
+            if left < 0:
+                there = op.count + left
+                added = f"those before it add only {there}" if there else "those before it add none"
+                yield (
+                    f"{name} (scalar_fence) waits for {op.count} tile fence{'s' * (op.count != 1)}, but {added}: one a "
+                    "tile that is fenced with an increment"
+                )
+                left = 0
 
 
 def deadlocks(execution: UntimedExecution) -> list[str]:
@@ -42,10 +61,10 @@ def _delivery(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
         return Awaited(f"a place in the buffer in which {holder} stands first", holder)
     stop = execution.work.stops[execution.controller["stop"]]
     if stop.fences is None:
-        left = (each for each in execution.unfinished() if each.place < stop.place)
+        left = (earlier for earlier in execution.unfinished() if earlier.place < stop.place)
         return Awaited(stop.name, next(left, None))
-    fences = (execution.next_fence(tile) for tile in range(execution.work.tiles))
-    late = next((each for each in fences if each is not None and each.place < stop.place), None)
+    fences = filter(None, map(execution.next_fence, range(execution.work.tiles)))
+    late = next((fence for fence in fences if fence.place < stop.place), None)
     return Awaited(f"{stop.name} (scalar_fence)", None if late is None else _undrained(execution, late))
 
 
@@ -61,7 +80,8 @@ def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: i
     if count == FORWARDED:
         return Awaited("rows to forward", _taker(execution, execution.work.tiles + 2))
     words = f"{flag} to reach {expected}; it stands at {stands}"
-    raisers = [each for queue in execution.work.watchers(tile) for each in execution.work.queues[queue] if each.rises]
+    items = (raiser for queue in execution.work.watchers(tile) for raiser in execution.work.queues[queue])
+    raisers = [raiser for raiser in items if raiser.rises]
     now = [raiser for raiser in raisers if raiser.raises == count and raiser is not item]
     left = [raiser for raiser in now if execution.done[raiser.queue] <= raiser.number]
     if left:
@@ -85,13 +105,10 @@ def _rows(execution: UntimedExecution, item: WorkItem, node: int) -> Awaited[Wor
     row = execution.taken[node] - item.takes_before
     words = f"row {row} of {item.rounds}"
     for transfer in execution.work.transfers:
-        if node in transfer.destinations and not _arrived(execution, transfer, node):
+        taken = execution.rows[transfer.number][transfer.stage(transfer.hops(node))]
+        if node in transfer.destinations and taken < transfer.rows:
             return Awaited(f"{words}, and {transfer.name} is to send it", _blocker(execution, transfer, item))
     return Awaited(f"{words}, and nothing sends it")
-
-
-def _arrived(execution: UntimedExecution, transfer: Transfer, node: int) -> bool:
-    return execution.rows[transfer.number][transfer.destinations.index(node) + 1] == transfer.rows
 
 
 def _way(execution: UntimedExecution, transfer: Transfer) -> Awaited[WorkItem]:

@@ -7,22 +7,47 @@ can't happen while one thing is kept from happening, the one comes before the ot
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.rules.ring.transfer_order import TransferOrder
-from tilesim.tiled.rules.ring.transfers import SOURCE, Transfer
-from tilesim.tiled.rules.untimed.delivery import AtOnce, Delivery, Progress
-from tilesim.tiled.rules.untimed.history import Barrier, History
-from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Condition, Count, Fence, WorkItem, WorkQueues
+from tilesim.tiled.rules.untimed.transfer_order import Barrier, History, TransferOrder
+from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer
+from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Condition, Count, Fence, Stop, WorkItem, WorkQueues
 
 Cells = Any
 """A list or dict of numbers."""
 NEVER = 1 << 62
+NO_BARRIER = Barrier()
+"""One that keeps nothing from happening."""
+
+
+class InstructionDelivery:
+    """How instructions come to their engines: with endless buffers as soon as they are issued, but for those behind a
+    fence of their tile.
+    """
+
+    def __init__(self, execution: UntimedExecution) -> None:
+        self.execution = execution
+
+    def delivered(self, item: WorkItem) -> bool:
+        """Whether an instruction has come to its engine."""
+        return item.place < min(self.execution.issued(), self.execution.fence_place(item.tile))
+
+    def reached(self, fence: Fence) -> bool:
+        """Whether a fence has come to its tile."""
+        return fence.place < self.execution.issued()
+
+    def advance(self) -> bool:
+        """Move instructions on as far as they go; whether any did."""
+        return False
+
+    def holder(self) -> WorkItem | None:
+        """Who must go on before the instruction bus does, if it is stalled."""
+        return None
 
 
 class UntimedExecution:
@@ -39,7 +64,7 @@ class UntimedExecution:
         work: WorkQueues,
         history: History | None = None,
         order: TransferOrder | None = None,
-        delivery: Callable[[Progress], Delivery] = AtOnce,
+        delivery: Callable[[UntimedExecution], InstructionDelivery] = InstructionDelivery,
     ) -> None:
         self.work = work
         queues = len(work.queues)
@@ -47,7 +72,7 @@ class UntimedExecution:
         """Items that each queue has done."""
         self.progress, self.met, self.limit = [0] * queues, [0] * queues, [0] * queues
         """Of the item in hand: rounds done, watchers met, and rounds for which they are."""
-        self.counts: dict[Count, int] = {}
+        self.counts = defaultdict[Count, int](int)
         self.rows = [[0] * (len(transfer.destinations) + 1) for transfer in work.transfers]
         """Rows of each transfer that have left its master, and each of its destinations."""
         self.tails = [0] * len(work.transfers)
@@ -64,14 +89,11 @@ class UntimedExecution:
         """With an order: the transfers whose tails have passed each stop, as a bitmap."""
         self._ready: dict[int, WorkItem] = {}
         self._released: set[int] = set()
-        self._barrier: Barrier | None = None
+        self._barrier = NO_BARRIER
         self._resets = [0] * work.tiles
         self._last_tail: list[Transfer | None] = [None] * work.tiles
         self._log: list[tuple[Cells, Any, Any]] | None = None
-        self._heading: list[list[Transfer]] = [[] for _ in range(work.nodes)]
-        for transfer in work.transfers:
-            for node in transfer.destinations:
-                self._heading[node].append(transfer)
+        self._heading = [[sent for sent in work.transfers if node in sent.destinations] for node in range(work.nodes)]
         self._ranks = {transfer.number: rank for rank, transfer in enumerate(self.history.order)} if order else {}
         self._worklist = deque(range(queues))
         self._behind: deque[Transfer] = deque()
@@ -81,9 +103,8 @@ class UntimedExecution:
 
     def head_passed(self, transfer: Transfer, node: int) -> bool:
         """Whether a row of a transfer has passed a stop."""
-        if self._barrier is not None and self._barrier.stops(transfer, transfer.hops(node)):
-            return False
-        return self.rows[transfer.number][_stage(transfer, transfer.hops(node))] > 0
+        hops = transfer.hops(node)
+        return not self._barrier.stops(transfer, hops) and self.rows[transfer.number][transfer.stage(hops)] > 0
 
     def tail_passed(self, transfer: Transfer, node: int) -> bool:
         """Whether the last row of a transfer has passed a stop on its way."""
@@ -91,12 +112,13 @@ class UntimedExecution:
 
     def passed(self, node: int) -> list[Transfer]:
         """The transfers whose tails have passed a stop."""
-        return [each for each in self.work.transfers if each.passes(node) and self.tail_passed(each, node)]
+        passing = (transfer for transfer in self.work.transfers if transfer.passes(node))
+        return [transfer for transfer in passing if self.tail_passed(transfer, node)]
 
     def in_the_way(self, transfer: Transfer, node: int) -> Transfer | None:
         """The first transfer that must pass before this one does, on its way up to a node."""
         if self._order is not None:
-            for stop in transfer.way_to(node):
+            for stop in transfer.path[: transfer.hops(node) + 1]:
                 ahead = self._order.before(transfer, stop) & ~self.tails_at[stop]
                 if ahead:
                     return self._order.first(ahead)
@@ -121,10 +143,6 @@ class UntimedExecution:
         stop = self.controller["stop"]
         return self.work.stops[stop].place if stop < len(self.work.stops) else NEVER
 
-    def in_load(self) -> bool:
-        """Whether the load program is still being issued, or is not over."""
-        return self.issued() <= self.work.load_end
-
     def next_fence(self, tile: int) -> Fence | None:
         """The first tile fence of a tile that is not through."""
         if tile == CONTROLLER or self.through[tile] == len(self.work.fences[tile]):
@@ -141,19 +159,26 @@ class UntimedExecution:
         return next((condition for condition in left if self.count(condition[1]) < condition[2]), None)
 
     def count(self, count: Count) -> int:
-        return self.counts.get(count, 0)
+        return self.counts.get(count, 0)  # a look adds nothing
 
     # How it goes on
 
-    def run(self, before: Callable[[WorkItem], None] = lambda _: None) -> None:
-        """Let transfers begin one by one until none can any more; ``before`` hears of each."""
-        self._check_all_fences()
-        self._check_stops()
+    def run(self) -> None:
+        """Let everything happen that can."""
+        for _ in self.beginnings():
+            pass
+
+    def beginnings(self) -> Iterator[Transfer]:
+        """The same, transfers one by one; each comes just before it begins."""
+        self._check_fences_and_stops()
         self._settle()
         while self._ready:
-            number = min(self._ready, key=self._rank)
-            before(self._ready[number])
-            self._release(self._ready.pop(number))
+            transfer = self.work.transfers[min(self._ready, key=self._rank)]
+            yield transfer
+            self._released.add(transfer.number)
+            if self._recording:
+                self.history.begin(transfer)
+            self._worklist.append(self._ready.pop(transfer.number).queue)
             self._settle()
 
     @contextmanager
@@ -161,27 +186,18 @@ class UntimedExecution:
         """Everything has happened that can in spite of a barrier; it is taken back in the end."""
         log: list[tuple[Cells, Any, Any]] = []
         self._log, self._barrier = log, barrier
-        self._check_all_fences()
-        self._check_stops()
+        self._check_fences_and_stops()
         self._worklist.extend(item.queue for item in self._ready.values())
         self._settle()
         yield
         for cells, at, value in reversed(log):
             cells[at] = value
-        self._log = self._barrier = None
+        self._log, self._barrier = None, NO_BARRIER
 
     def _rank(self, number: int) -> tuple[int, int]:
         """Transfers begin in the order of the program, or in that of the history, if they have to keep to one."""
         rank = self.work.transfers[number].place if self._order is None else self._ranks.get(number, NEVER)
         return rank, number
-
-    def _release(self, item: WorkItem) -> None:
-        """Let a transfer begin."""
-        assert item.transfer is not None
-        self._released.add(item.transfer.number)
-        if self._recording:
-            self.history.begin(item.transfer)
-        self._worklist.append(item.queue)
 
     def _settle(self) -> None:
         """Let happen whatever can."""
@@ -192,7 +208,7 @@ class UntimedExecution:
                 self._flow(self._behind.popleft())
             elif self.delivery.advance():
                 self._worklist.extend(range(len(self.work.queues)))
-                self._check_all_fences()
+                self._check_fences_and_stops()
             else:
                 return
 
@@ -205,7 +221,7 @@ class UntimedExecution:
         items = self.work.queues[queue]
         while self.done[queue] < len(items):
             item = items[self.done[queue]]
-            if not self.delivery.delivered(item) or (self._barrier is not None and self._barrier.item is item):
+            if not self.delivery.delivered(item) or self._barrier.item is item:
                 return
             self._reach(item)
             if self.progress[queue] < item.rounds:
@@ -223,21 +239,17 @@ class UntimedExecution:
             self._put(self.met, queue, met)
         if limit > self.limit[queue]:
             self._put(self.limit, queue, limit)
-        reached = self._through_buses(item, limit)
+        if item.node is not None:
+            reached = self._take(item, item.node, limit)
+        elif item.transfer is not None:
+            reached = self._send(item, item.transfer, limit)
+        else:
+            reached = self._exchange(item, limit) if item.needs_partner else limit
         if reached > self.progress[queue]:
             rises = bisect_right(item.rises, reached) - bisect_right(item.rises, self.progress[queue])
             self._put(self.progress, queue, reached)
             if rises and item.raises is not None:
                 self._raise(item.raises, rises)
-
-    def _through_buses(self, item: WorkItem, limit: int) -> int:
-        if item.node is not None:
-            return self._take(item, item.node, limit)
-        if item.transfer is not None:
-            return self._send(item, item.transfer, limit)
-        if item.needs_partner:
-            return self._exchange(item, limit)
-        return limit
 
     def _finish(self, queue: int) -> None:
         self._put(self.done, queue, self.done[queue] + 1)
@@ -250,8 +262,6 @@ class UntimedExecution:
         self._check_stops()
 
     def _raise(self, count: Count, by: int) -> None:
-        if count not in self.counts:
-            self.counts[count] = 0
         self._put(self.counts, count, self.counts[count] + by)
         self._worklist.extend(queue for queue in self.work.watchers(count[0]) if self._awaits(queue, count))
 
@@ -288,7 +298,7 @@ class UntimedExecution:
         if self._log is None and transfer.number not in self._released:
             self._ready[transfer.number] = item
             return 0
-        if self._barrier is not None and self._barrier.holds(transfer, 0):
+        if self._barrier.holds(transfer, 0):
             limit = min(limit, transfer.rows - 1)
         if limit > self.rows[transfer.number][0]:
             self._put(self.rows[transfer.number], 0, limit)
@@ -300,12 +310,11 @@ class UntimedExecution:
         rows = self.rows[transfer.number]
         ahead = self.history.ahead.get(transfer.number) or [0] * len(transfer.destinations)
         for stage, node in enumerate(transfer.destinations, 1):
-            if self.in_the_way(transfer, node) or (
-                self._barrier is not None and self._barrier.stops(transfer, transfer.hops(node))
-            ):
+            hops = transfer.hops(node)
+            if self.in_the_way(transfer, node) or self._barrier.stops(transfer, hops):
                 break
             some = min(rows[stage - 1], self.room[node] - ahead[stage - 1])
-            if self._barrier is not None and self._barrier.holds(transfer, transfer.hops(node)):
+            if self._barrier.holds(transfer, hops):
                 some = min(some, transfer.rows - 1)
             if some > rows[stage]:
                 self._put(self.taken, node, self.taken[node] + some - rows[stage])
@@ -318,10 +327,9 @@ class UntimedExecution:
         """Let the last row pass all stops up to where it is."""
         number = transfer.number
         while (hops := self.tails[number]) <= transfer.reach:
-            node = (transfer.master + hops) % transfer.nodes
-            held = self._barrier is not None and self._barrier.holds(transfer, hops)
-            come = self.rows[number][_stage(transfer, hops)]
-            if held or come < transfer.rows or self.in_the_way(transfer, node):
+            node = transfer.path[hops]
+            come = self.rows[number][transfer.stage(hops)]
+            if self._barrier.holds(transfer, hops) or come < transfer.rows or self.in_the_way(transfer, node):
                 return
             self._put(self.tails, number, hops + 1)
             self._count_tail(transfer, node)
@@ -338,31 +346,29 @@ class UntimedExecution:
             self._raise((tile, Flag.RING_PRODUCER_A, resets.get((transfer.number, tile), self._resets[tile])), 1)
         if self._order is not None:
             self._put(self.tails_at, node, self.tails_at[node] | self._order.bit(transfer))
-            behind = self._order.after(transfer, node)
-            self._behind += (
-                each for each in behind if self.rows[each.number][0] and self.tails[each.number] <= each.reach
-            )
+            for other in self._order.after(transfer, node):
+                if self.rows[other.number][0] and self.tails[other.number] <= other.reach:
+                    self._behind.append(other)
 
     # Fences
 
-    def _check_all_fences(self) -> None:
+    def _check_fences_and_stops(self) -> None:
         for tile in range(self.work.tiles):
             self._check_fences(tile)
+        self._check_stops()
 
     def _check_fences(self, tile: int) -> None:
-        fences = self.work.fences[tile]
-        passed = False
-        while self.through[tile] < len(fences) and self._drained(fences[self.through[tile]]):
-            self._pass_fence(fences[self.through[tile]])
-            passed = True
-        if passed:
+        before = self.through[tile]
+        while (fence := self.next_fence(tile)) is not None and self._drained(fence):
+            self._pass_fence(fence)
+        if self.through[tile] > before:
             self._worklist.extend(self.work.tile_queues[tile])
             self._check_stops()
 
     def _drained(self, fence: Fence) -> bool:
-        if self._barrier is not None and self._barrier.fence is fence:
+        if self._barrier.fence is fence or not self.delivery.reached(fence):
             return False
-        return self.delivery.reached(fence) and all(self.done[queue] >= count for queue, count in fence.drained)
+        return all(self.done[queue] >= count for queue, count in fence.drained)
 
     def _pass_fence(self, fence: Fence) -> None:
         tile = fence.tile
@@ -375,25 +381,18 @@ class UntimedExecution:
         self._put(self.controller, "increments", self.controller["increments"] + fence.op.increment)
 
     def _check_stops(self) -> None:
-        stop = self.controller["stop"]
-        if stop < len(self.work.stops) and self._may_pass(stop):
-            self._put(self.controller, "stop", stop + 1)
+        number = self.controller["stop"]
+        if number < len(self.work.stops) and self._may_pass(self.work.stops[number]):
+            self._put(self.controller, "stop", number + 1)
             self._worklist.extend(range(len(self.work.queues)))
-            self._check_all_fences()
-            self._check_stops()
+            self._check_fences_and_stops()
 
-    def _may_pass(self, stop: int) -> bool:
-        needed, drained = self.work.stops[stop].fences, self.work.stops[stop].drained
-        if needed is not None:
-            return self.controller["increments"] >= needed and all(self.done[queue] >= n for queue, n in drained)
-        place = self.work.stops[stop].place
+    def _may_pass(self, stop: Stop) -> bool:
+        if stop.fences is not None:
+            drained = all(self.done[queue] >= count for queue, count in stop.drained)
+            return drained and self.controller["increments"] >= stop.fences
         return (
-            all(item.place >= place for item in self.unfinished())
-            and all(self.fence_place(tile) >= place for tile in range(self.work.tiles))
-            and all(self.rows[each.number][-1] == each.rows for each in self.work.transfers if each.place < place)
+            all(item.place >= stop.place for item in self.unfinished())
+            and all(self.fence_place(tile) >= stop.place for tile in range(self.work.tiles))
+            and all(self.rows[sent.number][-1] == sent.rows for sent in self.work.transfers if sent.place < stop.place)
         )
-
-
-def _stage(transfer: Transfer, hops: int) -> int:
-    """How many destinations a row has left that passes the stop ``hops`` from the master."""
-    return bisect_right([transfer.hops(node) for node in transfer.destinations], hops)

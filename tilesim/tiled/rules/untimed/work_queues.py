@@ -7,26 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tilesim.machines.program import where
+from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import words_per_access
-from tilesim.tiled.isa.model.fields import Engine, Flag
-from tilesim.tiled.isa.model.instructions import (
-    Classify,
-    Infeed,
-    Instruction,
-    MeshIn,
-    MeshOut,
-    Outfeed,
-    RingConsume,
-    RingProduce,
-    ScalarFence,
-    TileFence,
-    Work,
-    raised_flag,
-)
-from tilesim.tiled.isa.model.neighbours import OPPOSITE, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Flag, neighbour
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.ring.transfers import Transfer, sent_by
-from tilesim.tiled.rules.untimed.firing_conditions import FiringConditions, firing_conditions
+from tilesim.tiled.rules.tile.firing_conditions import firing_conditions
+from tilesim.tiled.rules.untimed.transfers import Transfer, sent_by
 
 CONTROLLER = -1
 """In place of a tile, for infeed, outfeed and classifier."""
@@ -45,7 +31,7 @@ class WorkItem:
     ``node`` is where it takes rows, ``transfer`` what it sends, ``partner`` the other end of a mesh link.
     """
 
-    op: Instruction
+    op: isa.Instruction
     name: str
     place: int
     queue: int
@@ -70,7 +56,7 @@ class WorkItem:
 class Fence:
     """A tile fence on one tile: through when each of some queues has done so many items."""
 
-    op: TileFence
+    op: isa.TileFence
     name: str
     place: int
     tile: int
@@ -84,7 +70,7 @@ class Stop:
     end.
     """
 
-    op: ScalarFence | None
+    op: isa.ScalarFence | None
     name: str
     place: int
     fences: int | None
@@ -110,7 +96,7 @@ class WorkQueues:
     """The queue that takes rows at a node."""
     host_rows: dict[int, int] = field(default_factory=dict)
     """For each transfer from the host, by number, how many of its rows the host has."""
-    instructions: list[tuple[str, Instruction]] = field(default_factory=list)
+    instructions: list[tuple[str, isa.Instruction]] = field(default_factory=list)
     load_end: int = 0
     """How many of them are the load program's."""
 
@@ -126,11 +112,20 @@ class WorkQueues:
         """What the infeed counts of the transfers that pass it, in the section of the instruction at ``place``."""
         return CONTROLLER, Flag.RING_PRODUCER_A, int(place >= self.load_end)
 
+    def taking(self, node: int) -> list[WorkItem]:
+        """The items that take rows at a node, in their order."""
+        queue = self.queues[self.takers[node]] if node in self.takers else []
+        return [item for item in queue if item.node == node]
+
+    def taker(self, node: int, row: int) -> WorkItem | None:
+        """The item that takes a row at a node, counted from the first that comes there."""
+        return next((item for item in self.taking(node) if item.takes_before + item.rounds > row), None)
+
     def watchers(self, tile: int) -> list[int]:
         """The queues that a tile's flags, or the infeed's counts, can hold."""
         if tile != CONTROLLER:
             return self.tile_queues[tile]
-        return [queue for queue, key in enumerate(self.keys) if key == (CONTROLLER, Infeed.mnemonic)]
+        return [queue for queue, key in enumerate(self.keys) if key == (CONTROLLER, isa.Infeed.mnemonic)]
 
 
 def work_queues(program: Program) -> WorkQueues:
@@ -155,114 +150,95 @@ class _Assignment:
         for section, ops in (("load", program.load), ("run", program.run)):
             for place, op in enumerate(ops):
                 self._add(op, where(section, place, op).rpartition(" ")[0])
-            self._end_section(section)
+            if section == "load" and ops:
+                self.work.load_end = len(ops)
+                self.work.stops.append(Stop(None, "the end of the load program", len(ops), None))
         self._join_links()
 
-    def _add(self, op: Instruction, name: str) -> None:
-        place = len(self.work.instructions)
+    def _add(self, op: isa.Instruction, name: str) -> None:
         self.work.instructions.append((name, op))
-        if isinstance(op, Work | TileFence):
+        if isinstance(op, isa.Work | isa.TileFence):
             for tile in range(self.work.tiles):
                 if op.tiles >> tile & 1:
-                    self._add_to_tile(op, name, place, tile)
-        elif isinstance(op, ScalarFence):
+                    self._add_to_tile(op, tile)
+        elif isinstance(op, isa.ScalarFence):
             self._fenced += op.count
-            outfeed = self._queues.get((CONTROLLER, Outfeed.mnemonic)) if op.idle else None
+            outfeed = self._queues.get((CONTROLLER, isa.Outfeed.mnemonic)) if op.idle else None
             drained = () if outfeed is None else ((outfeed, len(self.work.queues[outfeed])),)
-            self.work.stops.append(Stop(op, name, place, self._fenced, drained))
-        elif isinstance(op, Infeed | Outfeed | Classify):
-            self._add_to_controller(op, name, place)
+            self.work.stops.append(Stop(op, name, self._place, self._fenced, drained))
+        elif isinstance(op, isa.Infeed | isa.Outfeed | isa.Classify):
+            self._add_to_controller(op)
 
-    def _end_section(self, section: str) -> None:
-        end = len(self.work.instructions)
-        if section == "load" and end:
-            self.work.load_end = end
-            self.work.stops.append(Stop(None, "the end of the load program", end, None))
+    @property
+    def _place(self) -> int:
+        """That of the instruction that is being added."""
+        return len(self.work.instructions) - 1
 
-    def _add_to_tile(self, op: Work | TileFence, name: str, place: int, tile: int) -> None:
-        if isinstance(op, TileFence):
-            self._fence(op, name, place, tile)
+    def _item(
+        self,
+        op: isa.Instruction,
+        queue: int,
+        rounds: int,
+        conditions: tuple[Condition, ...] = (),
+        rises: tuple[int, ...] = (),
+        raises: Count | None = None,
+    ) -> WorkItem:
+        """The next item of a queue, for the instruction that is being added."""
+        name, items, (tile, _) = self.work.instructions[-1][0], self.work.queues[queue], self.work.keys[queue]
+        items.append(WorkItem(op, name, self._place, queue, tile, len(items), rounds, conditions, rises, raises))
+        return items[-1]
+
+    def _add_to_tile(self, op: isa.Work | isa.TileFence, tile: int) -> None:
+        if isinstance(op, isa.TileFence):
+            self._add_fence(op, tile)
             return
-        queue = self._queue((tile, self._engine(op.engine)))
-        self._last[tile, op.engine] = queue, len(self.work.queues[queue]) + 1
+        with_consumer = self._shared and op.engine is Engine.RING_PRODUCER
+        queue = self._queue((tile, Engine.RING_CONSUMER if with_consumer else op.engine))
         topology = self.work.program.topology
-        words = words_per_access(op, topology) if isinstance(op, MeshIn | MeshOut) else 1
+        words = words_per_access(op, topology) if isinstance(op, isa.MeshIn | isa.MeshOut) else 1
         firing = firing_conditions(op, topology.wide_memory.row_bytes, words)
-        item = self._item(op, name, place, queue, tile, firing)
-        if isinstance(op, RingConsume):
+        gates = ((gate.group, self._count(tile, gate.flag), gate.expected + self._strict) for gate in firing.gates)
+        item = self._item(op, queue, firing.rounds, tuple(gates), firing.rises, self._count(tile, isa.raised_flag(op)))
+        self._last[tile, op.engine] = queue, len(self.work.queues[queue])
+        if isinstance(op, isa.RingConsume):
             self._take(item, tile + 1)
-        elif isinstance(op, RingProduce):
+        elif isinstance(op, isa.RingProduce):
             self._send(item, 0, tile + 1, op.to)
-        elif isinstance(op, MeshOut):
-            to = neighbour(self.work.program.topology.grid, tile, op.side)
+        elif isinstance(op, isa.MeshOut):
+            to = neighbour(topology.grid, tile, op.side)
             assert to is not None
             self._end("out", to, OPPOSITE[op.side], item)
-        elif isinstance(op, MeshIn) and op.fill is None:
+        elif isinstance(op, isa.MeshIn) and op.fill is None:
             self._end("in", tile, op.side, item)
-
-    def _engine(self, engine: Engine) -> Engine:
-        return Engine.RING_CONSUMER if self._shared and engine is Engine.RING_PRODUCER else engine
-
-    def _item(self, op: Work, name: str, place: int, queue: int, tile: int, firing: FiringConditions) -> WorkItem:
-        flag = raised_flag(op)
-        return self._append(
-            WorkItem(
-                op,
-                name,
-                place,
-                queue,
-                tile,
-                len(self.work.queues[queue]),
-                firing.rounds,
-                tuple(
-                    (gate.group, self._count(tile, gate.flag), gate.expected + self._strict) for gate in firing.gates
-                ),
-                firing.rises,
-                self._count(tile, flag),
-            )
-        )
-
-    def _append(self, item: WorkItem) -> WorkItem:
-        self.work.queues[item.queue].append(item)
-        return item
 
     def _count(self, tile: int, flag: Flag) -> Count:
         return tile, flag, self._resets[tile, flag]
 
-    def _fence(self, op: TileFence, name: str, place: int, tile: int) -> None:
+    def _add_fence(self, op: isa.TileFence, tile: int) -> None:
         drained = tuple(self._last[tile, engine] for engine in op.idle if (tile, engine) in self._last)
-        self.work.fences[tile].append(Fence(op, name, place, tile, drained))
+        self.work.fences[tile].append(Fence(op, self.work.instructions[-1][0], self._place, tile, drained))
         for flag in op.reset:
             self._resets[tile, flag] += 1
 
-    def _add_to_controller(self, op: Infeed | Outfeed | Classify, name: str, place: int) -> None:
+    def _add_to_controller(self, op: isa.Infeed | isa.Outfeed | isa.Classify) -> None:
         queue = self._queue((CONTROLLER, op.mnemonic))
-        if isinstance(op, Outfeed | Classify):
-            item = self._append(WorkItem(op, name, place, queue, CONTROLLER, len(self.work.queues[queue]), op.rows))
-            self._take(item, self.work.tiles + (1 if isinstance(op, Classify) else 2))
-        if isinstance(op, Infeed) and op.source == "ring":
-            self._take_to_forward(op, name, place)
-        if isinstance(op, Infeed | Classify):
+        if isinstance(op, isa.Outfeed | isa.Classify):
+            self._take(self._item(op, queue, op.rows), self.work.tiles + (1 if isinstance(op, isa.Classify) else 2))
+        if isinstance(op, isa.Infeed) and op.source == "ring":  # the outfeed takes the rows that an infeed forwards
+            rows, outfeed = op.total_rows, self._queue((CONTROLLER, isa.Outfeed.mnemonic))
+            item = self._item(op, outfeed, rows, rises=tuple(range(1, rows + 1)), raises=FORWARDED)
+            self._take(item, self.work.tiles + 2)
+        if isinstance(op, isa.Infeed | isa.Classify):
             for ordinal, (master, to, rows) in enumerate(sent_by(op, self.work.program.topology)):
-                number = len(self.work.queues[queue])
-                turn = self._turn(op, place) if isinstance(op, Infeed) and not ordinal else ()
-                conditions = (*turn, *self._forwarding(op, rows))
-                item = self._append(WorkItem(op, name, place, queue, CONTROLLER, number, rows, conditions))
-                self._send(item, ordinal, master, to)
+                turn = self._turn(op) if isinstance(op, isa.Infeed) and not ordinal else ()
+                self._send(self._item(op, queue, rows, (*turn, *self._forwarding(op, rows))), ordinal, master, to)
 
-    def _turn(self, op: Infeed, place: int) -> tuple[Condition, ...]:
-        return ((0, self.work.tails_at_source(place), op.turn),) if op.turn else ()
+    def _turn(self, op: isa.Infeed) -> tuple[Condition, ...]:
+        return ((0, self.work.tails_at_source(self._place), op.turn),) if op.turn else ()
 
-    def _take_to_forward(self, op: Infeed, name: str, place: int) -> None:
-        """The outfeed takes the rows that an infeed forwards."""
-        queue, rows = self._queue((CONTROLLER, Outfeed.mnemonic)), op.total_rows
-        number, rises = len(self.work.queues[queue]), tuple(range(1, rows + 1))
-        item = WorkItem(op, name, place, queue, CONTROLLER, number, rows, rises=rises, raises=FORWARDED)
-        self._take(self._append(item), self.work.tiles + 2)
-
-    def _forwarding(self, op: Infeed | Classify, rows: int) -> Iterator[Condition]:
+    def _forwarding(self, op: isa.Infeed | isa.Classify, rows: int) -> Iterator[Condition]:
         """A row that is forwarded must have been taken."""
-        if isinstance(op, Infeed) and op.source == "ring":
+        if isinstance(op, isa.Infeed) and op.source == "ring":
             yield from ((row, FORWARDED, self._forwarded + row + 1) for row in range(rows))
             self._forwarded += rows
 
@@ -275,7 +251,7 @@ class _Assignment:
         number, nodes = len(self.work.transfers), self.work.nodes
         item.transfer = Transfer(number, item.op, item.name, item.place, ordinal, master, to, item.rounds, nodes)
         self.work.transfers.append(item.transfer)
-        if isinstance(item.op, Infeed) and item.op.source == "host":
+        if isinstance(item.op, isa.Infeed) and item.op.source == "host":
             self.work.host_rows[number] = min(self._host_rows, item.rounds)
             self._host_rows -= self.work.host_rows[number]
         self.work.senders.append(item)

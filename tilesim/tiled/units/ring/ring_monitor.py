@@ -18,7 +18,7 @@ import simpy
 from tilesim.errors import CollisionError
 from tilesim.findings import Finding, NamedTransfer, sentence
 from tilesim.sim.core.clock import Clock, Phase
-from tilesim.tiled.isa.model.neighbours import node_name
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 
 

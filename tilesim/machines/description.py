@@ -1,0 +1,75 @@
+"""What reports say of a machine's runs: words for what its run.json names. Data that a machine gives, and no code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Role:
+    """What the tracks are whose paths end as ``ending`` says (``*`` stands for anything)."""
+
+    ending: str
+    words: str
+    """What several of them are called."""
+    bus: str = ""
+    """The bus that it is a link of."""
+    sends_on: str = ""
+    """The bus on which it puts what it sends, as one of several masters."""
+    apart: bool = False
+    """Whether each of them has a row of its own in the picture of the whole run."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What cycles of MAC arrays went into, a key of ``breakdown``."""
+
+    meaning: str
+    """For a legend."""
+    wait: str = ""
+    """The same in a list of what a run spent its cycles on; empty where the arrays compute."""
+
+
+@dataclass(frozen=True)
+class PeakRate:
+    """A roof: so many MACs or bytes a cycle of the ``clock``, the product of a chip's ``keys``, and of the number of
+    ``links`` of a bus if one is named.
+    """
+
+    words: str
+    keys: tuple[str, ...]
+    links: str = ""
+    clock: str = "clock_hz"
+    byte: str = ""
+    """What a byte is of which it brings so many; empty of MACs. The bytes of a layer are the following."""
+    bus: str = ""
+    """Those that entered it: a name in run.json's ``bytes``."""
+    actions: tuple[str, ...] = ()
+    """Those of the actions: names in run.json's ``energy``."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A machine in the words of a report. What it leaves out is called as in run.json, or is left out of the report."""
+
+    roles: tuple[Role, ...] = ()
+    """The first that fits a track is its role."""
+    groups: Mapping[str, str] = field(default_factory=dict)
+    """The title of the group that a track's second word belongs to, groups in order; any other word titles its own."""
+    mac_arrays: str = ""
+    """How the tracks of MAC arrays end."""
+    causes: Mapping[str, Cause] = field(
+        default_factory=lambda: {"macs": Cause("the MAC array multiplies, or does the layer's other work")}
+    )
+    """In the order in which they are explained."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """What columns of the table of layers mean here: ``cycles``, ``in use``, ``bound by``, ``bytes``."""
+    layers_overlap: bool = True
+    """Whether a cycle may count for several layers."""
+    parameter_memory: str = "memory"
+    """Where parameters come from during a run."""
+    peaks: tuple[PeakRate, ...] = ()
+    """Of MACs, whatever the intensity."""
+    bandwidths: tuple[PeakRate, ...] = ()
+    """Of bytes, the most telling first: each has a roofline of its own."""

@@ -1,0 +1,151 @@
+"""Words for people: names from model files, kinds of layers, causes, energies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import takewhile
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.text import Text
+
+from tilesim.printable import printable
+from tilesim.statistics import RunStatistics
+
+KINDS = {
+    "averagepool": "average pool",
+    "depthwiseconvolution": "depthwise",
+    "fullyconnected": "fully connected",
+    "maxpool": "max pool",
+    "resizenearest": "nearest resize",
+}
+"""Kinds of layers whose names in the statistics are not yet words."""
+SHORT = {
+    "averagepool": "avg pool",
+    "concatenation": "concat",
+    "convolution": "conv",
+    "depthwiseconvolution": "dw conv",
+    "dequantise": "dequant",
+    "fullyconnected": "FC",
+    "resizenearest": "resize",
+}
+"""Those whose words are too long for a column of a table."""
+USEFUL = ("macs", "useful MACs")
+"""What machines call the cycles of MACs that layers ask for."""
+FOR = {
+    "mac_8x8": "multiplying 8-bit operands and adding",
+    "mac_8x16": "multiplying 8 by 16 bits and adding",
+    "mac_16x16": "multiplying 16-bit operands and adding",
+    "multiply_32": "32-bit multiplications, for rescaling",
+    "add_32": "32-bit additions",
+    "add_8": "8-bit comparisons",
+    "lookup": "looking up in tables",
+    "narrow_read": "reading narrow memory",
+    "narrow_write": "writing narrow memory",
+    "wide_read": "reading wide memory",
+    "wide_write": "writing wide memory",
+    "data_memory_read": "reading data memory",
+    "instruction_memory_read": "fetching instructions",
+    "ring_hop": "carrying rows over the ring",
+    "mesh_hop": "carrying words over the mesh",
+    "instruction_hop": "carrying instructions",
+    "host_transfer": "the host's link",
+    "buffer_read": "reading the unified buffer",
+    "buffer_write": "writing the unified buffer",
+    "accumulator_read": "reading accumulators",
+    "accumulator_write": "writing accumulators",
+    "weight_memory_read": "reading weight memory",
+    "cell_hop": "moving operands from cell to cell",
+}
+"""What an action does, for ``the most for ...``."""
+PREFIXES = ((1e9, "mJ"), (1e6, "uJ"), (1e3, "nJ"), (1, "pJ"))
+
+
+# ---- names from model files
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A name in a column; where there is no room for all of it, its end, as its beginning it shares with others."""
+
+    name: str
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, max(1, cell_len(self.name)))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(ending(self.name, options.max_width), no_wrap=True, overflow="ellipsis")
+
+
+def ending(name: str, width: int) -> str:
+    """A name, or its end: its beginning it shares with others."""
+    return name if len(name) <= width else f"…{name[len(name) + 1 - width :]}"
+
+
+def short_name(name: str) -> str:
+    """What tells a layer from the others in the long names that converters make.
+
+    TensorFlow joins the names of all that it fused with semicolons, what comes out last first and constants that
+    layers share among them; it ends each with operations in capitals (``model/conv2d_1/BiasAdd``) and begins it with
+    the model. ONNX Runtime's quantiser adds the name of its operator.
+    """
+    fused = [_words(part) for part in printable(name).split(";")]
+    others = [words for words in fused if words != fused[0]] or fused
+    words = max(reversed(others), key=lambda words: _shared(fused[0], words))
+    inner = words[1:] if len(words) > 2 else words
+    return "/".join(dict.fromkeys([*inner[:1], *takewhile(lambda word: not word[:1].isupper(), inner[1:])]))
+
+
+def _shared(a: list[str], b: list[str]) -> int:
+    """How many words two names have in common, from the first."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(a, b, strict=False)))
+
+
+def _words(name: str) -> list[str]:
+    words = name.removesuffix("_QuantizeLinear_Output").strip("/").split("/")
+    return words[1:] if len(words) > 1 and words[0] == "StatefulPartitionedCall" else words
+
+
+# ---- kinds and causes
+
+
+def kind_words(kind: str) -> str:
+    """A kind of layer in words: ``fullyconnected`` is ``fully connected``."""
+    return KINDS.get(kind, kind)
+
+
+def kind_word(kind: str) -> str:
+    """A kind of layer for a column of a table: ``fullyconnected`` is ``FC``."""
+    return SHORT.get(kind, kind_words(kind))
+
+
+def cause_words(cause: str | None) -> str:
+    """What bounds a layer, for a table."""
+    return "MACs" if cause in USEFUL else cause or "-"
+
+
+# ---- energies
+
+
+def energy_words(statistics: RunStatistics) -> str:
+    """All energy of a run, that for a MAC, and what takes most of it; nothing if it has none, or does not say."""
+    energy = statistics.get("energy")
+    if not energy or not energy["total_pj"]:
+        return ""
+    total, actions = energy["total_pj"], energy["actions"]
+    most = max(actions, key=lambda action: actions[action]["pj"])
+    share, macs = actions[most]["pj"] / total, statistics["macs"]
+    per_mac = f", {total / macs:,.3g} pJ a MAC" if macs else ""
+    return f"{energy_text(total)}{per_mac}; most, {share:.1%}, for {action_words(most)}"
+
+
+def energy_text(pj: float) -> str:
+    """An energy with a fitting unit."""
+    scale, unit = next((prefix for prefix in PREFIXES if abs(pj) >= prefix[0]), PREFIXES[-1])
+    return f"{pj / scale:,.3g} {unit}" if pj / scale < 1000 else f"{pj / scale:,.0f} {unit}"
+
+
+def action_words(action: str) -> str:
+    """What an action does; another machine's may be called by its name."""
+    return FOR.get(action, action.replace("_", " "))

@@ -1,0 +1,92 @@
+"""The systolic machine in the words of a report."""
+
+from __future__ import annotations
+
+from tilesim.machines.description import Cause, Description, PeakRate, Role
+
+ROLES = (
+    Role("host.infeed", "host infeed", bus="host"),
+    Role("host.outfeed", "host outfeed", bus="host"),
+    Role("host.instructions", "host instructions", bus="instructions"),
+    Role("weight_memory", "weight memory", bus="weight memory"),
+    Role("matrix", "matrix unit"),
+    Role("vector", "vector unit"),
+    Role("weight_path", "weight path"),
+    Role("weight_fetcher", "weight fetcher"),
+    Role("dma_in", "DMA in", sends_on="host"),
+    Role("dma_out", "DMA out", sends_on="host"),
+    Role("sequencer", "sequencer"),
+)
+GROUPS = {
+    "host": "Host and sequencer",
+    "sequencer": "Host and sequencer",
+    "dma_in": "Host and sequencer",
+    "dma_out": "Host and sequencer",
+    "weight_memory": "Weights",
+    "weight_fetcher": "Weights",
+    "weight_path": "Weights",
+    "matrix": "Array and vector unit",
+    "vector": "Array and vector unit",
+}
+CAUSES = {
+    "useful MACs": Cause("the systolic array is active: the share of its cells that hold weights of the layer"),
+    "unused MACs": Cause("the systolic array is active: the share of its cells that hold none"),
+    "weight stall": Cause(
+        "the next tile of weights has not come from weight memory", "waiting for weights from weight memory"
+    ),
+    "weight shift": Cause(
+        "the next tile of weights is on its way into the array, which has nothing else to do",
+        "waiting for weights to be shifted in",
+    ),
+    "RAW stall": Cause(
+        "activations that the array would read are not written yet", "waiting for results of layers before"
+    ),
+    "input stall": Cause(
+        "the host's inputs are not there yet, or a queue full of them keeps instructions back",
+        "waiting for the host's inputs",
+    ),
+    "other": Cause(
+        "the array has nothing to do: other units are at work, or instructions are on their way",
+        "without work: other units are at work, or instructions come",
+    ),
+}
+COLUMNS = {
+    "cycles": (
+        "Those of the matrix unit, from the end of its work for other layers to the end of its last instruction for "
+        "this one; a layer of the vector unit alone has the cycles in which the matrix unit waits for it. Of several "
+        "inferences they are the sum, and the start is the first."
+    ),
+    "in use": "MACs divided by what all cells of the array could do in its cycles.",
+    "bound by": "The cause that most of the layer's cycles went into.",
+    "bytes": (
+        "What the layer's instructions put on each link: what the host sends and gets, weights that leave weight "
+        "memory, and the instructions themselves."
+    ),
+}
+DESCRIPTION = Description(
+    roles=ROLES,
+    groups=GROUPS,
+    mac_arrays=".matrix",
+    causes=CAUSES,
+    columns=COLUMNS,
+    layers_overlap=False,
+    parameter_memory="weight memory",
+    peaks=(PeakRate("all cells of the array", ("array.rows", "array.columns")),),
+    bandwidths=(
+        PeakRate(
+            "weight memory", ("weight_memory.channels", "weight_memory.channel_bytes"), clock="weight_memory.clock_hz",
+            byte="byte of weights fetched", actions=("weight_memory_read",),
+        ),
+        PeakRate(
+            "value loaders, a vector a cycle", ("array.rows",),
+            byte="byte read from the unified buffer", actions=("buffer_read",),
+        ),
+        PeakRate(
+            "the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host"
+        ),
+        PeakRate(
+            "the host's instructions", ("host.instruction_bytes_per_cycle",),
+            byte="byte of instructions", bus="instructions",
+        ),
+    ),
+)  # fmt: skip

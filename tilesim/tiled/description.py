@@ -1,0 +1,112 @@
+"""The multi-tile chip in the words of a report."""
+
+from __future__ import annotations
+
+from tilesim.machines.description import Cause, Description, PeakRate, Role
+
+ROLES = (
+    Role("ring.link*", "ring links", bus="ring"),
+    Role("mesh.*", "mesh links", bus="mesh"),
+    Role("instruction_bus.stop*", "instruction bus stops", bus="instruction bus"),
+    Role("host.infeed", "host infeed", bus="host"),
+    Role("host.outfeed", "host outfeed", bus="host"),
+    Role("mac_array", "MAC arrays", apart=True),
+    Role("tensor", "tensor controls"),
+    Role("ring_consumer", "ring consumers"),
+    Role("ring_producer", "ring producers", sends_on="ring"),
+    Role("narrow_to_wide", "narrow to wide"),
+    Role("wide_to_narrow", "wide to narrow"),
+    Role("mesh_in_*", "mesh in"),
+    Role("mesh_out_*", "mesh out"),
+    Role("infeed", "infeed", sends_on="ring"),
+    Role("outfeed", "outfeed"),
+    Role("classifier", "classifier", sends_on="ring"),
+    Role("controller", "controller"),
+)
+GROUPS = {
+    "host": "Host and controller",
+    "controller": "Host and controller",
+    "infeed": "Host and controller",
+    "outfeed": "Host and controller",
+    "classifier": "Classifier tile",
+    "ring": "Ring bus",
+    "mesh": "Mesh",
+    "instruction_bus": "Instruction bus",
+}
+CAUSES = {
+    "macs": Cause("the MAC array multiplies, or does the layer's other work"),
+    "output write": Cause(
+        "the output FIFO is full or empties, or holds a result that is to be read again",
+        "waiting for outputs to be written",
+    ),
+    "port": Cause("a memory port is denied, or reads parameters or sums", "waiting for a memory port"),
+    "mesh": Cause(
+        "borders come too late, which the mesh brings or fills",
+        "waiting for borders, which the mesh brings or fills",
+    ),
+    "ring": Cause("rows come too late over the ring", "waiting for rows that come over the ring"),
+    "host": Cause("inputs come too late from the host", "waiting for the host's inputs"),
+    "instruction bus": Cause("an instruction, or its first address, comes too late", "waiting for an instruction"),
+    "flags": Cause("other work of the tile is not done", "waiting for other work of the tile"),
+    "no work": Cause(
+        "the tile has nothing to do: layers run on other tiles only, or nothing is left",
+        "without work: layers on other tiles only, or none left",
+    ),
+}
+COLUMNS = {
+    "cycles": (
+        "From the first tile's first step to the last tile's last word. Tiles go on to the next layer as soon as they "
+        "can, so layers overlap and their cycles may add up to more than the run. Of several inferences they are the "
+        "sum, and the start is the first."
+    ),
+    "in use": "MACs divided by what the layer's tiles could do in its cycles.",
+    "bound by": (
+        "The cause that most of the MAC arrays' cycles for the layer went into. Each tile accounts for the cycles from "
+        "the end of its tensor operation before (or the start of the run) to the end of each of the layer's, so that "
+        "together the layers have all cycles of the MAC arrays but those after a tile's last one, which have no work."
+    ),
+    "bytes": (
+        "What the layer's instructions put on each bus, counted once, where it enters: rows of the ring, words of the "
+        "mesh, instructions, and what the host sends and gets. Headers are not counted."
+    ),
+}
+TILES = ("grid.rows", "grid.columns")
+DESCRIPTION = Description(
+    roles=ROLES,
+    groups=GROUPS,
+    mac_arrays=".mac_array",
+    causes=CAUSES,
+    columns=COLUMNS,
+    parameter_memory="data memory",
+    peaks=(
+        PeakRate("MAC arrays", (*TILES, "tile.lanes", "tile.inputs_per_cycle")),
+        PeakRate("MAC arrays, byte by byte (depthwise)", (*TILES, "tile.vector_bytes")),
+    ),
+    bandwidths=(
+        PeakRate(
+            "read ports of all narrow memories", (*TILES, "narrow_memory.word_bytes"),
+            byte="byte read from narrow memory", actions=("narrow_read",),
+        ),
+        PeakRate(
+            "ring, a row a cycle", ("wide_memory.row_bytes",), byte="byte that enters the ring", bus="ring"
+        ),
+        PeakRate(
+            "ports of all wide memories", (*TILES, "wide_memory.row_bytes", "wide_memory.ports"),
+            byte="byte read from or written to wide memory", actions=("wide_read", "wide_write"),
+        ),
+        PeakRate(
+            "all mesh links, a word a cycle each", ("narrow_memory.word_bytes",), links="mesh",
+            byte="byte that crosses the mesh", bus="mesh",
+        ),
+        PeakRate(
+            "data memory", ("data_memory.bytes_per_cycle",),
+            byte="byte read from data memory", actions=("data_memory_read",),
+        ),
+        PeakRate(
+            "the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host"
+        ),
+        PeakRate(
+            "instruction bus", ("instruction_bus.width_bytes",), byte="byte of instructions", bus="instruction_bus"
+        ),
+    ),
+)  # fmt: skip

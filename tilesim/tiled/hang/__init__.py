@@ -1,1 +1,0 @@
-"""Who waits when nothing can happen any more, and what in the program that comes from."""

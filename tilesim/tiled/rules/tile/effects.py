@@ -1,0 +1,88 @@
+"""What of an instruction is the same on all the tiles that it is for: the flag that it raises and how often, what it
+waits for, and the bytes that it touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
+from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
+from tilesim.tiled.isa.model.loops import rounds_of
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_conditions
+from tilesim.tiled.rules.tile.footprint import footprints
+from tilesim.tiled.rules.tile.touches import Use
+from tilesim.tiled.topology import Topology
+
+
+@dataclass(frozen=True)
+class WatchedCounts:
+    """A watcher, and the counts that it waits for in the first round of its loop and at most."""
+
+    watcher: Watcher
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """An instruction for tiles, other than a fence."""
+
+    op: Work
+    topology: Topology = field(repr=False)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return self.op.engine
+
+    @cached_property
+    def flag(self) -> Flag:
+        return raised_flag(self.op)
+
+    @cached_property
+    def increments(self) -> int:
+        return increments(self.op)
+
+    @cached_property
+    def firing(self) -> FiringConditions:
+        """In rounds of its own."""
+        return own_conditions(self.op)
+
+    @cached_property
+    def waits(self) -> tuple[WatchedCounts, ...]:
+        return tuple(self._wait(watcher) for watcher in self.op.wait)
+
+    @cached_property
+    def uses(self) -> tuple[Use, ...]:
+        """What it touches, operand by operand."""
+        operands = enumerate(footprints(self.op, self.topology))
+        return tuple(Use(self.op, place, footprint) for place, footprint in operands)
+
+    @cached_property
+    def sides(self) -> frozenset[tuple[str, bool]]:
+        """The memories that it touches, and whether it writes there."""
+        return frozenset((use.footprint.memory, use.footprint.writes) for use in self.uses)
+
+    def _wait(self, watcher: Watcher) -> WatchedCounts:
+        rounds = rounds_of(counted_nest(self.op), watcher.loop) if watcher.loop else 1
+        first = watcher.expected + self.topology.tile.strict_compare
+        return WatchedCounts(watcher, first, first + max(0, (rounds - 1) * watcher.stride))
+
+
+Section = Sequence[Effects | TileFence]
+
+
+def effects_of(program: Program) -> tuple[Section, ...]:
+    """Everything in a program that tiles take part in: in the load and in the run section."""
+    return tuple([*_effects(section, program.topology)] for section in (program.load, program.run))
+
+
+def _effects(section: Sequence[Instruction], topology: Topology) -> Iterator[Effects | TileFence]:
+    for op in section:
+        if isinstance(op, TileFence):
+            yield op
+        elif isinstance(op, Work):
+            yield Effects(op, topology)
