@@ -46,6 +46,11 @@ class _Index:
     def spans(self, track: int) -> range:
         return range(self._bounds[track], self._bounds[track + 1])
 
+    def last_before(self, track: int, cycle: int) -> int:
+        """The last span of a track that begins before ``cycle``; one that is not among its spans if there is none."""
+        spans = self.spans(track)
+        return spans.start + int(np.searchsorted(self.trace.start_cycle[spans.start : spans.stop], cycle)) - 1
+
     def stalls(self, track: int, kind: int) -> Words:
         first, end = self._bounds[track], self._bounds[track + 1]
         return np.asarray(np.flatnonzero(self.trace.kind[first:end] == kind) + first, np.int64)
@@ -98,20 +103,15 @@ def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
 
 def _ending(index: _Index, track: int, cycle: int) -> int:
     """The stall of a track that ends in ``cycle``, or -1."""
-    trace, spans = index.trace, index.spans(track)
-    at = spans.start + int(np.searchsorted(trace.start_cycle[spans.start : spans.stop], cycle)) - 1
-    ends = at in spans and trace.start_cycle[at] + trace.cycles[at] == cycle
+    trace, at = index.trace, index.last_before(track, cycle)
+    ends = at in index.spans(track) and trace.start_cycle[at] + trace.cycles[at] == cycle
     return at if ends and trace.kinds[trace.kind[at]] != BUSY else -1
 
 
 def _with(index: _Index, track: int, instruction: int, cycle: int) -> int:
     """The last busy span of a track with an instruction that begins before ``cycle``, or -1."""
     trace, spans = index.trace, index.spans(track)
-    at = (
-        spans.start + int(np.searchsorted(trace.start_cycle[spans.start : spans.stop], cycle)) - 1
-        if instruction >= 0
-        else -1
-    )
+    at = index.last_before(track, cycle) if instruction >= 0 else -1
     while at in spans and not (trace.what[at] == instruction and trace.kinds[trace.kind[at]] == BUSY):
         at -= 1
     return at if at in spans else -1

@@ -62,12 +62,7 @@ class Chip:
             clock, self._account("chip.infeed"), topology, memory, self.host_infeed.queue, self.stops[0]
         )
         self.outfeed = OutfeedEngine(
-            clock,
-            self._account("chip.outfeed"),
-            topology,
-            self.host_outfeed,
-            self.stops[-1],
-            self.infeed.forwarded,
+            clock, self._account("chip.outfeed"), topology, self.host_outfeed, self.stops[-1], self.infeed.forwarded
         )
         self.tiles = [
             Tile(k, clock, topology, self.stops[k + 1], self._account, self._raise_fence, self._listener(k))
@@ -80,15 +75,8 @@ class Chip:
         self.bus = self._instruction_bus(topology)
         self.controller = Controller(clock, self._account("chip.controller"), topology)
         self.controller.connect(self.bus[0], self.infeed, self.outfeed)
-        self.threads: list[Thread] = [
-            self.host_infeed,
-            self.outfeed,
-            self.infeed,
-            *self.bus,
-            self.classifier,
-            self.controller,
-        ]
-
+        self.threads: list[Thread] = [self.host_infeed, self.outfeed, self.infeed, *self.bus]
+        self.threads += [self.classifier, self.controller]
         self._livelock = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
 
     def _awaits_tails(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.action import Action
 from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
@@ -73,18 +73,20 @@ class InfeedEngine:
                 turn = self._passed.reached(TAILS, op.turn)
                 yield from self.unit.wait(turn, Reason.FLAG, partial(self._describe, op))
             if isinstance(self._stop, BurstStop):
+                yield from self._send_bursts(op, self._stop)
+            else:
                 yield from self._send(op, self._stop)
-                self.unit.act(_actions(op))
-                continue
-            transfers = [SentTransfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
-            for row in range(op.total_rows):
-                data = yield from self._row(op, row)
-                transfer, place = transfers[row // op.rows], row % op.rows
-                packet = Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place)
-                yield from self._stop.transmit(self.unit, packet)
-            self.unit.act(_actions(op))
+            self.unit.act({Action.DATA_MEMORY_READ: op.total_rows} if op.source == "data" else {})
 
-    def _send(self, op: Infeed, stop: BurstStop) -> Work:
+    def _send(self, op: Infeed, stop: RingStop) -> Work:
+        transfers = [SentTransfer(op.label, k, stop.node, op.to << k) for k in range(op.transfers)]
+        for row in range(op.total_rows):
+            data = yield from self._row(op, row)
+            transfer, place = transfers[row // op.rows], row % op.rows
+            packet = Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place)
+            yield from stop.transmit(self.unit, packet)
+
+    def _send_bursts(self, op: Infeed, stop: BurstStop) -> Work:
         """Send one transfer after the other, as many of its rows at a time as are foreseen."""
         for k in range(op.transfers):
             if op.source == "data":
@@ -125,8 +127,3 @@ class InfeedEngine:
         )
         data: Bytes = yield from self.unit.wait(queue.get(), reason, lambda: what)
         return data
-
-
-def _actions(op: Infeed) -> Actions:
-    """Rows of data memory."""
-    return {Action.DATA_MEMORY_READ: op.total_rows} if op.source == "data" else {}
