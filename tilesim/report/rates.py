@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.report.analysis.layers import mac_arrays
+from tilesim.report.analysis.spans import busy_kind
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import LayerStatistics, RunStatistics
 
@@ -88,7 +89,6 @@ def _buses(statistics: RunStatistics, trace: Trace, edges: Words) -> Iterator[Ra
 
 
 def _utilisation(statistics: RunStatistics, trace: Trace, edges: Words) -> Iterator[Rate]:
-    busy = trace.kinds.index("busy") if "busy" in trace.kinds else -1
     arrays = {unit["track"] for unit in mac_arrays(statistics)}
     ours = [k for k, path in enumerate(trace.tracks) if path in arrays]
     possible = statistics["cycles"] * statistics["mac_utilisation"]
@@ -98,7 +98,7 @@ def _utilisation(statistics: RunStatistics, trace: Trace, edges: Words) -> Itera
     done = np.zeros(len(edges) - 1)
     for k in ours:
         spans = spans_of(trace, k)
-        macs = macs_of_what[trace.what[spans]] * trace.cycles[spans] * (trace.kind[spans] == busy)
+        macs = macs_of_what[trace.what[spans]] * trace.cycles[spans] * (trace.kind[spans] == busy_kind(trace))
         done += spread(trace, spans, macs, edges)
     peak = statistics["macs"] / possible
     path = trace.tracks[ours[0]].split(".")[0]

@@ -1,7 +1,7 @@
 from itertools import pairwise
 
 from tests.report.batched import batched
-from tilesim.report.analysis.batching import BatchedLayer, batched_layers, footprint, schedule_words
+from tilesim.report.analysis.batching import BatchLane, batch_lanes, footprint, schedule_words
 
 
 def step(layer: int, start: int, end: int, size: int) -> dict[str, int]:
@@ -25,10 +25,10 @@ def test_its_largest_is_that_of_the_plan() -> None:
 def test_lanes_are_layers_that_take_batches() -> None:
     names = ("stem", "patches", "third", "fourth", "fifth", "last")
     run = batched("demand").statistics
-    assert batched_layers(run["layers"], run["batching"]["steps"]) == [
-        BatchedLayer(k, name, name) for k, name in enumerate(names)
+    assert batch_lanes(run["layers"], run["batching"]["steps"]) == [
+        BatchLane(k, name, name) for k, name in enumerate(names)
     ]
-    assert batched_layers([], [step(7, 0, 1, 1)]) == [BatchedLayer(7, "layer 7", "layer 7")]
+    assert batch_lanes([], [step(7, 0, 1, 1)]) == [BatchLane(7, "layer 7", "layer 7")]
 
 
 def test_schedules_have_a_meaning() -> None:

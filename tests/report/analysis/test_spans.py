@@ -24,16 +24,16 @@ def test_bins_cover_the_run_and_differ_by_a_cycle(cycles: int, bins: int) -> Non
 @given(st.integers(0, 2**32), st.integers(0, 12), st.integers(0, 40), st.integers(1, 120), st.integers(1, 50))
 def test_each_bin_has_the_cycles_that_lie_in_it(seed: int, spans: int, start: int, cycles: int, bins: int) -> None:
     trace = random_trace(seed, TRACKS, spans, start)
-    found = run_spans({"cycles": cycles}, trace, TRACKS)
+    of = run_spans({"cycles": cycles}, trace, TRACKS)
     edges = edges_of(cycles, bins)
     for place, track in enumerate(TRACKS):
         taken = np.zeros(cycles, np.int64)
         for k in np.flatnonzero(trace.track == place):
             first = trace.start_cycle[k] - start
             taken[max(first, 0) : max(first + trace.cycles[k], 0)] += 1
-        np.testing.assert_array_equal(found.of[track].per_bin(edges), np.add.reduceat(taken, edges[:-1]))
+        np.testing.assert_array_equal(of[track].per_bin(edges), np.add.reduceat(taken, edges[:-1]))
 
 
 def test_a_track_that_was_not_recorded_has_no_spans() -> None:
     trace = replace(random_trace(0, TRACKS, 3), tracks=("chip.a", "chip.c"))
-    assert run_spans({"cycles": 50}, trace, ["chip.b"]).of["chip.b"].cycles.sum() == 0
+    assert run_spans({"cycles": 50}, trace, ["chip.b"])["chip.b"].cycles.sum() == 0

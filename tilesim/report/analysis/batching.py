@@ -23,7 +23,7 @@ DEFINITION = (
 )
 
 
-class BatchedLayer(NamedTuple):
+class BatchLane(NamedTuple):
     """A layer that takes batches."""
 
     number: int
@@ -42,10 +42,10 @@ def footprint(steps: Sequence[BatchStep]) -> list[tuple[int, int]]:
     return [*points, (max(step["end_cycle"] for step in steps), 0)] if points else []
 
 
-def batched_layers(layers: Sequence[LayerStatistics], steps: Sequence[BatchStep]) -> list[BatchedLayer]:
+def batch_lanes(layers: Sequence[LayerStatistics], steps: Sequence[BatchStep]) -> list[BatchLane]:
     """Those of the ``layers`` that take batches, in the order of the network."""
     numbers = sorted({step["layer"] for step in steps})
-    return [BatchedLayer(number, *_names(layers, number)) for number in numbers]
+    return [BatchLane(number, *_names(layers, number)) for number in numbers]
 
 
 def _names(layers: Sequence[LayerStatistics], number: int) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilesim.registry import description_of
-from tilesim.report.analysis.spans import RunSpans, TrackSpans, Words, edges_of, run_spans
+from tilesim.report.analysis.spans import TrackSpans, Words, busy_kind, edges_of, run_spans
 from tilesim.report.tracks import accounts_of, role, tracks_where, words
 from tilesim.sim.core.unit import BUSY
 from tilesim.sim.trace.trace import Trace
@@ -70,10 +70,10 @@ def occupancy(statistics: RunStatistics, trace: Trace, bins: int = BINS) -> Occu
     senders = tracks_where(accounts, machine, lambda role: role.sends_on)
     spans = run_spans(statistics, trace, (*links, *senders))
     edges = edges_of(statistics["cycles"], bins)
-    busy = {link: spans.of[link].where(spans.of[link].kind == spans.busy) for link in links}
-    masters, by_master = _by_master(links, busy, _masters(spans, senders), edges)
+    busy = {track: of.where(of.kind == busy_kind(trace)) for track, of in spans.items()}
+    masters, by_master = _by_master(links, busy, _masters(trace, busy, senders), edges)
     carried = _stacked([busy[link].per_bin(edges) for link in links], edges)
-    every = _stacked([spans.of[link].per_bin(edges) for link in links], edges)
+    every = _stacked([spans[link].per_bin(edges) for link in links], edges)
     expected = np.array([accounts[link]["busy_cycles"] for link in links], np.int64)
     return Occupancy(tuple(links), tuple(links.values()), masters, edges, carried, every - carried, by_master, expected)
 
@@ -82,13 +82,12 @@ def _stacked(rows: list[Words], edges: Words) -> Words:
     return np.array(rows, np.int64).reshape(len(rows), len(edges) - 1)
 
 
-def _masters(spans: RunSpans, senders: Mapping[str, str]) -> dict[str, list[str]]:
+def _masters(trace: Trace, busy: Mapping[str, TrackSpans], senders: Mapping[str, str]) -> dict[str, list[str]]:
     """For each bus, for each instruction's number, the unit that sent it there; several: nobody can tell."""
-    masters = {bus: [UNKNOWN] * len(spans.whats) for bus in senders.values()}
+    masters = {bus: [UNKNOWN] * len(trace.whats) for bus in senders.values()}
     taken: set[tuple[str, int]] = set()
     for track, bus in senders.items():
-        sent = spans.of[track].where(spans.of[track].kind == spans.busy).what
-        for what in np.unique(sent).tolist():
+        for what in np.unique(busy[track].what).tolist():
             masters[bus][what] = UNKNOWN if (bus, what) in taken else track
             taken.add((bus, what))
     return masters

@@ -17,7 +17,9 @@ Words = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class TrackSpans:
-    """Spans of one track in the order of their starts, which do not overlap; ``kind`` and ``what`` are names."""
+    """Spans of one track in the order of their starts, which do not overlap; ``kind`` and ``what`` are names, by their
+    places in the trace's ``kinds`` and ``whats``.
+    """
 
     start: Words
     cycles: Words
@@ -46,34 +48,23 @@ def edges_of(cycles: int, bins: int) -> Words:
     return np.arange(bins + 1, dtype=np.int64) * cycles // bins
 
 
-@dataclass(frozen=True)
-class RunSpans:
-    """The spans of all tracks while the run section ran, from its first cycle on.
+def busy_kind(trace: Trace) -> int:
+    """The number of the kind *busy*, -1 where nobody ever was."""
+    return trace.kinds.index(BUSY) if BUSY in trace.kinds else -1
 
-    ``kinds`` and ``whats`` are the names that numbers in the spans stand for.
+
+def run_spans(statistics: RunStatistics, trace: Trace, tracks: Iterable[str]) -> dict[str, TrackSpans]:
+    """The spans of some ``tracks`` while the run section ran, from its first cycle on; none of one that was not
+    recorded.
     """
-
-    kinds: tuple[str, ...]
-    whats: tuple[str, ...]
-    of: dict[str, TrackSpans]
-
-    @property
-    def busy(self) -> int:
-        """The number of the kind *busy*, -1 where nobody ever was."""
-        return self.kinds.index(BUSY) if BUSY in self.kinds else -1
-
-
-def run_spans(statistics: RunStatistics, trace: Trace, tracks: Iterable[str]) -> RunSpans:
-    """The spans of some ``tracks``; those of one that was not recorded are none."""
     start, cycles = trace.start, statistics["cycles"]
     place = {track: k for k, track in enumerate(trace.tracks)}
     bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1))
     empty = TrackSpans(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0, np.int32),) * 2)
-    of = {
+    return {
         track: _clipped(trace, slice(*bounds[k : k + 2]), start, cycles) if (k := place.get(track, -1)) >= 0 else empty
         for track in tracks
     }
-    return RunSpans(trace.kinds, trace.whats, of)
 
 
 def _clipped(trace: Trace, part: slice, start: int, cycles: int) -> TrackSpans:

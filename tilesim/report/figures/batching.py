@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MultipleLocator
 
-from tilesim.report.analysis.batching import batched_layers, footprint
+from tilesim.report.analysis.batching import batch_lanes, footprint
 from tilesim.report.comparison import ComparedBatches, ComparedRun
 from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, label, name_rows
 from tilesim.statistics import BatchingStatistics, RunStatistics
@@ -22,7 +22,7 @@ MOST_TICKS = 5
 
 def draw(statistics: RunStatistics, batching: BatchingStatistics) -> Figure:
     """Of one run: the footprint over time, and below it the batches of each layer."""
-    rows = batched_layers(statistics["layers"], batching["steps"])
+    rows = batch_lanes(statistics["layers"], batching["steps"])
     height = min(TALLEST_INCHES, HEIGHT_INCHES + LANE_INCHES * len(rows))
     figure = Figure(figsize=(WIDTH_INCHES, height))
     ratios = HEIGHT_INCHES - 0.6, max(1, len(rows)) * LANE_INCHES

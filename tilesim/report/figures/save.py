@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,33 +32,21 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
     """
-    return _save_each(lambda: _figures(run), folder)
+    return _save_each(_figures(run), folder)
 
 
 def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
-
-    def figures() -> Iterator[tuple[str, Figure]]:
-        from tilesim.report.figures import bars, batching
-
-        yield "compare", bars.draw_comparison(document)
-        if any(run["batching"] for run in document["runs"]):
-            yield "compare-batching", batching.draw_comparison(document["runs"])
-
-    return _save_each(figures, folder)
+    return _save_each(_comparison_figures(document), folder)
 
 
 def must_have_matplotlib() -> None:
     """Raises InputError where it is not installed."""
-    try:
-        import matplotlib  # noqa: F401, ICN001
-    except ImportError:
-        raise InputError(
-            "pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]"
-        ) from None
+    if find_spec("matplotlib") is None:
+        raise InputError("pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]")
 
 
-def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path) -> list[Path]:
+def _save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
     must_have_matplotlib()
     import matplotlib as mpl
 
@@ -65,7 +54,7 @@ def _save_each(figures: Callable[[], Iterator[tuple[str, Figure]]], folder: Path
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
         mpl.rcParams.update(dict(SETTINGS))
-        names = [name for stem, figure in figures() for name in _save(figure, made, stem)]
+        names = [name for stem, figure in figures for name in _save(figure, made, stem)]
     return [folder / name for name in names]
 
 
@@ -85,6 +74,14 @@ def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:
         yield "layers", bars.draw_layers(statistics)
     if roofs := roofline.draw(statistics):
         yield "roofline", roofs
+
+
+def _comparison_figures(document: ComparisonDocument) -> Iterator[tuple[str, Figure]]:
+    from tilesim.report.figures import bars, batching
+
+    yield "compare", bars.draw_comparison(document)
+    if any(run["batching"] for run in document["runs"]):
+        yield "compare-batching", batching.draw_comparison(document["runs"])
 
 
 def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:

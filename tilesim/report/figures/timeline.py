@@ -71,12 +71,12 @@ def shares(statistics: RunStatistics, trace: Trace, bins: int) -> Shares:
     rows = _rows(statistics, description_of(statistics["machine"]))
     spans = run_spans(statistics, trace, [track for tracks in rows.values() for track in tracks])
     edges = edges_of(statistics["cycles"], bins)
-    kinds = stacked({*spans.kinds} - {"idle"})
+    kinds = stacked({*trace.kinds} - {"idle"})
     cycles = np.zeros((len(rows), len(kinds), len(edges) - 1), np.int64)
     for row, tracks in enumerate(rows.values()):
-        for of in (spans.of[track] for track in tracks):
+        for of in (spans[track] for track in tracks):
             for place, kind in enumerate(kinds):
-                cycles[row, place] += of.where(of.kind == spans.kinds.index(kind)).per_bin(edges)
+                cycles[row, place] += of.where(of.kind == trace.kinds.index(kind)).per_bin(edges)
     units = np.array([len(tracks) for tracks in rows.values()], np.int64)
     return Shares(tuple(rows), units, tuple(kinds), edges, cycles)
 

@@ -84,7 +84,7 @@ def batches(run: SavedRun) -> PageSection | None:
     data = {
         "cycles": statistics["cycles"],
         "figures": [{"name": name, "value": value} for name, value in figures.items()],
-        "lanes": [lane._asdict() for lane in batching.batched_layers(statistics["layers"], of_run["steps"])],
+        "lanes": [lane._asdict() for lane in batching.batch_lanes(statistics["layers"], of_run["steps"])],
         "definition": batching.DEFINITION,
     }
     points = np.array(batching.footprint(of_run["steps"]), np.int64).reshape(-1, 2)
