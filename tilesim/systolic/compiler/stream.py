@@ -66,7 +66,7 @@ class InstructionStream:
                 floor = max(self._end_of(number - 2), self._end_of(number - 3))  # turns may end in another order
                 self.items[floor:] = [*hoisted(self.items[floor:], labelled, self.topology), *coming, *leaving]
             self.ends.append(f"{names[number]}.{len(labelled) - 1}")
-            leaving = self._departures(turn)
+            leaving = self._outputs(turn)
             if not ahead or len(leaving) <= self.topology.sequencer.queue_depth // 2:
                 self.items += leaving
                 leaving = []
@@ -114,7 +114,7 @@ class InstructionStream:
                 label=self.arrived[image],
             )
 
-    def _departures(self, turn: Turn) -> list[Instruction]:
+    def _outputs(self, turn: Turn) -> list[Instruction]:
         """The outputs that a turn makes, and those that are inputs as they came."""
         return [
             WriteHostMemory(
