@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -120,15 +122,50 @@ def test_inputs_may_be_an_array_a_sequence_or_a_mapping() -> None:
 
 def test_things_of_the_wrong_kind_are_said() -> None:
     network, chip = tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1")
-    with pytest.raises(TypeError, match="the network must be a Network, which load_network makes, not 'pocket'"):
-        tilesim.compile("pocket", chip)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="the topology must be a Topology, which load_topology makes, not a dict"):
-        tilesim.compile(network, {})  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="the program must be a Program, which compile or load_program makes, not a N"):
-        tilesim.simulate(network, [])  # type: ignore[arg-type]
-    for inputs in (3, [[1]]):
-        with pytest.raises(TypeError, match=r"each input must be a NumPy array, not (an int|a list)"):
-            tilesim.simulate(tilesim.compile(network, chip), inputs)  # type: ignore[arg-type]
+    program = tilesim.compile(network, chip)
+    arrays = "a NumPy array, a sequence of NumPy arrays or a mapping of texts to NumPy arrays"
+    calls: dict[str, Callable[[Any], object]] = {
+        "the network must be a Network, which load_network makes, not 'pocket'": lambda api: api.compile(
+            "pocket", chip
+        ),
+        "the topology must be a Topology, which load_topology makes, not a dict": lambda api: api.compile(network, {}),
+        "the program must be a Program, which compile or load_program makes, not a Network": lambda api: api.simulate(
+            network, []
+        ),
+        f"the inputs must be {arrays}, not an int": lambda api: api.simulate(program, 3),
+        f"the inputs must be {arrays}, not a list of list": lambda api: api.simulate(program, [[1]]),
+        "the programs must be at least one, not none": lambda api: api.check([]),
+        "the networks must be at least one, not none": lambda api: api.compile_networks([], chip),
+        "the overrides must be a mapping of texts to values, not a list of str": lambda api: api.load_topology(
+            "pocket-2x1", ["a=b"]
+        ),
+        "the overrides must be a mapping of texts to values, not a dict of int": lambda api: api.load_topology(
+            "pocket-2x1", {1: True}
+        ),
+        "the networks must be a mapping of texts to Networks, which load_network makes, not a list of Network": (
+            lambda api: api.cache_plan([network], chip)
+        ),
+        "the say must be a function, not an int": lambda api: api.compile(network, chip, say=3),
+        "the schedule must be a text, not an int": lambda api: api.plan_batches(network, chip, 2, 3),
+        "seed must be a whole number from 0 on, not -1": lambda api: api.simulate(program, seed=-1),
+        "p.txt: the file of a program must end in .tasm or .tbin, not in .txt": lambda api: api.save_program(
+            program, "p.txt"
+        ),
+    }
+    for sentence, call in calls.items():
+        with pytest.raises(tilesim.InputError) as caught:
+            call(tilesim)
+        assert caught.value.faults == (sentence,)
+    wrong: Any = 3
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.compile(wrong, wrong, wrong, wrong, wrong)
+    assert len(caught.value.faults) == 5
+
+
+def test_help_shows_no_addresses() -> None:
+    for name in tilesim.public.__all__:
+        if inspect.isfunction(call := getattr(tilesim, name)):
+            assert " at 0x" not in str(inspect.signature(call))
 
 
 def test_nouns_are_short_in_an_interpreter() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.units import BYTE_UNITS, cycles_to_ns, cycles_to_us, format_bytes, format_seconds, parse_bytes, parse_hertz
+from tilesim.units import BYTE_UNITS, cycles_to_us, format_bytes, format_seconds, parse_bytes, parse_hertz
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,6 @@ def test_for_people() -> None:
 
 
 def test_time_at_the_edge() -> None:
-    assert cycles_to_ns(1000, 500_000_000) == 2000.0
     assert cycles_to_us(1000, 500_000_000) == 2.0
 
 

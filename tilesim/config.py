@@ -43,21 +43,18 @@ class ConfigSection(BaseModel):
 
 
 def load(path: Path, schema: type[Model], overrides: Mapping[str, object] | None = None) -> Model:
-    """The YAML file at ``path`` as a ``schema``, with ``overrides`` laid over it.
+    """The YAML file at ``path``, one mapping in UTF-8, as a ``schema``, with ``overrides`` laid over it.
 
-    Args:
-        path: A UTF-8 YAML file that holds one mapping.
-        schema: What the file must be.
-        overrides: Dotted keys and values, such as ``{"grid.rows": 2, "layers.0.kernel": "[3, 3]"}``. Text is read as
-            YAML, so that words of a command line can be passed as they are.
+    These are dotted keys and values: ``{"grid.rows": 2, "layers.0.kernel": "[3, 3]"}``. Text is read as YAML, so that
+    words of a command line can be passed as they are.
 
     Raises:
         ConfigError: With every fault found, in the order of the file, overrides last.
     """
     reading = _Reading(path)
     data = reading.file()
-    for key, value in (overrides or {}).items():
-        reading.override(data, key, value)
+    for number, (key, value) in enumerate((overrides or {}).items(), 1):
+        reading.override(data, number, key, value)
     faults = list(reading.faults)
     try:
         model = schema.model_validate_json(json.dumps(data, default=_number), strict=True)
@@ -141,7 +138,6 @@ class _Reading:
     keys: dict[Key, _Place] = field(default_factory=dict)
     values: dict[Key, _Place] = field(default_factory=dict)
     characters: int = 0
-    overrides: int = 0
 
     def file(self) -> object:
         """The file's plain values. Raises a ConfigError when not even the syntax holds."""
@@ -159,11 +155,10 @@ class _Reading:
             raise ConfigError(f"{self.path}: empty; it must hold keys and values")
         return self._plain(node, (), (), None)
 
-    def override(self, data: Any, dotted: str, value: object) -> None:
-        """Lay one override over the plain values ``data``."""
-        self.overrides += 1
+    def override(self, data: Any, number: int, dotted: str, value: object) -> None:
+        """Lay the override of that number over the plain values ``data``."""
         too_long = isinstance(value, int) and value.bit_length() > 4 * LONGEST_NUMBER
-        place = _Place(self.overrides, 0, 0, f"override {dotted}={'...' if too_long else value}")
+        place = _Place(number, 0, 0, f"override {dotted}={'...' if too_long else value}")
         if too_long:
             self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits")
             return
@@ -173,8 +168,14 @@ class _Reading:
             return
         try:
             parent, key = self._parent(data, words, place)
-            self._forget(key)
-            parent[key[-1]] = self._parsed(value, key, place)
+            for places in (self.keys, self.values):  # what stood there, and below it, is replaced
+                for old in [old for old in places if old[: len(key)] == key]:
+                    del places[old]
+            self.keys[key] = self.values[key] = place
+            if isinstance(value, str):
+                node = _composed(value)
+                value = self._plain(node, key, (), place) if node else ""
+            parent[key[-1]] = value
         except ValueError as error:
             self._fault(place, str(error))
         except (yaml.YAMLError, RecursionError):
@@ -191,19 +192,6 @@ class _Reading:
             data = data[key[-1]]
         return data, (*key, _step(data, key, words[-1]))
 
-    def _forget(self, key: Key) -> None:
-        """What stood at a key and below it is replaced."""
-        for places in (self.keys, self.values):
-            for old in [old for old in places if old[: len(key)] == key]:
-                del places[old]
-
-    def _parsed(self, value: object, key: Key, place: _Place) -> object:
-        self.keys[key] = self.values[key] = place
-        if not isinstance(value, str):
-            return value
-        node = _composed(value)
-        return self._plain(node, key, (), place) if node else ""
-
     def _plain(self, node: yaml.Node, key: Key, above: tuple[yaml.Node, ...], override: _Place | None) -> object:
         """The node's value; ``above`` are the nodes that it is inside of, ``override`` where it is not in the file."""
         place = self.values[key] = override or self._at(node.start_mark)
@@ -213,7 +201,8 @@ class _Reading:
         if len(above) > MOST_YAML_LEVELS:
             raise self._too_deep()
         if len(self.values) > MOST_YAML_VALUES or self.characters > LARGEST_YAML_BYTES:
-            raise self._too_much()
+            most = f"{MOST_YAML_VALUES} values, of {format_bytes(LARGEST_YAML_BYTES)} in all"
+            raise ConfigError(f"{self.path}: must hold at most {most}; check its aliases")
         inside = (*above, node)
         if isinstance(node, yaml.MappingNode):
             pairs = self._pairs(node, key, override)
@@ -263,10 +252,6 @@ class _Reading:
     def _too_deep(self) -> ConfigError:
         return ConfigError(f"{self.path}: must nest at most {MOST_YAML_LEVELS} levels deep")
 
-    def _too_much(self) -> ConfigError:
-        most = f"{MOST_YAML_VALUES} values, of {format_bytes(LARGEST_YAML_BYTES)} in all"
-        return ConfigError(f"{self.path}: must hold at most {most}; check its aliases")
-
     def _at(self, mark: yaml.Mark) -> _Place:
         return _Place(0, mark.line + 1, mark.column + 1, str(self.path))
 
@@ -277,9 +262,9 @@ def _step(data: object, key: Key, word: str) -> str | int:
         return word
     if not isinstance(data, list):
         raise ValueError(f"{_dotted(key)} is a single value, without a key {word!r}")
-    if _index(word) >= len(data):
+    if (index := _index(word)) >= len(data):
         raise ValueError(f"{_dotted(key)} is a list of {len(data)}, counted from 0, without an entry {word!r}")
-    return _index(word)
+    return index
 
 
 def _index(word: str) -> int:
@@ -294,11 +279,8 @@ _TYPES = {
     "float": "a number",
     "bool": "true or false",
     "string": "text",
-    "list": "a list",
-    "tuple": "a list",
-    "dict": "a section with keys",
-    "model": "a section with keys",
-    "model_attributes": "a section with keys",
+    **dict.fromkeys(("list", "tuple"), "a list"),
+    **dict.fromkeys(("dict", "model", "model_attributes"), "a section with keys"),
 }
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least"),
@@ -346,9 +328,8 @@ def _unknown(key: Key, known: list[str]) -> str:
 def _wrong_tag(context: Mapping[str, Any]) -> str:
     if "tag" not in context:
         return "is missing"
-    return f"must be one of {context['expected_tags']}, not {context['tag']!r}" + _meant(
-        context["tag"], context["expected_tags"]
-    )
+    tag, expected = context["tag"], context["expected_tags"]
+    return f"must be one of {expected}, not {tag!r}{_meant(tag, expected)}"
 
 
 def _validator_place(key: Key, sentence: str, reading: _Reading) -> _Place:
@@ -378,12 +359,10 @@ def _wrong(details: ErrorDetails) -> str:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return "a section with keys"
-    if isinstance(value, list):
-        return "a list"
     if value is None:
         return "empty"
+    if isinstance(value, dict | list):
+        return _TYPES[type(value).__name__]
     text = str(value).lower() if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -403,15 +382,11 @@ def _names(schema: type[BaseModel], location: Key) -> list[str]:
     models = [schema]
     for word in location:
         fields = [model.model_fields[word] for model in models if word in model.model_fields]
-        if fields:
-            models = [model for info in fields for model in _models(info.annotation)]
-        else:  # an index, which changes nothing, or the tag of one of several models
-            models = [model for model in models if _has_tag(model, word)] or models
+        inside = [model for info in fields for model in _models(info.annotation)]
+        # an index changes nothing; or it is the tag of one of several models
+        tagged = [model for model in models if any(word in get_args(i.annotation) for i in model.model_fields.values())]
+        models = inside or tagged or models
     return list(dict.fromkeys(name for model in models for name in model.model_fields))
-
-
-def _has_tag(model: type[BaseModel], tag: str | int) -> bool:
-    return any(tag in get_args(info.annotation) for info in model.model_fields.values())
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -10,20 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, create_model
 
 from tilesim.config import ConfigSection, load
 from tilesim.sim.core.action import Action
-from tilesim.statistics import (
-    ActionEnergy,
-    EnergyByAction,
-    EnergyStatistics,
-    EnergyTableRow,
-    LayerEnergy,
-    UnitEnergy,
-)
+from tilesim.statistics import ActionEnergy, EnergyByAction, EnergyStatistics, EnergyTableRow, LayerEnergy, UnitEnergy
 
 NOT_GIVEN = "not given"
 DIGITS = 6
@@ -37,46 +30,6 @@ class ActionCost(ConfigSection):
     per: Annotated[str, Field(description="what it is the energy of, such as a byte")] = ""
     technology: Annotated[str, Field(description="process and voltage that it holds for")] = NOT_GIVEN
     source: Annotated[str, Field(description="who says so")] = NOT_GIVEN
-
-
-class Entries(ConfigSection):
-    """Actions with what they cost; those that are not given cost what they did."""
-
-    mac_8x8: ActionCost | None = None
-    mac_8x16: ActionCost | None = None
-    mac_16x16: ActionCost | None = None
-    multiply_32: ActionCost | None = None
-    add_32: ActionCost | None = None
-    add_8: ActionCost | None = None
-    lookup: ActionCost | None = None
-    narrow_read: ActionCost | None = None
-    narrow_write: ActionCost | None = None
-    wide_read: ActionCost | None = None
-    wide_write: ActionCost | None = None
-    data_memory_read: ActionCost | None = None
-    instruction_memory_read: ActionCost | None = None
-    ring_hop: ActionCost | None = None
-    mesh_hop: ActionCost | None = None
-    instruction_hop: ActionCost | None = None
-    host_transfer: ActionCost | None = None
-    buffer_read: ActionCost | None = None
-    buffer_write: ActionCost | None = None
-    accumulator_read: ActionCost | None = None
-    accumulator_write: ActionCost | None = None
-    weight_memory_read: ActionCost | None = None
-    cell_hop: ActionCost | None = None
-
-    @field_validator("*")
-    @classmethod
-    def _unit_is_the_actions_own(cls, entry: ActionCost | None, info: ValidationInfo) -> ActionCost | None:
-        unit = unit_of(Action(str(info.field_name)))
-        if entry is not None and entry.per not in ("", unit):
-            raise ValueError(f"must be per {unit}, not per {entry.per!r}")
-        return entry
-
-    @property
-    def given(self) -> dict[Action, ActionCost]:
-        return {action: entry for action in Action if (entry := getattr(self, action)) is not None}
 
 
 UNITS: Mapping[Action, str] = {
@@ -99,10 +52,31 @@ def unit_of(action: Action) -> str:
     return UNITS.get(action, "byte")
 
 
+def _cost_of(action: Action) -> object:
+    """What the table may say of an action: nothing, or a cost, which is per its own unit."""
+
+    def per_unit(cost: ActionCost) -> ActionCost:
+        if cost.per not in ("", unit_of(action)):
+            raise ValueError(f"must be per {unit_of(action)}, not per {cost.per!r}")
+        return cost.model_copy(update={"per": unit_of(action)})
+
+    return Annotated[ActionCost, AfterValidator(per_unit)] | None
+
+
+_COSTS: dict[str, Any] = {action: (_cost_of(action), None) for action in Action}
+Entries = create_model("Entries", __base__=ConfigSection, **_COSTS)
+"""Actions with what they cost; those that are not given cost what they did."""
+
+
+def _given(path: Path) -> Table:
+    entries = load(path, Entries)
+    return {action: cost for action in Action if (cost := getattr(entries, action)) is not None}
+
+
 @lru_cache(maxsize=1)
 def default_table() -> Table:
     """The table that comes with tilesim."""
-    return load(Path(__file__).with_name("energy.yaml"), Entries).given
+    return _given(Path(__file__).with_name("energy.yaml"))
 
 
 def load_table(path: Path) -> Table:
@@ -111,10 +85,7 @@ def load_table(path: Path) -> Table:
     Raises:
         ConfigError: faults in the file, all at once.
     """
-    ours = {
-        action: entry.model_copy(update={"per": unit_of(action)}) for action, entry in load(path, Entries).given.items()
-    }
-    return {**default_table(), **ours}
+    return {**default_table(), **_given(path)}
 
 
 @dataclass(frozen=True)
@@ -131,13 +102,7 @@ class Tally:
 
 
 def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
-    """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim; the
-    loading before it is not in it.
-
-    ``units`` and ``layers`` (in the order of the layers; ``outside_layers`` is of instructions that belong to none)
-    have ``actions``: for each its ``count``, of accesses, rows, words or operations, the ``bytes`` of these, and its
-    ``pj``. Either, and ``actions`` as well, sum up to the run: ``total_pj``. ``table`` says what the actions cost.
-    """
+    """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim."""
     units: dict[str, EnergyByAction] = {}
     of_layers: dict[int, EnergyByAction] = {k: {} for k in range(-1, layers)}
     total: EnergyByAction = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import lzma
 import os
+import stat
 import struct
 import tokenize
 import warnings
@@ -30,6 +31,7 @@ _MEMBER = ".npy"
 _ENTRY = b"PK\1\2"
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _LONGEST_HEADER = 1 << 16
+_KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 _DAMAGE = (
     *(OSError, EOFError, ValueError, TypeError, IndexError, OverflowError, RuntimeError, MemoryError),
     *(struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
@@ -51,6 +53,31 @@ def write_npz(path: Path, arrays: Mapping[str, Array], compressed: bool = False)
                 np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
 
 
+def must_be_file(path: Path, error: Callable[[str], InputError]) -> None:
+    """See to it that there is such a file, and that it is a plain one.
+
+    Raises:
+        InputError: as ``error`` makes it: there is none, or a folder, a device or a pipe in its place.
+    """
+    if kind := odd_kind(path):
+        raise error(f"{path}: must be a file, not a {kind}")
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise error(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as fault:
+        raise error(f"{path}: cannot be read: {_reason(fault)}") from None
+
+
+def odd_kind(path: Path) -> str:
+    """What there is that is no plain file: a folder, pipe, socket or device; nothing where there is one, or none."""
+    try:
+        kind = stat.S_IFMT(path.stat().st_mode)
+    except (OSError, ValueError):
+        return ""
+    return "" if kind == stat.S_IFREG else _KINDS.get(kind, "device")
+
+
 def read_bytes(path: Path, most_bytes: int, error: Callable[[str], InputError]) -> bytes:
     """What is in a file, which may have ``most_bytes``.
 
@@ -58,8 +85,7 @@ def read_bytes(path: Path, most_bytes: int, error: Callable[[str], InputError]) 
         InputError: as ``error`` makes it: no such file, no plain one, or a larger one.
     """
     try:
-        if path.exists() and not path.is_file():
-            raise error(f"{path}: must be a file, not a directory or a device")
+        must_be_file(path, error)
         with path.open("rb") as file:
             size_bytes = os.fstat(file.fileno()).st_size
             # some files of the system have another size than they say

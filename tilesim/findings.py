@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Required
 
-if sys.version_info >= (3, 12):
-    from typing import TypedDict
-else:  # pydantic reads a TypedDict of an older Python only from there
-    from typing_extensions import TypedDict
+from typing_extensions import TypedDict  # of typing's own, pydantic reads that of Python 3.12 and later only
 
 
 class NamedTransfer(TypedDict):
@@ -86,29 +82,22 @@ def sentence(finding: Finding) -> str:
 
 def _meeting_words(finding: Finding) -> str:
     first, second = _parties(finding)
-    reaches = _reaches(finding)
     return (
-        f"in cycle {finding['cycle']:,} a packet of {second}, which occupies {reaches[1]}, passes {finding['stop']}, "
-        f"where {first}, which occupies {reaches[0]}, began first and has not ended"
+        f"in cycle {finding['cycle']:,} a packet of {second}, passes {finding['stop']}, where {first}, began first and "
+        "has not ended"
     )
 
 
 def _at_once_words(finding: Finding) -> str:
     first, second = _parties(finding)
-    reaches = _reaches(finding)
-    return (
-        f"in cycle {finding['cycle']:,} {second}, which occupies {reaches[1]}, begins while {first}, which occupies "
-        f"{reaches[0]}, is under way"
-    )
+    return f"in cycle {finding['cycle']:,} {second}, begins while {first}, is under way"
 
 
 def _parties(finding: Finding) -> list[str]:
-    pairs = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
-    return [_party(*names) for names in pairs]
-
-
-def _reaches(finding: Finding) -> list[str]:
-    return [f"{nodes[0]} to {nodes[-1]}" for nodes in finding["nodes"]]
+    """The two transfers, each with the nodes that it occupies."""
+    names = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
+    nodes = [f"which occupies {nodes[0]} to {nodes[-1]}" for nodes in finding["nodes"]]
+    return [f"{_party(*whose)}, {where}" for whose, where in zip(names, nodes, strict=True)]
 
 
 def _mixed_words(finding: Finding) -> str:

@@ -29,6 +29,12 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else f"{text[:37]}...") if text else "nothing"
 
 
+def alternatives(words: Sequence[str]) -> str:
+    """``a, b or c``."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
+
+
 def counted(count: int, noun: str) -> str:
     """So many of a thing whose plural ends in s: ``1 array``, ``2 arrays``."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
@@ -42,14 +48,13 @@ def kind_of(value: object) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
-def unknown(word: str, known: Iterable[str], what: str) -> str:
-    """The sentence for a ``word`` that is none of ``known``."""
-    names = sorted(map(str, known))
-    if close := get_close_matches(word, names, 1):
-        advice = f"; did you mean {close[0]!r}?"
-    else:
-        advice = f" (one of {', '.join(names)})" if len(names) <= MOST_LISTED else ""
-    return f"must be {what}, not {shown(word)}{advice}"
+def unknown(word: str, known: Iterable[str], what: str = "") -> str:
+    """The sentence for a ``word`` that is none of ``known``; without a word for ``what`` they are, it lists them."""
+    names = [*map(str, known)]
+    listed = f" (one of {', '.join(sorted(names))})" if what and len(names) <= MOST_LISTED else ""
+    close = get_close_matches(word, sorted(names), 1)
+    advice = f"; did you mean {close[0]!r}?" if close else listed
+    return f"must be {what or alternatives(names)}, not {shown(word)}{advice}"
 
 
 def _escaped(character: str) -> str:

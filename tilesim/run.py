@@ -76,7 +76,7 @@ class Run:
         rows = (
             (
                 k, layer["name"], layer["kind"], layer["macs"], layer["cycles"], f"{layer['mac_utilisation']:.1%}",
-                layer["bound_by"] or "",
+                layer["bound_by"] or ""
             )
             for k, layer in enumerate(self.statistics["layers"])
         )  # fmt: skip

@@ -41,6 +41,8 @@ def located(name_or_path: Path | str, kind: Kind) -> Path:
     if not isinstance(name_or_path, (str, Path)):
         raise ConfigError(f"the {SINGULAR[kind]} must be a name or a path, not a {type(name_or_path).__name__}")
     text = str(name_or_path)
+    if text in {"", "."}:  # a path of nothing is the folder one is in
+        raise ConfigError(f"a {SINGULAR[kind]} must be given by its name or file, not by empty text")
     if "/" in text or Path(text).suffix:
         return Path(text)
     for path in shipped(kind).iterdir():

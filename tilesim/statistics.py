@@ -5,17 +5,12 @@ The reference page is made from the strings below the keys, and a saved run is c
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 
 from pydantic import Field
+from typing_extensions import TypedDict  # of typing's own, pydantic reads that of Python 3.12 and later only
 
 from tilesim.findings import Finding
-
-if sys.version_info >= (3, 12):
-    from typing import TypedDict
-else:  # pydantic reads a TypedDict of an older Python only from there
-    from typing_extensions import TypedDict
 
 SCHEMA = "tilesim.run/1"
 """The version of the document; it grows keys, and changes when one changes its meaning."""

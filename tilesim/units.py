@@ -70,11 +70,6 @@ def format_seconds(seconds: float) -> str:
     return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"
 
 
-def cycles_to_ns(cycles: int, clock_hz: int) -> float:
-    """Nanoseconds that ``cycles`` take at ``clock_hz``."""
-    return cycles * 1e9 / clock_hz
-
-
 def cycles_to_us(cycles: int, clock_hz: int) -> float:
     """Microseconds that ``cycles`` take at ``clock_hz``."""
     return cycles * 1e6 / clock_hz

@@ -26,15 +26,15 @@ def main(words: Sequence[str]) -> int:
     one_core()
     settings = Settings(options.models.resolve(), options.out.resolve(), say)
     patience = Patience(options.rounds, options.budget, options.limit)
-    found = document(chosen(options), settings, patience)
-    table = markdown(found)
+    measured = document(chosen(options), settings, patience)
+    table = markdown(measured)
     with all_or_nothing(options.out) as made:
-        (made / "bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        (made / "bench.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
         (made / "bench.md").write_text(table, encoding="utf-8")
     if options.guide:
         PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
     print(table, end="")
-    return int(not all(group["exact"] for group in found["groups"]))
+    return int(not all(group["exact"] for group in measured["groups"]))
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:

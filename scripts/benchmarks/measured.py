@@ -34,15 +34,15 @@ def measured(group: Group, settings: Settings, patience: Patience) -> dict[str, 
     """A group's subjects with all their ``rounds`` and, of each number, the median; its ratios; whether those
     that must have the same outputs have them. Without what it needs, why it was ``skipped``.
     """
-    found: dict[str, Any] = {"name": group.name, "sizes": group.sizes, "subjects": {}, "ratios": [], "exact": True}
+    entry: dict[str, Any] = {"name": group.name, "sizes": group.sizes, "subjects": {}, "ratios": [], "exact": True}
     try:
         subjects = group.subjects(settings)
     except MaterialError as error:
         settings.say(f"{group.name}: {error}")
-        return {**found, "skipped": str(error)}
+        return {**entry, "skipped": str(error)}
     rounds = interleaved(subjects, patience, settings.say)
     return {
-        **found,
+        **entry,
         "subjects": {label: {"rounds": records, **median(records)} for label, records in rounds.items()},
         "ratios": [{**asdict(ratio), **quotient(ratio, rounds)} for ratio in group.ratios],
         "exact": agree(subjects, rounds),
@@ -85,7 +85,7 @@ def agree(subjects: Sequence[Subject], rounds: Mapping[str, Sequence[Record]]) -
             answers.setdefault(subject.answer, set()).update(
                 record["answer"] for record in rounds[subject.label] if "answer" in record
             )
-    return all(len(found) <= 1 for found in answers.values())
+    return all(len(hashes) <= 1 for hashes in answers.values())
 
 
 def processor() -> str:
@@ -98,10 +98,10 @@ def processor() -> str:
 
 def _versions() -> dict[str, str]:
     """Of the packages that are installed."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            versions[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return {**found, "scalesim": SCALESIM}
+    return {**versions, "scalesim": SCALESIM}

@@ -93,7 +93,7 @@ def onnx_runtime(model: str, arrays: Sequence[Array]) -> Callable[[], list[Array
     options.add_session_config_entry("session.qdqisint8allowed", "1")
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = runtime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    feed = dict(zip([each.name for each in session.get_inputs()], arrays, strict=True))
+    feed = dict(zip([source.name for source in session.get_inputs()], arrays, strict=True))
     return lambda: list(session.run(None, feed))
 
 
@@ -108,7 +108,7 @@ def warm(call: Callable[[], object]) -> Record:
     """The median times of calls after a first one."""
     call()
     taken = [timed(call)[1] for _ in range(INVOCATIONS)]
-    return {key: statistics.median(each[key] for each in taken) for key in taken[0]}
+    return {key: statistics.median(sample[key] for sample in taken) for key in taken[0]}
 
 
 def inputs(network: Network) -> list[Array]:

@@ -25,11 +25,11 @@ def markdown(document: Found) -> str:
 
 def _ratios(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
     for group in groups:
-        for each in group["ratios"]:
-            if "ratio" in each:
-                over, under = group["subjects"][each["over"]], group["subjects"][each["under"]]
+        for ratio in group["ratios"]:
+            if "ratio" in ratio:
+                over, under = group["subjects"][ratio["over"]], group["subjects"][ratio["under"]]
                 took = [_took(one, "cycles" in over and "cycles" in under) for one in (over, under)]
-                yield each["over"], took[0], each["under"], took[1], _times(each["ratio"]), _goal(each)
+                yield ratio["over"], took[0], ratio["under"], took[1], _times(ratio["ratio"]), _goal(ratio)
 
 
 def _took(subject: Found, cycles: bool) -> str:
@@ -38,18 +38,19 @@ def _took(subject: Found, cycles: bool) -> str:
 
 def _instructions(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
     for group in groups:
-        for each in group["ratios"]:
-            if "seconds_each" in each:
-                yield each["over"].split()[1], f"{each['seconds_each'] * 1e6:.0f} us", _goal(each)
+        for ratio in group["ratios"]:
+            if "seconds_each" in ratio:
+                yield ratio["over"].split()[1], f"{ratio['seconds_each'] * 1e6:.0f} us", _goal(ratio)
 
 
 def _sizes(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
     for group in groups:
-        for label, each in group["subjects"].items() if group["sizes"] else ():
-            if "error" not in each:
+        for label, subject in group["subjects"].items() if group["sizes"] else ():
+            if "error" not in subject:
                 yield (
-                    label, f"{each['instructions']:,}", format_seconds(each["compile_seconds"]),
-                    format_seconds(each["seconds"]), f"{each['peak_bytes'] / 1e6:,.0f} MB", f"{each['cycles']:,}",
+                    label, f"{subject['instructions']:,}", format_seconds(subject["compile_seconds"]),
+                    format_seconds(subject["seconds"]), f"{subject['peak_bytes'] / 1e6:,.0f} MB",
+                    f"{subject['cycles']:,}",
                 )  # fmt: skip
 
 
@@ -59,17 +60,17 @@ def _missing(groups: Sequence[Found]) -> Iterator[str]:
             yield f"{group['name']} was left out: {group['skipped']}"
         if not group["exact"]:
             yield f"{group['name']}: outputs differ that must be the same"
-        for label, each in group["subjects"].items():
-            if "error" in each:
-                yield f"{label}: {each['error']}"
+        for label, subject in group["subjects"].items():
+            if "error" in subject:
+                yield f"{label}: {subject['error']}"
 
 
 def _versions(document: Found) -> str:
     return ", ".join(f"{name} {version}" for name, version in document["versions"].items())
 
 
-def _goal(each: Found) -> str:
-    return f"≤ {each['goal']}" if each["goal"] else ""
+def _goal(ratio: Found) -> str:
+    return f"≤ {ratio['goal']}" if ratio["goal"] else ""
 
 
 def _times(ratio: float) -> str:

@@ -24,14 +24,14 @@ def main(words: Sequence[str]) -> int:
     options = parsed(words)
     if any(family.startswith("onnx/") for family in options.families) and saturates():
         sys.exit("this processor has no VNNI instructions: ONNX Runtime's sums saturate on it, and are no reference")
-    found = []
+    judged = []
     for outcome in outcomes(jobs(options), options.processes):
-        found.append(outcome)
+        judged.append(outcome)
         if outcome.wrong:
             show(Text(told(outcome)))
             keep(outcome, options.keep)
-    show(*refusals(found), counted(options.families, found))
-    return int(any(outcome.wrong for outcome in found))
+    show(*refusals(judged), counted(options.families, judged))
+    return int(any(outcome.wrong for outcome in judged))
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:

@@ -43,5 +43,5 @@ def saturates() -> bool:
     x, w, y = s.value("x", (1, 64), 1, 0), s.value("w", (64, 8), 1, 0, np.int8), s.value("y", (1, 8), 1 << 14, 0)
     s.inputs[x.name] = np.full(x.shape, 255, np.uint8)
     s.constant(w.name, np.full(w.shape, 127, np.int8))
-    (found,) = reference(Case("onnx/saturated", 0, SUFFIX, *s.drawn(apply(s, "MatMul", [x, w], y))))
-    return bool((found != round(64 * 255 * 127 / (1 << 14))).any())
+    (sums,) = reference(Case("onnx/saturated", 0, SUFFIX, *s.drawn(apply(s, "MatMul", [x, w], y))))
+    return bool((sums != round(64 * 255 * 127 / (1 << 14))).any())

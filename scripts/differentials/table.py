@@ -29,8 +29,8 @@ def counted(families: Sequence[str], outcomes: Iterable[Outcome]) -> Table:
 
 
 def _numbers(row: Counter[str]) -> list[str]:
-    found = [row[verdict] for verdict in VERDICTS], [row[f"chip {verdict}"] for verdict in VERDICTS]
-    return [f"{number:,}" if number else "" for part in found for number in (sum(part), *part)]
+    counts = [row[verdict] for verdict in VERDICTS], [row[f"chip {verdict}"] for verdict in VERDICTS]
+    return [f"{number:,}" if number else "" for part in counts for number in (sum(part), *part)]
 
 
 def refusals(outcomes: Iterable[Outcome]) -> Iterator[Text]:

@@ -65,8 +65,8 @@ class Draft:
         power = 2.0 ** round(np.log2(ratio))
         simple = power * self.number(1, 15) / self.number(1, 15)
         real = self.pick(ratio * scale, ratio * scale, simple * scale, power * scale, 2.0 ** round(np.log2(scale)))
-        found = np.float32(real)
-        return float(np.nextafter(found, np.float32(self.pick(0, 1e9))) if self.chance(0.1) else found)
+        single = np.float32(real)
+        return float(np.nextafter(single, np.float32(self.pick(0, 1e9))) if self.chance(0.1) else single)
 
     def scale(self) -> float:
         """Any; often an odd number of few bits times a power of two."""

@@ -37,7 +37,7 @@ def pair(kind: str, draft: Draft, x: Wire) -> Wire:
     scale = max(x.scale, other.scale) if kind == "ADD" else x.scale * other.scale * 64
     shape = np.broadcast_shapes(x.shape, other.shape)
     y = draft.wire(shape, x.dtype, draft.near(scale), draft.zero_point(x.dtype))
-    return draft.made(kind, [each.index for each in both], y, FusedActivationFunction=draft.pick(*ACTIVATIONS))
+    return draft.made(kind, [wire.index for wire in both], y, FusedActivationFunction=draft.pick(*ACTIVATIONS))
 
 
 def second(draft: Draft, x: Wire) -> Wire:

@@ -57,8 +57,8 @@ def judged(job: Job) -> Outcome:
         wanted = reference(case)
     except Refusal as refusal:
         return Outcome(job, "different", f"the runtime refuses what tilesim runs: {refusal}")
-    if found := difference(golden(network, case), wanted):
-        return Outcome(job, "different", found)
+    if words := difference(golden(network, case), wanted):
+        return Outcome(job, "different", words)
     return Outcome(job, "equal", "", *(on_chip(network, case, job.chip, wanted) if job.chip else ("", "")))
 
 
@@ -86,8 +86,8 @@ def on_chip(network: Network, case: Case, chip: str, wanted: list[Array]) -> tup
         return "refused", pattern(error.faults[0])
     except TilesimError as error:
         return "different", f"{chip}: {error}"
-    found = difference(run.outputs, wanted)
-    return ("different", f"{chip}: {found}") if found else ("equal", "")
+    words = difference(run.outputs, wanted)
+    return ("different", f"{chip}: {words}") if words else ("equal", "")
 
 
 @cache
@@ -95,24 +95,24 @@ def topology(chip: str) -> Topology:
     return tilesim.load_topology(chip)
 
 
-def difference(found: list[Array], wanted: list[Array]) -> str:
+def difference(given: list[Array], wanted: list[Array]) -> str:
     """In how many elements outputs differ from those wanted, in words, or ``""``."""
-    if len(found) != len(wanted):
-        return f"{len(found)} outputs instead of {len(wanted)}"
-    words = (_difference(k, *pair) for k, pair in enumerate(zip(found, wanted, strict=True)))
+    if len(given) != len(wanted):
+        return f"{len(given)} outputs instead of {len(wanted)}"
+    words = (_difference(k, *pair) for k, pair in enumerate(zip(given, wanted, strict=True)))
     return "; ".join(word for word in words if word)
 
 
-def _difference(number: int, found: Array, wanted: Array) -> str:
-    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
-        return f"output {number} is {found.dtype} {list(found.shape)} instead of {wanted.dtype} {list(wanted.shape)}"
-    wrong = _bits(found) != _bits(wanted)
+def _difference(number: int, given: Array, wanted: Array) -> str:
+    if (given.dtype, given.shape) != (wanted.dtype, wanted.shape):
+        return f"output {number} is {given.dtype} {list(given.shape)} instead of {wanted.dtype} {list(wanted.shape)}"
+    wrong = _bits(given) != _bits(wanted)
     if not wrong.any():
         return ""
     first = int(np.flatnonzero(wrong)[0])
     return (
         f"output {number} differs in {int(wrong.sum())} of {wrong.size}, first at {first}: "
-        f"{found.reshape(-1)[first]} instead of {wanted.reshape(-1)[first]}"
+        f"{given.reshape(-1)[first]} instead of {wanted.reshape(-1)[first]}"
     )
 
 

@@ -26,20 +26,20 @@ def main(words: Sequence[str]) -> int:
         options.seed, numbers, tuple(options.kinds), options.shell_every, options.minutes * 60,
         options.keep and options.keep.resolve(),
     )  # fmt: skip
-    found: list[Outcome] = []
+    tried: list[Outcome] = []
     with tempfile.TemporaryDirectory(prefix="fuzz-corpus-") as folder:
         seeds = corpus(Path(folder), models_folder() if options.models else None)
     with suppress(KeyboardInterrupt):  # what was found until then is shown
         for outcome in outcomes(plan, seeds, options.processes):
-            found.append(outcome)
+            tried.append(outcome)
             if outcome.faults:
                 print(said(outcome, options), flush=True)
-            if len(found) % 1000 == 0:
-                print(f"{len(found):,} of {len(numbers):,}", file=sys.stderr, flush=True)
-    print(table(found), end="")
-    if len(found) < len(numbers):
-        print(f"only {len(found):,} of {len(numbers):,} inputs were tried")
-    return int(len(found) < len(numbers) or any(outcome.faults for outcome in found))
+            if len(tried) % 1000 == 0:
+                print(f"{len(tried):,} of {len(numbers):,}", file=sys.stderr, flush=True)
+    print(table(tried), end="")
+    if len(tried) < len(numbers):
+        print(f"only {len(tried):,} of {len(numbers):,} inputs were tried")
+    return int(len(tried) < len(numbers) or any(outcome.faults for outcome in tried))
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:

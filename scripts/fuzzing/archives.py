@@ -89,11 +89,11 @@ def _packed(rng: Random, members: Members) -> bytes:
 
 def _lying(rng: Random, data: bytes) -> bytes:
     """With a number changed in the archive's own table of what is in it."""
-    found = bytearray(data)
-    place = max(0, found.find(b"PK\x01\x02"))
-    at = place + rng.randrange(max(1, len(found) - place - 4))
-    struct.pack_into("<I", found, min(at, len(found) - 4), nasty.number(rng) % (1 << 32))
-    return bytes(found)
+    content = bytearray(data)
+    place = max(0, content.find(b"PK\x01\x02"))
+    at = place + rng.randrange(max(1, len(content) - place - 4))
+    struct.pack_into("<I", content, min(at, len(content) - 4), nasty.number(rng) % (1 << 32))
+    return bytes(content)
 
 
 @cache

@@ -54,8 +54,8 @@ def text_damaged(rng: Random, data: bytes, others: list[bytes]) -> bytes:
 
 
 def _replaced(rng: Random, pattern: re.Pattern[str], text: str, new: str) -> str:
-    found = [match.span() for match in pattern.finditer(text)]
-    start, end = rng.choice(found or [(0, 0)])
+    spans = [match.span() for match in pattern.finditer(text)]
+    start, end = rng.choice(spans or [(0, 0)])
     return f"{text[:start]}{new}{text[end:]}"
 
 
@@ -69,10 +69,10 @@ def _number(rng: Random, text: str) -> str:
 
 def _near(rng: Random, text: str) -> str:
     """A number grown or shrunk a little: what is still taken, and then runs."""
-    found = list(NUMBER.finditer(text))
-    if not found:
+    matches = list(NUMBER.finditer(text))
+    if not matches:
         return text
-    match = rng.choice(found)
+    match = rng.choice(matches)
     number = int(match[0], 0) if match[0].lstrip("-").startswith("0x") else int(match[0])
     return f"{text[: match.start()]}{nasty.near(rng, number)}{text[match.end() :]}"
 
@@ -121,7 +121,7 @@ def binary_damaged(rng: Random, data: bytes, others: list[bytes]) -> bytes:
 
 def _string(rng: Random, body: bytes) -> bytes:
     """Another text of the same length in the table of strings, which comes first."""
-    found = [match.span() for match in re.finditer(rb"[\x20-\x7e]{3,}", body[:4000])]
-    start, end = rng.choice(found or [(0, 0)])
+    spans = [match.span() for match in re.finditer(rb"[\x20-\x7e]{3,}", body[:4000])]
+    start, end = rng.choice(spans or [(0, 0)])
     new = (nasty.text(rng).encode("utf-8", "surrogatepass") * (end - start))[: end - start]
     return body[:start] + new.ljust(end - start, b"x") + body[end:]

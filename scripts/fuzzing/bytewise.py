@@ -12,10 +12,10 @@ Damage = Callable[[Random, bytearray, bytes], None]
 
 def damaged(rng: Random, data: bytes, others: Sequence[bytes]) -> bytes:
     """``data`` after one to four mutations; ``others`` are files of its kind, of which a piece may get in."""
-    found = bytearray(data)
+    content = bytearray(data)
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
-        rng.choice(DAMAGES)(rng, found, rng.choice(others) if others else b"")
-    return bytes(found)
+        rng.choice(DAMAGES)(rng, content, rng.choice(others) if others else b"")
+    return bytes(content)
 
 
 def _place(rng: Random, data: bytearray) -> int:

@@ -36,10 +36,10 @@ def corpus(folder: Path, others: Path | None) -> Corpus:
         "workload": _shipped("workloads", "m.yaml"),
         "topology": _shipped("topologies", "t.yaml"),
         "energy": ({"e.yaml": (Path(tilesim.__file__).parent / "energy.yaml").read_bytes()}, {"e.yaml": ENERGY}),
-        "tasm": (*_dual_masters(), *({n: c for n, c in each.items() if n != "p.tbin"} for each in programs)),
-        "tbin": tuple({"p.tbin": each["p.tbin"]} for each in programs),
+        "tasm": (*_dual_masters(), *({n: c for n, c in files.items() if n != "p.tbin"} for files in programs)),
+        "tbin": tuple({"p.tbin": files["p.tbin"]} for files in programs),
         "npz": ({name: _inputs(name) for name in ("pocket", "digits", "example-conv")},),
-        "run": (*(_run(folder / f"run{k}", *each) for k, each in enumerate(RUNS)), _batches(folder / "batches")),
+        "run": (*(_run(folder / f"run{k}", *setup) for k, setup in enumerate(RUNS)), _batches(folder / "batches")),
     }
 
 
@@ -48,14 +48,14 @@ ENERGY = b"wide_read: {pj: 0.4, per: byte, technology: 16 nm, source: our own me
 
 def models_folder() -> Path | None:
     """Where other people's models are, if anywhere."""
-    found = Path(os.environ.get("TILESIM_MODELS") or Path(__file__).resolve().parents[3] / "shared" / "models")
-    return found if found.is_dir() else None
+    folder = Path(os.environ.get("TILESIM_MODELS") or Path(__file__).resolve().parents[3] / "shared" / "models")
+    return folder if folder.is_dir() else None
 
 
 def _small_models(folder: Path) -> list[bytes]:
     """Other people's that tilesim can read."""
-    found = [path for path in sorted(folder.glob("*/model.tflite")) if path.stat().st_size <= MOST_MODEL_BYTES]
-    return [path.read_bytes() for path in found if _is_read(path)]
+    paths = [path for path in sorted(folder.glob("*/model.tflite")) if path.stat().st_size <= MOST_MODEL_BYTES]
+    return [path.read_bytes() for path in paths if _is_read(path)]
 
 
 def _is_read(path: Path) -> bool:
@@ -85,8 +85,8 @@ def _program(folder: Path, network: str, chip: str) -> dict[str, bytes]:
 
 def _inputs(network: str) -> bytes:
     """Two samples."""
-    found = tilesim.load_network(network)
-    tensor = found.tensors[found.inputs[0]]
+    read = tilesim.load_network(network)
+    tensor = read.tensors[read.inputs[0]]
     shape = (2, *tensor.model_shape[1:])
     values = np.random.default_rng(1).integers(-100, 100, shape).astype(tensor.dtype)
     out = io.BytesIO()
@@ -96,10 +96,10 @@ def _inputs(network: str) -> bytes:
 
 def _run(folder: Path, network: str, chip: str, trace: bool) -> Files:
     """What a run saves."""
-    found = tilesim.load_network(network)
-    program = tilesim.compile(found, tilesim.load_topology(chip))
-    shape = [found.tensors[index] for index in found.inputs]
-    run = tilesim.simulate(program, [np.zeros(each.model_shape, each.dtype) for each in shape], trace=trace)
+    read = tilesim.load_network(network)
+    program = tilesim.compile(read, tilesim.load_topology(chip))
+    shape = [read.tensors[index] for index in read.inputs]
+    run = tilesim.simulate(program, [np.zeros(tensor.model_shape, tensor.dtype) for tensor in shape], trace=trace)
     run.save(folder)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
@@ -108,7 +108,7 @@ def _batches(folder: Path) -> Files:
     """What a run of several inferences in batches saves."""
     network, chip = tilesim.load_network("pocket"), tilesim.load_topology("systolic-4")
     program = tilesim.compile(network, chip, batches=tilesim.plan_batches(network, chip, BATCH, fit=True))
-    arrays = [np.zeros(each.shape, each.dtype) for each in program.inputs]
+    arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
     run = tilesim.simulate_requests([program], [arrays[k::BATCH] for k in range(BATCH)], [0] * BATCH, trace=True)
     run.save(folder)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}

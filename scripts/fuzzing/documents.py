@@ -179,8 +179,8 @@ def scalar(rng: Random) -> str:
 
 
 def _replaced(rng: Random, pattern: re.Pattern[str], text: str, new: str) -> str:
-    found = [match.span() for match in pattern.finditer(text)]
-    start, end = rng.choice(found or [(0, 0)])
+    spans = [match.span() for match in pattern.finditer(text)]
+    start, end = rng.choice(spans or [(0, 0)])
     return f"{text[:start]}{new}{text[end:]}"
 
 

@@ -30,10 +30,10 @@ class Layout:
 @lru_cache(maxsize=64)
 def layout(data: bytes) -> Layout:
     """What a walk from the root finds."""
-    found = Layout()
+    walked = Layout()
     if len(data) >= 8:
-        _table(data, struct.unpack_from("<I", data)[0], found)
-    return found
+        _table(data, struct.unpack_from("<I", data)[0], walked)
+    return walked
 
 
 def _slots(data: bytes, table: int) -> list[tuple[int, int]]:
@@ -52,18 +52,18 @@ def _slots(data: bytes, table: int) -> list[tuple[int, int]]:
     return [(vtable + 4 + 2 * k, table + offset) for k, offset in enumerate(offsets) if offset]
 
 
-def _table(data: bytes, table: int, found: Layout) -> None:
+def _table(data: bytes, table: int, walked: Layout) -> None:
     slots = _slots(data, table)
-    if table in found.tables or not slots:
+    if table in walked.tables or not slots:
         return
-    found.tables.add(table)
+    walked.tables.add(table)
     for slot, place in slots:
-        found.slots.append(slot)
-        found.fields.append(place)
-        _offset(data, place, found)
+        walked.slots.append(slot)
+        walked.fields.append(place)
+        _offset(data, place, walked)
 
 
-def _offset(data: bytes, place: int, found: Layout) -> None:
+def _offset(data: bytes, place: int, walked: Layout) -> None:
     """Follow what may be an offset at ``place``: to a table, or to a vector."""
     if place % 4 or place + 4 > len(data):
         return
@@ -71,29 +71,29 @@ def _offset(data: bytes, place: int, found: Layout) -> None:
     if target == place or target > len(data) - 4:
         return
     if _slots(data, target):
-        found.offsets.append(place)
-        _table(data, target, found)
+        walked.offsets.append(place)
+        _table(data, target, walked)
         return
     length = struct.unpack_from("<I", data, target)[0]
-    if 0 < length <= len(data) - target and target not in found.vectors:
-        found.offsets.append(place)
-        found.lengths.append(target)
-        found.vectors.add(target)
+    if 0 < length <= len(data) - target and target not in walked.vectors:
+        walked.offsets.append(place)
+        walked.lengths.append(target)
+        walked.vectors.add(target)
         for element in range(target + 4, min(target + 4 + 4 * min(length, MOST_ELEMENTS), len(data) - 4), 4):
-            found.elements.append(element)
-            _offset(data, element, found)
+            walked.elements.append(element)
+            _offset(data, element, walked)
 
 
 def damaged(rng: Random, data: bytes) -> bytes:
     """``data`` with one to three numbers in its tables, vectors and offsets changed."""
-    whole, found = layout(data), bytearray(data)
+    whole, content = layout(data), bytearray(data)
     for _ in range(rng.choice((1, 1, 2, 3))):
         kind = rng.choice(("fields", "fields", "fields", "elements", "elements", "offsets", "lengths", "slots"))
         if places := getattr(whole, kind):
             place = rng.choice(places)
             new = _new(rng, kind, place, whole, data)
-            found[place : place + len(new)] = new
-    return bytes(found[: len(data)])
+            content[place : place + len(new)] = new
+    return bytes(content[: len(data)])
 
 
 def _new(rng: Random, kind: str, place: int, whole: Layout, data: bytes) -> bytes:

@@ -20,20 +20,20 @@ STATISTICS, TRACE = "run.json", "trace.npz"
 
 def damaged(rng: Random, files: Files, others: list[Files]) -> Files:
     """A run with one of its files changed, missing, of another run, or a folder."""
-    found = dict(files)
+    folder = dict(files)
     choice = rng.random()
     if choice < 0.55:
-        found[STATISTICS] = documents.json_damaged(rng, found[STATISTICS] or b"")
-    elif choice < 0.85 and TRACE in found:
-        found[TRACE] = _trace(rng, found[TRACE] or b"", [other[TRACE] or b"" for other in others if TRACE in other])
+        folder[STATISTICS] = documents.json_damaged(rng, folder[STATISTICS] or b"")
+    elif choice < 0.85 and TRACE in folder:
+        folder[TRACE] = _trace(rng, folder[TRACE] or b"", [other[TRACE] or b"" for other in others if TRACE in other])
         if rng.random() < 0.8:
-            _sign(found)
+            _sign(folder)
     elif choice < 0.9:
-        name = rng.choice(list(found))
-        found[name] = bytewise(rng, found[name] or b"", [content for content in found.values() if content])
+        name = rng.choice(list(folder))
+        folder[name] = bytewise(rng, folder[name] or b"", [content for content in folder.values() if content])
     else:
-        _mix(rng, found, rng.choice(others))
-    return found
+        _mix(rng, folder, rng.choice(others))
+    return folder
 
 
 def _trace(rng: Random, data: bytes, others: list[bytes]) -> bytes:
@@ -70,16 +70,16 @@ def _sign(files: dict[str, bytes | None]) -> None:
     files[STATISTICS] = json.dumps({**statistics, "trace_sha256": digest}).encode()
 
 
-def _mix(rng: Random, found: dict[str, bytes | None], other: Files) -> None:
-    name = rng.choice(list(found))
+def _mix(rng: Random, folder: dict[str, bytes | None], other: Files) -> None:
+    name = rng.choice(list(folder))
     choice = rng.random()
     if choice < 0.3:
-        del found[name]
+        del folder[name]
     elif choice < 0.5:
-        found[name] = None
+        folder[name] = None
     elif choice < 0.6:
-        found[name] = b""
+        folder[name] = b""
     elif choice < 0.65:
-        found[nasty.text(rng).replace("/", "").replace("\0", "")[:50] or "x"] = b""
+        folder[nasty.text(rng).replace("/", "").replace("\0", "")[:50] or "x"] = b""
     elif other.get(name):
-        found[name] = other[name]
+        folder[name] = other[name]

@@ -36,12 +36,12 @@ def listing(folder: Path) -> Listing:
 
 def faults(case: Case, ended: Ended, before: Listing, after: Listing, temporary: Listing) -> list[str]:
     """Sentences, none if all is well; ``before`` and ``after`` are what lay in the case's folder."""
-    found = [*_endings(ended), *_limits(ended), *_words(ended), *_left(case, ended, before, after)]
+    sentences = [*_endings(ended), *_limits(ended), *_words(ended), *_left(case, ended, before, after)]
     if temporary:
-        found.append(f"left {min(temporary)!r} in the folder for temporary files")
+        sentences.append(f"left {min(temporary)!r} in the folder for temporary files")
     if ended.status in {0, 1} and "--json" in case.words and not _is_json(ended.stdout):
-        found.append("what --json printed is not JSON")
-    return found
+        sentences.append("what --json printed is not JSON")
+    return sentences
 
 
 def _endings(ended: Ended) -> Iterator[str]:

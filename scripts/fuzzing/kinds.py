@@ -109,7 +109,7 @@ def file_maker(kind: str, usual: str, damaged: Damaged, templates: tuple[str, ..
     """Of cases with one file to read."""
 
     def make(rng: Random, corpus: Corpus) -> Case:
-        seeds = [content for each in corpus[kind] if (content := each[usual]) is not None]
+        seeds = [content for files in corpus[kind] if (content := files[usual]) is not None]
         suffix = usual[usual.index(".") :]
         name = _named(rng, suffix, usual)
         content = damaged(rng, rng.choice(seeds), seeds)
@@ -143,11 +143,11 @@ def _open(rng: Random, data: bytes, others: list[bytes]) -> bytes:
 def _program_text(rng: Random, corpus: Corpus) -> Case:
     """A text with its arrays beside it, one of them damaged."""
     files = dict(rng.choice(corpus["tasm"]))
-    arrays = [content for each in corpus["tasm"] if (content := each.get("p.npz"))]
+    arrays = [content for program in corpus["tasm"] if (content := program.get("p.npz"))]
     if files.get("p.npz") and rng.random() < 0.15:
         files["p.npz"] = archives.damaged(rng, files["p.npz"] or b"", arrays)
     else:
-        texts = [content for each in corpus["tasm"] if (content := each["p.tasm"])]
+        texts = [content for program in corpus["tasm"] if (content := program["p.tasm"])]
         files["p.tasm"] = assembly.text_damaged(rng, files["p.tasm"] or b"", texts)
     words = _command(rng, OF_PROGRAMS, "p.tasm")
     return Case("tasm", files, words, _made(words, "p.tasm"))
@@ -159,9 +159,9 @@ def _run_folder(rng: Random, corpus: Corpus) -> Case:
     damaged = folders.damaged(rng, corpus["run"][seed], list(corpus["run"]))
     name = _named(rng, "", "r")
     words = _command(rng, OF_RUNS if rng.random() < 0.98 else (DRAWN,), name)
-    files: dict[str, bytes | None] = {name: None, **{f"{name}/{each}": content for each, content in damaged.items()}}
+    files: dict[str, bytes | None] = {name: None, **{f"{name}/{path}": content for path, content in damaged.items()}}
     if "whole" in words:
-        files |= {f"whole/{each}": content for each, content in corpus["run"][seed].items()}
+        files |= {f"whole/{path}": content for path, content in corpus["run"][seed].items()}
     return Case("run", files, words, _made(words, name))
 
 

@@ -24,8 +24,8 @@ def damaged(rng: Random, data: bytes) -> bytes:
 def names(model: Any) -> list[str]:
     """Those of values and nodes, which stand for wires."""
     graph = model.graph
-    found = {name for node in graph.node for name in (*node.input, *node.output, node.op_type)}
-    return sorted(found | {each.name for each in (*graph.initializer, *graph.input, *graph.output)})
+    names = {name for node in graph.node for name in (*node.input, *node.output, node.op_type)}
+    return sorted(names | {value.name for value in (*graph.initializer, *graph.input, *graph.output)})
 
 
 def _change(rng: Random, message: Any, known: list[str], depth: int = 0) -> None:

@@ -13,20 +13,20 @@ TITLES = ("kind", "command", "inputs", "shell", "exit 0", "1", "2", "3", "other"
 def table(outcomes: Iterable[Outcome]) -> str:
     """A row a kind and command, and one of all."""
     groups: dict[tuple[str, str], list[Outcome]] = defaultdict(list)
-    for each in outcomes:
-        known = len(each.words[0]) < 12 and each.words[0].isidentifier()
-        groups[each.kind, each.words[0] if known else "other"].append(each)
+    for outcome in outcomes:
+        known = len(outcome.words[0]) < 12 and outcome.words[0].isidentifier()
+        groups[outcome.kind, outcome.words[0] if known else "other"].append(outcome)
     rows = [_row(*name, groups[name]) for name in sorted(groups)]
-    rows.append(_row("all", "", [each for group in groups.values() for each in group]))
+    rows.append(_row("all", "", [outcome for group in groups.values() for outcome in group]))
     return _aligned([TITLES, *rows])
 
 
 def _row(kind: str, command: str, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
-    statuses = [sum(each.status == status for each in outcomes) for status in range(4)]
-    counts = (len(outcomes), sum(each.shell for each in outcomes), *statuses, len(outcomes) - sum(statuses))
-    seconds = max((each.seconds for each in outcomes), default=0.0)
-    mebibytes = max((each.resident_bytes for each in outcomes), default=0) >> 20
-    failures = sum(bool(each.faults) for each in outcomes)
+    statuses = [sum(outcome.status == status for outcome in outcomes) for status in range(4)]
+    counts = (len(outcomes), sum(outcome.shell for outcome in outcomes), *statuses, len(outcomes) - sum(statuses))
+    seconds = max((outcome.seconds for outcome in outcomes), default=0.0)
+    mebibytes = max((outcome.resident_bytes for outcome in outcomes), default=0) >> 20
+    failures = sum(bool(outcome.faults) for outcome in outcomes)
     return (kind, command, *(f"{count:,}" for count in counts), f"{seconds:.1f}", f"{mebibytes:,}", f"{failures:,}")
 
 

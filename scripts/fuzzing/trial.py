@@ -58,12 +58,12 @@ def tried(seed_case: Case, number: int, keep: Path | None = None) -> Outcome:
         seed_case.write(folder)
         before = listing(folder)
         ended = process.run(seed_case.words, folder, seed_case.shell)
-        found = faults(seed_case, ended, before, listing(folder), listing(temporary))
-    if found and keep is not None:
+        wrong = faults(seed_case, ended, before, listing(folder), listing(temporary))
+    if wrong and keep is not None:
         _keep(seed_case, ended, keep / f"{number}")
     return Outcome(
         number, seed_case.kind, seed_case.words, seed_case.shell, ended.status, ended.seconds, ended.resident_bytes,
-        tuple(found),
+        tuple(wrong),
     )  # fmt: skip
 
 
@@ -133,8 +133,8 @@ def _received(pipes: list[IO[str]]) -> Iterator[Outcome]:
     while open_pipes:
         for pipe in select.select(open_pipes, [], [])[0]:
             if line := pipe.readline():
-                found = json.loads(line)
-                yield Outcome(**{**found, "words": tuple(found["words"]), "faults": tuple(found["faults"])})
+                outcome = json.loads(line)
+                yield Outcome(**{**outcome, "words": tuple(outcome["words"]), "faults": tuple(outcome["faults"])})
             else:
                 open_pipes.remove(pipe)
                 pipe.close()

@@ -24,8 +24,8 @@ def test_close_to_the_real_formula(channels: list[int], size: int, how: tuple[fl
     for channel, own in enumerate(x):
         squares = (x[max(0, channel - before) : channel + after + 1] ** 2).sum()
         real = own / (bias + alpha / size * squares) ** beta
-        found = normalise(np.array(channels, np.int8), size, scaling)[channel]
-        assert abs(found - 3 - real / 0.05) <= 0.5 + 1e-4 * (1 + abs(real / 0.05))
+        normalised = normalise(np.array(channels, np.int8), size, scaling)[channel]
+        assert abs(normalised - 3 - real / 0.05) <= 0.5 + 1e-4 * (1 + abs(real / 0.05))
 
 
 def test_half_to_even_before_the_zero_point() -> None:
@@ -73,5 +73,5 @@ def test_the_formula_is_that_of_onnx_runtime(size: int) -> None:
     reals = (0.05 * (x.astype(np.float32) + 4)).astype(np.float32)
     (expected,) = session.run(None, {"x": reals.transpose(0, 3, 1, 2)})
     scaling = normalise_scaling((0.05, 1.0), (-4, 0), 0.7, 0.6, 1.5)
-    found = normalised_reals(x, size, scaling)
-    np.testing.assert_allclose(found, expected.transpose(0, 2, 3, 1), rtol=1e-5)
+    normalised = normalised_reals(x, size, scaling)
+    np.testing.assert_allclose(normalised, expected.transpose(0, 2, 3, 1), rtol=1e-5)

@@ -34,6 +34,6 @@ def test_a_tie_goes_to_even_before_the_zero_point() -> None:
 
 @pytest.mark.parametrize("bits", [0, 0x7FC00000, 0x7F800000, -1])
 def test_any_bits_give_integers(bits: int) -> None:
-    found = add("real", A, B, (0, bits, 0, bits, 0, bits))
-    assert found.dtype == np.int32
-    assert np.abs(found).max() <= 1 << 24
+    total = add("real", A, B, (0, bits, 0, bits, 0, bits))
+    assert total.dtype == np.int32
+    assert np.abs(total).max() <= 1 << 24

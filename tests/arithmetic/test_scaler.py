@@ -38,8 +38,8 @@ def prepared(
 def thresholds(multiplier: int, right: int, offset: int) -> NDArray[np.int64]:
     """Sums round each place where the result of a fixed-point rule can change."""
     places = np.arange(-520, 521) * 0.5  # whole steps, and halves, of which those that decide lie 1 away at most
-    found = np.array([int(place * 2 ** (31 + right)) // max(multiplier, 1) for place in places.tolist()]) - offset
-    return np.unique(found[:, None] + np.arange(-3, 4)).astype(np.int64)
+    sums = np.array([int(place * 2 ** (31 + right)) // max(multiplier, 1) for place in places.tolist()]) - offset
+    return np.unique(sums[:, None] + np.arange(-3, 4)).astype(np.int64)
 
 
 @settings(max_examples=150, deadline=None)
@@ -54,8 +54,8 @@ def test_fixed_point_agrees_wherever_the_result_changes(
     sums = np.r_[-bound, sums[abs(sums) <= bound], bound]
     scale = prepared(rule, bound, offset, multiplier, -right, zero_point, clamp)
     assert scale is not None
-    found = scale(sums.astype(np.float32)[:, None])
-    assert np.array_equal(found, reference(rule, sums, offset, multiplier, -right, zero_point, clamp))
+    scaled = scale(sums.astype(np.float32)[:, None])
+    assert np.array_equal(scaled, reference(rule, sums, offset, multiplier, -right, zero_point, clamp))
 
 
 @pytest.mark.parametrize("rule", ["double", "single"])
@@ -66,8 +66,8 @@ def test_fixed_point_agrees_on_every_sum(rule: str, multiplier: int, right: int,
     for zero_point in (-128, 5):
         scale = prepared(rule, 1 << 18, -7, multiplier, -right, zero_point, clamp)
         assert scale is not None
-        found = scale(sums.astype(np.float32)[:, None])
-        assert np.array_equal(found, reference(rule, sums, -7, multiplier, -right, zero_point, clamp))
+        scaled = scale(sums.astype(np.float32)[:, None])
+        assert np.array_equal(scaled, reference(rule, sums, -7, multiplier, -right, zero_point, clamp))
 
 
 @settings(max_examples=80, deadline=None)
@@ -87,8 +87,8 @@ def test_float_rounds_sums_that_float32_does_not_hold_as_the_rule_does() -> None
     bits = int(float_bits(2.0**-19)[0])
     scale = prepared("float", 1 << 26, 3, bits, 0, 0, (-128, 127))
     assert scale is not None
-    found = scale(sums.astype(np.float64)[:, None])
-    assert np.array_equal(found, reference("float", sums, 3, bits, 0, 0, (-128, 127)))
+    scaled = scale(sums.astype(np.float64)[:, None])
+    assert np.array_equal(scaled, reference("float", sums, 3, bits, 0, 0, (-128, 127)))
 
 
 @settings(max_examples=80, deadline=None)

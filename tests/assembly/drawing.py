@@ -30,7 +30,7 @@ def any_of(kind: type, special: Special = nothing_special) -> st.SearchStrategy[
     def drawn(name: str, hint: Any) -> st.SearchStrategy[Any]:
         arguments = get_args(hint)
         if get_origin(hint) is tuple and arguments[-1] is not Ellipsis:
-            return st.tuples(*(drawn(name, each) for each in arguments))
+            return st.tuples(*(drawn(name, argument) for argument in arguments))
         if get_origin(hint) is tuple:
             return some(drawn(name, arguments[0]), 3)
         if get_origin(hint) is Literal:
@@ -42,7 +42,7 @@ def any_of(kind: type, special: Special = nothing_special) -> st.SearchStrategy[
             return _SIMPLE[hint] if here is None else here
         return st.sampled_from(list(hint)) if issubclass(hint, StrEnum) else any_of(hint, special)
 
-    return st.builds(kind, **{each.name: drawn(each.name, hints[each.name]) for each in fields(kind)})
+    return st.builds(kind, **{member.name: drawn(member.name, hints[member.name]) for member in fields(kind)})
 
 
 def some(item: st.SearchStrategy[Any], most: int = 1) -> st.SearchStrategy[Any]:
@@ -52,7 +52,7 @@ def some(item: st.SearchStrategy[Any], most: int = 1) -> st.SearchStrategy[Any]:
 
 def segments(kind: type) -> st.SearchStrategy[Any]:
     """Up to two data segments of that ``kind``, each of another name."""
-    numbers = {each.name: WHOLE for each in fields(kind) if each.name not in {"name", "data"}}
+    numbers = {member.name: WHOLE for member in fields(kind) if member.name not in {"name", "data"}}
     data = st.binary(max_size=4).map(lambda content: np.frombuffer(content, np.uint8))
     made = st.builds(kind, name=WORDS, data=data, **numbers)
     return st.lists(made, max_size=2, unique_by=lambda segment: segment.name).map(tuple)

@@ -81,7 +81,7 @@ class Case:
 
     def same(self, a: Any, b: Any) -> bool:
         """Whether two programs are the same, to the last byte of their data."""
-        names = [each.name for each in fields(self.assembly.program) if each.name != "data"]
+        names = [member.name for member in fields(self.assembly.program) if member.name != "data"]
         pairs = zip(a.data, b.data, strict=True)
         return all(getattr(a, name) == getattr(b, name) for name in names) and all(
             vars(x) | {"data": None} == vars(y) | {"data": None} and np.array_equal(x.data, y.data) for x, y in pairs

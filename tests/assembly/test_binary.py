@@ -98,8 +98,8 @@ def toy(*members: Member) -> Assembly[Any]:
     move = make_dataclass(
         "Move",
         [
-            *((each.name, each.type) for each in members if each.default is None),
-            *((each.name, each.type, each.default) for each in members if each.default is not None),
+            *((member.name, member.type) for member in members if member.default is None),
+            *((member.name, member.type, member.default) for member in members if member.default is not None),
             ("layer", int, -1),
             ("label", str, ""),
         ],
@@ -157,8 +157,8 @@ def test_a_field_that_an_older_file_lacks_has_its_default() -> None:
     ],
 )
 def test_a_file_of_another_tilesim_is_refused(wrote: Sequence[Member], reads: Sequence[Member], sentence: str) -> None:
-    values = {"count": {int: 3, str: "3"}, "way": {each.type: "dawn" for each in wrote}}
-    given = {each.name: values[each.name][each.type] for each in wrote if each != WORD}
+    values = {"count": {int: 3, str: "3"}, "way": {member.type: "dawn" for member in wrote}}
+    given = {member.name: values[member.name][member.type] for member in wrote if member != WORD}
     assert sentence in refusal(toy(*wrote).binary.encode(moving(toy(*wrote), **given)), toy(*reads))
 
 

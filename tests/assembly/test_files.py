@@ -35,7 +35,7 @@ def test_a_binary_program_is_one_file(case: Case, tmp_path: Path) -> None:
     path = case.assembly.save(case.sample, tmp_path, "p.tbin")
     assert case.same(case.assembly.load(path), case.sample)
     assert (tmp_path / "p.npz").read_bytes() == b"mine"
-    assert sorted(each.name for each in tmp_path.iterdir()) == ["p.npz", "p.tbin"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["p.npz", "p.tbin"]
     assert path.read_bytes() == case.assembly.save(case.sample, tmp_path / "b", "q.tbin").read_bytes()
 
 
@@ -55,7 +55,7 @@ def test_a_faulty_binary_program_names_its_file(case: Case, tmp_path: Path) -> N
 def test_a_saved_program_comes_back(case: Case, tmp_path: Path) -> None:
     path = case.assembly.save(case.sample, tmp_path / "new" / "folder")
     assert case.same(case.assembly.load(path), case.sample)
-    assert sorted(each.name for each in path.parent.iterdir()) == ["program.npz", "program.tasm"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["program.npz", "program.tasm"]
 
 
 @each_machine
@@ -143,7 +143,7 @@ def test_data_that_belongs_to_no_program_is_not_replaced(case: Case, tmp_path: P
         ProgramError, match=r"program\.npz: the program's data goes there, but .* belongs to no program"
     ):
         case.assembly.save(case.sample, tmp_path)
-    assert [each.name for each in tmp_path.iterdir()] == ["program.npz"]
+    assert [file.name for file in tmp_path.iterdir()] == ["program.npz"]
     assert (tmp_path / "program.npz").read_bytes() == b"mine"
 
 

@@ -127,7 +127,7 @@ def test_a_fault_says_what_is_wrong(case: Case, old: str, new: str, fault: str) 
     assert count == 1
     with pytest.raises(ProgramError) as caught:
         case.assembly.text.read(text, PATH, data_of(case.sample))
-    assert any(sentence in each for each in caught.value.faults), caught.value.faults
+    assert any(sentence in fault for fault in caught.value.faults), caught.value.faults
 
 
 @each_machine

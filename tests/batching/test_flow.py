@@ -83,11 +83,11 @@ def test_buffer_bytes_are_those_of_a_count_tensor_by_tensor(
     graph: LayerGraph, value: int, inferences: int, schedule: Schedule
 ) -> None:
     """Each tensor of each inference, from the step that makes it to the last that uses it."""
-    found = [*moments(graph, plan(graph, value, inferences, schedule).steps)]
+    flow = [*moments(graph, plan(graph, value, inferences, schedule).steps)]
     begins: dict[tuple[int, int], int] = {}
     ends: dict[tuple[int, int], int] = {}
     arrived = 0
-    for k, moment in enumerate(found):
+    for k, moment in enumerate(flow):
         for source, i in ((source, arrived + i) for source in (~0, ~1) for i in range(moment.arrived)):
             begins[source, i] = ends[source, i] = k
         arrived += moment.arrived
@@ -96,5 +96,5 @@ def test_buffer_bytes_are_those_of_a_count_tensor_by_tensor(
                 begins[run.layer, i] = ends[run.layer, i] = k
                 ends.update({(source, i): k for source in graph.nodes[run.layer].reads})
     size = {**{k: node.makes_bytes for k, node in enumerate(graph.nodes)}, ~0: 5, ~1: 3}
-    for k, moment in enumerate(found):
+    for k, moment in enumerate(flow):
         assert moment.buffer_bytes == sum(size[lying[0]] for lying in begins if begins[lying] <= k <= ends[lying])

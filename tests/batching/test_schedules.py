@@ -163,7 +163,9 @@ def test_on_demand_only_the_last_batch_of_a_layer_is_partial(graph: LayerGraph, 
 
 @given(graphs(), VALUES, COUNTS, st.booleans())
 def test_waiting_saves_loads(graph: LayerGraph, value: int, inferences: int, power_of_two: bool) -> None:
-    lcm_plan, demand, alone = (plan(graph, value, inferences, each, power_of_two) for each in ("lcm", "demand", "none"))
+    lcm_plan, demand, alone = (
+        plan(graph, value, inferences, schedule, power_of_two) for schedule in ("lcm", "demand", "none")
+    )
     assert lcm_plan.loads <= demand.loads <= len(demand.steps)
     assert demand.loads <= alone.loads
     groups = -(-inferences // lcm_plan.group)

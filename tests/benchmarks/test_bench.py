@@ -95,9 +95,9 @@ def test_ratios_are_of_subjects_that_there_are(group: Group, tmp_path: Path, mon
 
 
 def test_a_group_without_its_material_is_left_out(tmp_path: Path) -> None:
-    found = measured(GROUPS["mobilenet"], Settings(tmp_path, tmp_path, silent), PATIENCE)
-    assert found["skipped"] == "there is no coral_tf2_mnv2_ptq in the folder that --models or TILESIM_MODELS names"
-    assert markdown({"date": "today", "processor": "P", "versions": {}, "groups": [found]}).endswith(
+    entry = measured(GROUPS["mobilenet"], Settings(tmp_path, tmp_path, silent), PATIENCE)
+    assert entry["skipped"] == "there is no coral_tf2_mnv2_ptq in the folder that --models or TILESIM_MODELS names"
+    assert markdown({"date": "today", "processor": "P", "versions": {}, "groups": [entry]}).endswith(
         "- mobilenet was left out: there is no coral_tf2_mnv2_ptq in the folder that --models or TILESIM_MODELS names\n"
     )
 
@@ -127,9 +127,9 @@ def test_the_table() -> None:
         "g", lambda _: [prints("a", seconds=0.5, cycles=1200, **size), prints("b", seconds=0.25), fake("c", "1/0")],
         ratios=(Ratio("a", "b", "3"), Ratio("a", "b", "10 us", per=1000), Ratio("a", "c")), sizes=True,
     )  # fmt: skip
-    found = measured(group, Settings(Path(), Path(), silent), Patience(1, 60, 60))
-    found["ratios"][1]["over"], found["subjects"]["b"] = "2000 copy", {**found["subjects"]["a"], "seconds": 0.25}
-    document = {"date": "2026-01-02", "processor": "P", "versions": {"python": "3", "numpy": "2"}, "groups": [found]}
+    entry = measured(group, Settings(Path(), Path(), silent), Patience(1, 60, 60))
+    entry["ratios"][1]["over"], entry["subjects"]["b"] = "2000 copy", {**entry["subjects"]["a"], "seconds": 0.25}
+    document = {"date": "2026-01-02", "processor": "P", "versions": {"python": "3", "numpy": "2"}, "groups": [entry]}
     assert markdown(document) == (
         "| what | takes | compared with | takes | ratio | goal |\n"
         "| --- | ---: | ---: | ---: | ---: | ---: |\n"
@@ -210,12 +210,12 @@ def test_a_quick_run(tmp_path: Path) -> None:
     """What the guide names, with one round."""
     command = [sys.executable, "-m", "scripts.benchmarks", "--quick", "--rounds", "1", "--out", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    found = json.loads((tmp_path / "bench.json").read_text())
-    assert (tmp_path / "bench.md").read_text() == done.stdout == markdown(found)
+    written = json.loads((tmp_path / "bench.json").read_text())
+    assert (tmp_path / "bench.md").read_text() == done.stdout == markdown(written)
     assert re.search(r"^\| digits on 1 tile \| .* \| ONNX Runtime \|", done.stdout, re.MULTILINE)
     assert re.search(r"^digits on 1 tile, round 1: \d+\.\d+ s$", done.stderr, re.MULTILINE)
-    assert found["schema"] == "tilesim.bench/1"
-    [digits] = (group for group in found["groups"] if group["name"] == "digits")
+    assert written["schema"] == "tilesim.bench/1"
+    [digits] = (group for group in written["groups"] if group["name"] == "digits")
     ours, theirs = digits["subjects"]["digits on 1 tile"], digits["subjects"]["ONNX Runtime"]
     assert ours["answer"] == theirs["answer"]
     assert ours["compile_seconds"] > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,11 @@ def faults(tilesim: Any, *words: object, status: int = 2) -> list[str]:
         (("dgits", *CHIP), "dgits: there is no such workload; did you mean digits?"),
         (("none.onnx", *CHIP), "none.onnx: there is no such file"),
         (("./none.tflite", *CHIP), "none.tflite: there is no such file"),
-        (("none.tasm",), "none.tasm: cannot be read: No such file or directory"),
+        (("none.tasm",), "none.tasm: there is no such file"),
         (("model.pb", *CHIP), "model.pb: must end in one of .tflite, .onnx, .yaml, .yml, not '.pb'"),
         (("digits", "--set", "grid=1x1"), "--topology must name a chip; `tilesim topologies` lists them"),
         (("digits", "--topology", "egde-2x4"), "egde-2x4: there is no such topology; did you mean edge-2x4?"),
-        (("digits", "--topology", "./none.yaml"), "none.yaml: cannot be read: No such file or directory"),
+        (("digits", "--topology", "./none.yaml"), "none.yaml: there is no such file"),
         (("digits", *CHIP, "--set", "grid.rows"), "--set grid.rows: must be KEY=VALUE, such as grid.rows=2"),
         (("digits", *CHIP, "--inputs", "none.npz"), "none.npz: there is no such file"),
         (
@@ -67,11 +68,63 @@ def faults(tilesim: Any, *words: object, status: int = 2) -> list[str]:
                 "a file's name has a / or an ending; --set grid=RxC gives a chip another grid of tiles"
             ),
         ),
-        (("digits", *CHIP, "--set", "grid=2"), "--set grid=2: grid must be a section with keys, not 2"),
+        (
+            ("digits", *CHIP, "--set", "grid=2"),
+            "--set grid=2: grid must be a section with keys, not 2; write rows and columns, such as 2x4",
+        ),
     ],
 )
 def test_what_is_not_there(tilesim: Any, words: tuple[str, ...], sentence: str) -> None:
     assert faults(tilesim, "run", *words) == [sentence]
+
+
+NOPE = "nope -t nope2 --set grid.rows --set a=1 --set a=2"
+WRONG = "--hold x --trace-window 9 --trace-window 9 --partition p -n 0 --weight-reuse -1 --rules r --masters m"
+
+
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        (
+            f"run {NOPE} {WRONG} --inputs none.npy --energy none.yaml",
+            ["--hold x", "--trace-window ", "--trace-window 9", "--partition p", "--inferences ", "--weight-reuse ",
+             "--rules ", "--masters ", "none.npy: ", "none.yaml: "],
+        ),
+        (f"check {NOPE} --masters m --partition p", ["--masters ", "--partition p"]),
+        (f"cache {NOPE} --partition p", ["--partition p"]),
+        (f"verify {NOPE} --inputs none.npy --partition p", ["none.npy: ", "--partition p"]),
+        (f"support {NOPE}", []),
+        (f"batch {NOPE} --schedule s -n 0", ["--schedule ", "--inferences "]),
+        (f"compile {NOPE} -o p.txt --partition p", ["p.txt: ", "--partition p"]),
+    ],
+)  # fmt: skip
+def test_all_faults_of_a_command_line_at_once(tilesim: Any, words: str, more: list[str]) -> None:
+    result = tilesim(*words.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    expected = [*more, "nope: ", "nope2: ", "--set grid.rows", "--set a must be given once"]
+    lines = result.stderr.splitlines()
+    assert len(lines) == len(expected)
+    assert [start for start in expected if not any(line.startswith(f"error: {start}") for line in lines)] == []
+
+
+def test_all_that_a_machine_refuses_is_said_at_once(tilesim: Any) -> None:
+    words = ("--no-cache", "--partition", "channel", "--masters", "single")
+    cache, masters, partition = sorted(faults(tilesim, "run", "digits", "-t", "systolic-32", *words))
+    assert cache.startswith("--no-cache applies to chips that can keep parameters in tiles")
+    assert masters.startswith("--partition applies to chips that can spread layers")
+    assert partition.startswith("systolic-32: --masters must be left out: ")
+
+
+def test_what_is_no_plain_file_is_named(tilesim: Any) -> None:
+    Path("folder.npz").mkdir()
+    os.mkfifo("pipe.yaml")
+    for words, sentence in (
+        (("run", "/dev/null"), "/dev/null: must be a file, not a device"),
+        (("run", "pipe.yaml"), "pipe.yaml: must be a file, not a pipe"),
+        (("run", "pocket", "--inputs", "folder.npz"), "folder.npz: must be a file, not a folder"),
+        (("run", ""), "a workload must be given by its name or file, not by empty text"),
+    ):
+        assert faults(tilesim, *words) == [sentence]
 
 
 def test_names_and_a_missing_chip_are_said_at_once(tilesim: Any) -> None:
@@ -205,7 +258,7 @@ def test_a_folder_that_cannot_be(tilesim: Any) -> None:
     assert (result.exit_code, "cannot be written there" in result.stderr) == (2, True)
     assert (
         tilesim("compile", "digits", *CHIP, "-o", "p.txt").stderr
-        == "error: p.txt: the file of a program must end in .tasm or .tbin\n"
+        == "error: p.txt: the file of a program must end in .tasm or .tbin, not in .txt\n"
     )
 
 

@@ -23,17 +23,17 @@ ADD = "tflite/add"
 
 @pytest.mark.parametrize("family", families())
 def test_each_family_gives_the_runtimes_bits(family: str) -> None:
-    found = [judged(Job(family, seed)) for seed in range(8)]
-    assert [outcome for outcome in found if outcome.wrong] == []
-    assert any(outcome.verdict == "equal" for outcome in found)
+    outcomes = [judged(Job(family, seed)) for seed in range(8)]
+    assert [outcome for outcome in outcomes if outcome.wrong] == []
+    assert any(outcome.verdict == "equal" for outcome in outcomes)
 
 
 @pytest.mark.parametrize("chip", ["edge-1x2", "systolic-4"])
 @pytest.mark.parametrize("family", ["tflite/fully_connected", "tflite/conv_2d_uint8", "tflite/softmax"])
 def test_so_do_chips(family: str, chip: str) -> None:
-    found = [judged(Job(family, seed, chip)) for seed in range(8)]
-    assert [outcome for outcome in found if outcome.wrong] == []
-    assert any(outcome.on_chip == "equal" for outcome in found)
+    outcomes = [judged(Job(family, seed, chip)) for seed in range(8)]
+    assert [outcome for outcome in outcomes if outcome.wrong] == []
+    assert any(outcome.on_chip == "equal" for outcome in outcomes)
 
 
 FORKING = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
@@ -92,17 +92,17 @@ def dying_reference(case: Case) -> list[Array]:
 
 
 @pytest.mark.parametrize(
-    ("found", "words"),
+    ("answer", "words"),
     [(wrong_reference, "output 0 differs in"), (refusing_reference, "the runtime refuses what tilesim runs: not tf")],
 )
 def test_what_differs_ends_in_status_1_and_can_be_seen_again(
-    found: Callable[[Case], list[Array]],
+    answer: Callable[[Case], list[Array]],
     words: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("scripts.differentials.verdict.reference", found)
+    monkeypatch.setattr("scripts.differentials.verdict.reference", answer)
     monkeypatch.setattr(differential, "outcomes", lambda jobs, _processes: map(judged, jobs))
     assert differential.main([ADD, "--count", "1", "--seed", "3", "--chip", "0", "--keep", str(tmp_path)]) == 1
     printed = capsys.readouterr().out
@@ -115,16 +115,16 @@ def test_what_differs_ends_in_status_1_and_can_be_seen_again(
 @FORKING
 def test_a_runtime_that_dies_is_told_of_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scripts.differentials.verdict.reference", dying_reference)
-    found = list(workers.outcomes([Job(ADD, seed) for seed in range(4)], 1))
-    assert [outcome.verdict for outcome in found] == ["equal", "different", "equal", "equal"]
-    assert found[1].reason == "its process ended with 7"
+    outcomes = list(workers.outcomes([Job(ADD, seed) for seed in range(4)], 1))
+    assert [outcome.verdict for outcome in outcomes] == ["equal", "different", "equal", "equal"]
+    assert outcomes[1].reason == "its process ended with 7"
 
 
 def test_outcomes_are_counted_by_family() -> None:
     job, other = Job("a/x", 0), Job("a/y", 0, "edge-1x2")
-    found = [Outcome(job, "equal"), Outcome(job, "refused", "why"), Outcome(other, "equal", "", "refused", "small")]
+    outcomes = [Outcome(job, "equal"), Outcome(job, "refused", "why"), Outcome(other, "equal", "", "refused", "small")]
     console = Console(file=StringIO(), width=120)
-    console.print(*refusals(found), counted(["a/x", "a/y"], found), sep="\n")
+    console.print(*refusals(outcomes), counted(["a/x", "a/y"], outcomes), sep="\n")
     assert isinstance(console.file, StringIO)
     lines = [line.split() for line in console.file.getvalue().splitlines()]
     assert lines[:2] == [["refused", "1", "x", "why"], ["refused", "1", "x", "on", "a", "chip:", "small"]]

@@ -28,10 +28,10 @@ def test_every_operator_that_is_read_is_drawn(models: list[onnx.ModelProto]) -> 
 
 def test_scales_of_six_decades_and_zero_points_at_the_ends(models: list[onnx.ModelProto]) -> None:
     constants = [onnx.numpy_helper.to_array(c) for model in models for c in model.graph.initializer if "_" in c.name]
-    scales = np.concatenate([each.ravel() for each in constants if each.dtype == np.float32])
+    scales = np.concatenate([constant.ravel() for constant in constants if constant.dtype == np.float32])
     assert np.log10(scales.max() / scales.min()) > 6
     for dtype in (np.int8, np.uint8):
-        zeros = np.concatenate([each.ravel() for each in constants if each.dtype == dtype])
+        zeros = np.concatenate([constant.ravel() for constant in constants if constant.dtype == dtype])
         assert {np.iinfo(dtype).min, np.iinfo(dtype).max} <= {*zeros.tolist()}
 
 
@@ -40,5 +40,5 @@ def test_scales_of_six_decades_and_zero_points_at_the_ends(models: list[onnx.Mod
     ("family", "seed"), [("add", 76), ("mul", 130), ("rescale", 77), ("average_pool", 131), ("reshape", 31)]
 )
 def test_chips_have_the_same_rules(family: str, seed: int, chip: str) -> None:
-    found = judged(Job(f"onnx/pairs-{family}", seed, chip))
-    assert (found.verdict, found.on_chip) == ("equal", "equal"), found
+    outcome = judged(Job(f"onnx/pairs-{family}", seed, chip))
+    assert (outcome.verdict, outcome.on_chip) == ("equal", "equal"), outcome

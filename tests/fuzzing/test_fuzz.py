@@ -57,18 +57,18 @@ for k, word in enumerate(words):
 def test_what_goes_wrong_is_noticed() -> None:
     command = [sys.executable, "-c", MISBEHAVIOUR]
     done = subprocess.run(command, env=ENVIRONMENT, cwd=ROOT, capture_output=True, text=True, check=True)
-    found = {word: " ".join(sentences) for word, sentences in map(json.loads, done.stdout.splitlines())}
-    assert found["nothing"] == ""
-    assert "status 70" in found["raises"]
-    assert "Traceback" in found["raises"]
-    assert r"stderr has '\x1b'" in found["raises"]
-    assert "SIGSEGV" in found["signal"]
-    assert "SIGXCPU" in found["loops"]
-    assert "MiB" in found["eats"]
-    assert "left 'leftover'" in found["leaves"]
-    assert found["saves"] == "left 'out/.saving-x'"
-    assert found["forgets"] == "left 'x' in the folder for temporary files"
-    assert found["alters"] == "changed 'm'"
+    faults = {word: " ".join(sentences) for word, sentences in map(json.loads, done.stdout.splitlines())}
+    assert faults["nothing"] == ""
+    assert "status 70" in faults["raises"]
+    assert "Traceback" in faults["raises"]
+    assert r"stderr has '\x1b'" in faults["raises"]
+    assert "SIGSEGV" in faults["signal"]
+    assert "SIGXCPU" in faults["loops"]
+    assert "MiB" in faults["eats"]
+    assert "left 'leftover'" in faults["leaves"]
+    assert faults["saves"] == "left 'out/.saving-x'"
+    assert faults["forgets"] == "left 'x' in the folder for temporary files"
+    assert faults["alters"] == "changed 'm'"
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_what_is_damaged_was_sound(tmp_path: Path) -> None:
 
 def test_what_is_found_in_a_flatbuffer(tmp_path: Path) -> None:
     data = models.lite_layers()
-    found = flatbuffer.layout(data)
+    layout = flatbuffer.layout(data)
     network = tmp_path / "m.tflite"
     network.write_bytes(data)
-    assert len(found.tables) > 3 * len(read(network).nodes)
+    assert len(layout.tables) > 3 * len(read(network).nodes)
     for seed in range(50):
         damaged = flatbuffer.damaged(Random(seed), data)  # noqa: S311
         assert len(damaged) == len(data)

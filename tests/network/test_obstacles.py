@@ -14,12 +14,12 @@ from tilesim.errors import InputError, ModelError
 from tilesim.network.obstacles import TYPES, Obstacle, Support
 
 
-def brief(found: Support) -> list[tuple[str, str, int]]:
-    return [(obstacle["about"], obstacle["what"], obstacle["count"]) for obstacle in found.obstacles]
+def brief(support: Support) -> list[tuple[str, str, int]]:
+    return [(obstacle["about"], obstacle["what"], obstacle["count"]) for obstacle in support.obstacles]
 
 
-def only(found: Support, what: str) -> Obstacle:
-    [obstacle] = [obstacle for obstacle in found.obstacles if obstacle["what"] == what]
+def only(support: Support, what: str) -> Obstacle:
+    [obstacle] = [obstacle for obstacle in support.obstacles if obstacle["what"] == what]
     return obstacle
 
 
@@ -44,9 +44,9 @@ def test_everything_at_once(tmp_path: Path) -> None:
         ("TANH", [5], [6]),
         ("RESHAPE", [3], [7]),
     ]
-    found = tilesim.support(write(tmp_path / "m.tflite", tensors, nodes, [0], [7]))
-    assert found.verdict == "is not read"
-    assert brief(found) == [
+    support = tilesim.support(write(tmp_path / "m.tflite", tensors, nodes, [0], [7]))
+    assert support.verdict == "is not read"
+    assert brief(support) == [
         ("operator", "NEG", 2),
         ("operator", "custom operator Detect", 1),
         ("type", "int16", 1),
@@ -54,28 +54,28 @@ def test_everything_at_once(tmp_path: Path) -> None:
         ("shape", "dynamic shape", 1),
         ("form", "RESHAPE", 1),
     ]
-    assert only(found, "NEG")["names"] == ["b", "c"]
-    assert only(found, "RESHAPE")["sentences"] == [
+    assert only(support, "NEG")["names"] == ["b", "c"]
+    assert only(support, "RESHAPE")["sentences"] == [
         "node 6 (RESHAPE): shape [1, 4] must have as many elements as [1, 5]"
     ]
-    assert only(found, "int4")["remedy"] == TYPES["int4"]
-    assert "built-in operators alone" in only(found, "custom operator Detect")["remedy"]
+    assert only(support, "int4")["remedy"] == TYPES["int4"]
+    assert "built-in operators alone" in only(support, "custom operator Detect")["remedy"]
 
 
 def test_behind_too_many_subgraphs_the_first_is_looked_at(tmp_path: Path) -> None:
     tensors = [tensor("x", [1, 4]), tensor("y", [1, 4])]
     path = write(tmp_path / "m.tflite", tensors, [("IF", [0], [1])], [0], [1], subgraphs=3)
-    found = tilesim.support(path)
-    assert brief(found) == [("operator", "IF", 1), ("form", "model", 1)]
-    assert only(found, "model")["sentences"] == ["must have 1 subgraph, not 3"]
+    support = tilesim.support(path)
+    assert brief(support) == [("operator", "IF", 1), ("form", "model", 1)]
+    assert only(support, "model")["sentences"] == ["must have 1 subgraph, not 3"]
 
 
 def test_onnx_that_its_own_checker_refuses_is_a_model_still(tmp_path: Path) -> None:
     model = ModelBuilder()
     model.node("Relu", ["nowhere"], "y")
-    found = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
-    assert brief(found) == [("form", "model", 1)]
-    assert "must be a valid ONNX model" in found.obstacles[0]["sentences"][0]
+    support = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
+    assert brief(support) == [("form", "model", 1)]
+    assert "must be a valid ONNX model" in support.obstacles[0]["sentences"][0]
 
 
 def test_a_hybrid_model_is_told_from_a_float_one(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ def test_a_hybrid_model_is_told_from_a_float_one(tmp_path: Path) -> None:
     ends = [tensor("x", [1, 4], np.float32), tensor("y", [1, 3], np.float32)]
     nodes = [("FULLY_CONNECTED", [0, 2, -1], [1])]
     for operand, what in ((weights, "hybrid"), (reals, "float32")):
-        found = tilesim.support(write(tmp_path / f"{what}.tflite", [*ends, operand], nodes, [0], [1]))
-        assert brief(found) == [("type", what, 1)]
-        assert only(found, what)["names"] == ["y"]
+        support = tilesim.support(write(tmp_path / f"{what}.tflite", [*ends, operand], nodes, [0], [1]))
+        assert brief(support) == [("type", what, 1)]
+        assert only(support, what)["names"] == ["y"]
 
 
 def test_onnx_that_is_not_quantised_and_knows_no_size(tmp_path: Path) -> None:
@@ -94,23 +94,23 @@ def test_onnx_that_is_not_quantised_and_knows_no_size(tmp_path: Path) -> None:
     model.node("Relu", ["x"], "a")
     model.node("Neg", ["a"], "b")
     model.node("Neg", ["b"], "y")
-    found = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
-    assert brief(found) == [("operator", "Neg", 2), ("type", "float32", 1)]
-    assert only(found, "float32")["remedy"] == TYPES["float32"]
-    found = tilesim.support(model.save(tmp_path / "m.onnx", [1, "width"], [1, "width"], 1, 1))
-    assert brief(found) == [("operator", "Neg", 2), ("shape", "dynamic shape", 1)]
+    support = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
+    assert brief(support) == [("operator", "Neg", 2), ("type", "float32", 1)]
+    assert only(support, "float32")["remedy"] == TYPES["float32"]
+    support = tilesim.support(model.save(tmp_path / "m.onnx", [1, "width"], [1, "width"], 1, 1))
+    assert brief(support) == [("operator", "Neg", 2), ("shape", "dynamic shape", 1)]
 
 
 def test_onnx_operators_that_quantise_as_they_go_and_custom_ones(tmp_path: Path) -> None:
     model = ModelBuilder()
     model.node("DynamicQuantizeLinear", ["x"], "a")
     model.node("Magic", ["a"], "y", "com.example")
-    found = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
-    assert brief(found) == [
+    support = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
+    assert brief(support) == [
         ("operator", "DynamicQuantizeLinear", 1),
         ("operator", "custom operator com.example.Magic", 1),
     ]
-    assert "with samples" in only(found, "DynamicQuantizeLinear")["remedy"]
+    assert "with samples" in only(support, "DynamicQuantizeLinear")["remedy"]
 
 
 def test_a_chip_says_what_it_lacks() -> None:
@@ -118,11 +118,11 @@ def test_a_chip_says_what_it_lacks() -> None:
     assert (tilesim.support(network).verdict, tilesim.support(network).compiles) == ("is read", None)
     assert tilesim.support(network, tilesim.load_topology("systolic-4")).verdict == "runs"
     assert tilesim.support(network, tilesim.load_topology("edge-1x1")).verdict == "runs"
-    found = tilesim.support(network, small)
-    assert (found.verdict, brief(found)) == ("does not fit", [("chip", "pocket-2x1", 1)])
+    support = tilesim.support(network, small)
+    assert (support.verdict, brief(support)) == ("does not fit", [("chip", "pocket-2x1", 1)])
     assert (
         "its program must fit the instruction memory of pocket-2x1: 16.45 KiB are needed"
-        in found.obstacles[0]["sentences"][0]
+        in support.obstacles[0]["sentences"][0]
     )
 
 
@@ -136,13 +136,13 @@ def test_what_is_no_model_is_an_error(tmp_path: Path) -> None:
 
 
 def test_real_models_of_int16_and_others(models: Path) -> None:
-    found = {path.parent.name: tilesim.support(path) for path in sorted(models.glob("*/model.tflite"))}
-    assert {name for name, each in found.items() if each.verdict == "is read"} == {
-        name for name in found if not name.startswith("tflm_")
+    supports = {path.parent.name: tilesim.support(path) for path in sorted(models.glob("*/model.tflite"))}
+    assert {name for name, support in supports.items() if support.verdict == "is read"} == {
+        name for name in supports if not name.startswith("tflm_")
     }
-    for name, each in found.items():
+    for name, support in supports.items():
         if name.startswith("tflm_"):
-            assert ("type", "int16") in [(obstacle["about"], obstacle["what"]) for obstacle in each.obstacles]
-    assert brief(found["tflm_seanet_sub0"]) == [("operator", "SUB", 1), ("type", "int16", 3)]
-    assert brief(found["tflm_seanet_strided_slice0"])[0] == ("operator", "STRIDED_SLICE", 1)
-    assert brief(found["tflm_seanet_transpose_conv0"])[0] == ("operator", "TRANSPOSE_CONV", 1)
+            assert ("type", "int16") in [(obstacle["about"], obstacle["what"]) for obstacle in support.obstacles]
+    assert brief(supports["tflm_seanet_sub0"]) == [("operator", "SUB", 1), ("type", "int16", 3)]
+    assert brief(supports["tflm_seanet_strided_slice0"])[0] == ("operator", "STRIDED_SLICE", 1)
+    assert brief(supports["tflm_seanet_transpose_conv0"])[0] == ("operator", "TRANSPOSE_CONV", 1)

@@ -7,14 +7,7 @@ from tilesim.api.compiling import (
     plan_batches,
     support,
 )
-from tilesim.api.files import (
-    list_topologies,
-    list_workloads,
-    load_network,
-    load_program,
-    load_topology,
-    save_program,
-)
+from tilesim.api.files import list_topologies, list_workloads, load_network, load_program, load_topology, save_program
 from tilesim.api.running import check, link, simulate, simulate_requests, verify
 
 __all__ = [

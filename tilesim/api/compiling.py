@@ -8,16 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
-from tilesim.api.arguments import must_be
+from tilesim.api.arguments import checked
 from tilesim.api.files import load_network
 from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.errors import CapacityError, InputError, ModelError
-from tilesim.machines.machine import (
-    HasCacheDocument,
-    PlansBatches,
-    PlansCache,
-    uncompilable,
-)
+from tilesim.machines.machine import HasCacheDocument, PlansBatches, PlansCache, uncompilable
 from tilesim.machines.options import CompileOptions, Say, silent
 from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy, nameless
 from tilesim.machines.program import Program
@@ -28,11 +23,12 @@ from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
 
 
+@checked
 def compile(  # noqa: A001  (always used with its module)
     network: Network,
     topology: Topology,
     partition: PartitionPolicy | str = SPATIAL,
-    say: Say = silent,
+    say: Say | None = None,
     batches: Plan | None = None,
 ) -> Program:
     """Lower a network to the instructions of a chip.
@@ -49,68 +45,61 @@ def compile(  # noqa: A001  (always used with its module)
     Raises:
         CapacityError: the network does not fit the chip.
         InputError: a partition or a layer that there is not, or options that mean nothing to this kind of chip.
-        TypeError: something else than a network and a topology.
     """
     [program] = compile_networks([network], topology, CACHE, partition, say, batches)
     return program
 
 
+@checked
 def compile_networks(
     networks: Sequence[Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
     partition: PartitionPolicy | str = SPATIAL,
-    say: Say = silent,
+    say: Say | None = None,
     batches: Plan | None = None,
 ) -> list[Program]:
-    """Lower networks that share a chip: their parameters lie side by side in the tiles, as far as there is room.
+    """Lower ``networks`` that share a ``topology``: parameters lie side by side in its tiles, as far as there is room.
 
     ``policy`` says whether parameters stay in the tiles at all, and whose get room first; ``partition``, ``say`` and
     ``batches`` are as in :func:`compile`; ``auto`` tries each network alone.
 
     Raises:
         CapacityError: a network does not fit the chip.
-        InputError: a partition, a network or a layer that there is not, or options that mean nothing to this kind of
-            chip.
-        TypeError: something else than networks and a topology.
+        InputError: a partition, network or layer that there is not, or options that mean nothing to this kind of chip.
     """
-    for network in networks:
-        must_be(network, Network, "load_network")
-    must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
-    options = CompileOptions(_policy(networks, partition, policy), policy, batches, say)
+    options = CompileOptions(_policy(networks, partition, policy), policy, batches, say or silent)
     if faults := list(uncompilable(machine, networks, topology, options)):
         raise InputError(faults)
     return list(machine.compile(networks, topology, options))
 
 
+@checked
 def cache_plan(
     networks: Mapping[str, Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
     partition: PartitionPolicy | str = SPATIAL,
-    say: Say = silent,
+    say: Say | None = None,
 ) -> HasCacheDocument:
     """Decide which parameters of ``networks``, by name, stay on a chip that they share, and where.
 
-    Args:
-        networks, topology: what is to share what.
-        policy, partition, say: as in :func:`compile_networks`.
+    ``policy``, ``partition`` and ``say`` are as in :func:`compile_networks`.
 
     Raises:
         CapacityError: a network does not fit the chip.
         InputError: a network or a layer that there is not, or a chip that keeps no parameters in tiles.
     """
-    must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
     if not isinstance(machine, PlansCache):
         raise refusal(topology, PlansCache)
-    return machine.cache_plan(
-        networks, topology, CompileOptions(_policy([*networks.values()], partition, policy), policy, None, say)
-    )
+    spread = _policy([*networks.values()], partition, policy)
+    return machine.cache_plan(networks, topology, CompileOptions(spread, policy, None, say or silent))
 
 
-def support(model: Path | str, topology: Topology | None = None, say: Say = silent) -> Support:
+@checked
+def support(model: Path | str, topology: Topology | None = None, say: Say | None = None) -> Support:
     """Everything that stands between a model and a run, at once: on ``topology``, if one is given.
 
     Args:
@@ -120,7 +109,6 @@ def support(model: Path | str, topology: Topology | None = None, say: Say = sile
 
     Raises:
         InputError: no such file or chip, or one that is no model.
-        TypeError: something else than a topology.
     """
     try:
         network = load_network(model)
@@ -137,6 +125,7 @@ def support(model: Path | str, topology: Topology | None = None, say: Say = sile
     return Support(network, True, ())
 
 
+@checked
 def plan_batches(
     network: Network,
     topology: Topology,
@@ -145,7 +134,7 @@ def plan_batches(
     weight_reuse: Fraction | int | None = None,
     power_of_two: bool = False,
     fit: bool = False,
-    say: Say = silent,
+    say: Say | None = None,
 ) -> Plan:
     """Put inferences together into batches for a systolic machine: a plan for :func:`compile`.
 
@@ -164,10 +153,7 @@ def plan_batches(
         CapacityError: the unified buffer is too small.
         InputError: a chip without a weight memory, a network without weights, a schedule that there is not, or numbers
             below 1.
-        TypeError: something else than a network and a topology.
     """
-    must_be(network, Network, "load_network")
-    must_be(topology, Topology, "load_topology")
     machine = machine_of(topology)
     if not isinstance(machine, PlansBatches):
         raise refusal(topology, PlansBatches)
@@ -177,7 +163,7 @@ def plan_batches(
     def made(schedule: Schedule) -> Plan:
         return plan(
             graph, value, inferences, schedule, power_of_two,
-            capacity_bytes=room.capacity_bytes, fit=fit, at_once=room.at_once,
+            capacity_bytes=room.capacity_bytes, fit=fit, at_once=room.at_once
         )  # fmt: skip
 
     if schedule != "fastest":
@@ -186,13 +172,13 @@ def plan_batches(
     for other in ("demand", "lcm"):
         with suppress(CapacityError):
             plans.append(made(other))
-    return machine.fastest(network, topology, plans, say)
+    return machine.fastest(network, topology, plans, say or silent)
 
 
 def _policy(networks: Sequence[Network], partition: PartitionPolicy | str, cache: CachePolicy) -> PartitionPolicy:
     policy = PartitionPolicy(partition) if isinstance(partition, str) else partition
     choices = [policy.default, *(choice for _, _, choice in policy.layers)]
-    faults = [f"partition {unknown(word, CHOICES, 'one')}" for word in choices if word not in CHOICES]
+    faults = [f"partition {unknown(word, CHOICES)}" for word in choices if word not in CHOICES]
     if faults := [*faults, *nameless(networks, policy, cache)]:
         raise InputError(faults)
     return policy

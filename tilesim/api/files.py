@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from tilesim.api.arguments import checked
+from tilesim.assembly import SUFFIXES
 from tilesim.config import load, peek
-from tilesim.errors import ProgramError
+from tilesim.errors import ConfigError, ProgramError
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -27,6 +29,7 @@ def list_workloads() -> tuple[str, ...]:
     return names("workloads")
 
 
+@checked
 def load_network(path: Path | str) -> Network:
     """Read a .tflite, .onnx or .yaml network, or a shipped workload by its name.
 
@@ -36,6 +39,7 @@ def load_network(path: Path | str) -> Network:
     return read(located(path, "workloads"))
 
 
+@checked
 def load_topology(name_or_path: Path | str, overrides: Mapping[str, object] | None = None) -> Topology:
     """Read a topology: a shipped one by its name, or a path (anything with ``/`` or ``.yaml``).
 
@@ -46,10 +50,17 @@ def load_topology(name_or_path: Path | str, overrides: Mapping[str, object] | No
     """
     path = located(name_or_path, "topologies")
     machine = machine_named(peek(path, "machine", tuple(MACHINES)))
-    topology: Topology = load(path, machine.schema, _spelt_out(overrides or {}))
+    try:
+        topology: Topology = load(path, machine.schema, _spelt_out(overrides or {}))
+    except ConfigError as error:
+        raise ConfigError(
+            f"{fault}; write rows and columns, such as 2x4" if " grid must be a section " in fault else fault
+            for fault in error.faults
+        ) from None
     return topology
 
 
+@checked
 def load_program(path: Path | str) -> Program:
     """Read a saved program: a .tasm, with its data in the .npz beside it, or a .tbin.
 
@@ -64,15 +75,22 @@ def load_program(path: Path | str) -> Program:
     return program
 
 
+@checked
 def save_program(program: Program, path: Path | str) -> None:
-    """Write a program to ``path``: one that ends in .tbin gets all of it, in binary.
-
-    Any other gets its text, and the .npz beside it its data; only a name that ends in .tasm is taken for a program's.
+    """Write a program: a .tbin gets all of it, in binary; a .tasm its text, and the .npz beside it the data.
 
     Raises:
-        ProgramError: the files cannot be written.
+        ProgramError: another ending, or files that cannot be written.
     """
+    must_be_program(Path(path))
     machine_of(program.topology).assembly.save(program, Path(path).parent, Path(path).name)
+
+
+def must_be_program(path: Path) -> None:
+    """Raises ProgramError for a name that no program has."""
+    if path.suffix not in SUFFIXES:
+        endings = f"{' or '.join(SUFFIXES)}, not in {path.suffix or 'nothing'}"
+        raise ProgramError(f"{path}: the file of a program must end in {endings}")
 
 
 def _spelt_out(overrides: Mapping[str, object]) -> dict[str, object]:

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tilesim.api.arguments import Inputs, listed, must_be
+from tilesim.api.arguments import Inputs, checked, listed
 from tilesim.errors import InputError
 from tilesim.machines.host import random_inputs
-from tilesim.machines.machine import (
-    Check,
-    Proves,
-    RunsInTurn,
-    SecondModel,
-    meaningless,
-)
+from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
+from tilesim.machines.verify import Verdict
+from tilesim.machines.verify import verify as verified
 from tilesim.registry import machine_of, refusal
 from tilesim.run import Look, Run, unwatched
 from tilesim.sim.trace.recorder import Recording
 
-if TYPE_CHECKING:
-    from tilesim.machines.verify import Verdict
 
-
+@checked
 def simulate(
     program: Program,
     inputs: Inputs | None = None,
@@ -33,7 +27,7 @@ def simulate(
     trace: bool | Recording = False,
     rules: str = "strict",
     holds: Mapping[str, int] | None = None,
-    on_start: Callable[[Look], None] = unwatched,
+    on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
 ) -> Run:
@@ -60,16 +54,15 @@ def simulate(
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
         RunError: the run can't go on: it hangs, or transfers met; its ``findings`` say what was noticed.
-        TypeError: something else than a program and arrays.
     """
-    must_be(program, Program, "compile or load_program")
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
-    options = RunOptions(keep_tensors, _recording(trace), rules, masters, holds or {}, on_start)
+    options = RunOptions(keep_tensors, _recording(trace), rules, masters, holds or {}, on_start or unwatched)
     if faults := list(meaningless(machine, program.topology, options)):
         raise InputError(faults)
     return machine.simulate(program, arrays, options)
 
 
+@checked
 def simulate_requests(
     programs: Sequence[Program],
     inputs: Sequence[Inputs] | None = None,
@@ -77,7 +70,7 @@ def simulate_requests(
     trace: bool | Recording = False,
     rules: str = "strict",
     holds: Mapping[str, int] | None = None,
-    on_start: Callable[[Look], None] = unwatched,
+    on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
 ) -> Run:
@@ -95,16 +88,13 @@ def simulate_requests(
 
     Raises:
         InputError, RunError: as in :func:`simulate`.
-        TypeError: something else than programs and arrays.
     """
-    for program in programs:
-        must_be(program, Program, "compile or load_program")
     count = len(programs) if inputs is None else len(inputs)
     turns = [k % max(1, len(programs)) for k in range(count)] if order is None else order
     if not turns or not all(0 <= number < len(programs) for number in turns):
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
-    options = RunOptions(False, _recording(trace), rules, masters, holds or {}, on_start)
+    options = RunOptions(False, _recording(trace), rules, masters, holds or {}, on_start or unwatched)
     if faults := list(meaningless(machine, programs[0].topology, options)):
         raise InputError(faults)
     tensors = [programs[number].inputs_of_inference for number in turns]
@@ -115,6 +105,7 @@ def simulate_requests(
     return machine.simulate_requests(programs, turns, arrays, options)
 
 
+@checked
 def link(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """The one program that :func:`simulate_requests` runs, whose inputs and outputs are those of all inferences.
 
@@ -132,7 +123,8 @@ def _in_turn(programs: Sequence[Program]) -> RunsInTurn[Any, Any]:
     return machine
 
 
-def check(programs: Program | Sequence[Program], masters: str = "meet", say: Say = silent) -> Check:
+@checked
+def check(programs: Program | Sequence[Program], masters: str = "meet", say: Say | None = None) -> Check:
     """Prove that programs that share a chip keep to its rules whatever the delays, or show how they can break them.
 
     Args:
@@ -142,13 +134,10 @@ def check(programs: Program | Sequence[Program], masters: str = "meet", say: Say
 
     Raises:
         InputError: programs of a machine that proves nothing, or another word for ``masters``.
-        TypeError: something else than programs.
     """
     together = [programs] if isinstance(programs, Program) else programs
-    for program in together:
-        must_be(program, Program, "compile or load_program")
     machines = [_proving(program) for program in together]
-    return machines[0].check(together, masters, say)
+    return machines[0].check(together, masters, say or silent)
 
 
 def _proving(program: Program) -> Proves[Any, Any]:
@@ -158,7 +147,8 @@ def _proving(program: Program) -> Proves[Any, Any]:
     return machine
 
 
-def verify(program: Program, inputs: Inputs | None = None, say: Say = silent, seed: int = 0) -> Verdict:
+@checked
+def verify(program: Program, inputs: Inputs | None = None, say: Say | None = None, seed: int = 0) -> Verdict:
     """Run one inference on two models of the chip, written apart from each other, and compare them.
 
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same.
@@ -171,15 +161,11 @@ def verify(program: Program, inputs: Inputs | None = None, say: Say = silent, se
 
     Raises:
         InputError: inputs that do not fit, a program that the chip could not run, or of a machine with one model.
-        TypeError: something else than a program and arrays.
     """
-    must_be(program, Program, "compile or load_program")
     machine = machine_of(program.topology)
     if not isinstance(machine, SecondModel):
         raise refusal(program.topology, SecondModel)
-    from tilesim.machines.verify import verify as compare_models
-
-    return compare_models(machine, program, listed(inputs, program.inputs, seed), say)
+    return verified(machine, program, listed(inputs, program.inputs, seed), say or silent)
 
 
 def _recording(trace: bool | Recording) -> Recording | None:

@@ -42,7 +42,7 @@ def hard_swish_table(ends: Mapped) -> NDArray[Any]:
         raise ValueError("its output's scale must be at most 512 times its input's")
     x = ends.centred.astype(np.int64) << HEADROOM_BITS
     slope = (_shifted(x, to_slope, slope_shift) + (1 << 15)) >> 1
-    product = _truncated(slope * _rounded_product(x, to_output))
+    product = _saturated(_quotient(slope * _rounded_product(x, to_output)))
     return ends.saturated(_divided(product, -output_shift).astype(np.int32))
 
 
@@ -63,10 +63,6 @@ def _rounded_product(x: Wide, factor: int) -> Wide:
     """The high half of twice the product, half away from zero."""
     product = x * factor
     return _quotient(product + np.where(product >= 0, 1 << 14, 1 - (1 << 14)))
-
-
-def _truncated(product: Wide) -> Wide:
-    return _saturated(_quotient(product))
 
 
 def _quotient(product: Wide) -> Wide:

@@ -10,7 +10,7 @@ from tilesim.batching.graph import LayerGraph
 from tilesim.batching.plan import Plan, batch_size
 
 
-class BatchedLayer(TypedDict):
+class PlannedLayer(TypedDict):
     """A layer with weights."""
 
     layer: int
@@ -118,13 +118,13 @@ class BatchingDocument(TypedDict):
     """Bytes of the unified buffer for what waits between layers."""
     weight_reuse: WeightReuse
     """How often a weight is to be used."""
-    layers: list[BatchedLayer]
+    layers: list[PlannedLayer]
     """The layers with weights."""
     schedules: list[PlanDocument]
     """A plan for each schedule."""
 
 
-def layers_document(graph: LayerGraph, value: Fraction) -> list[BatchedLayer]:
+def layers_document(graph: LayerGraph, value: Fraction) -> list[PlannedLayer]:
     """The layers: how often an inference uses their weights, and the batches that follow."""
     return [
         {

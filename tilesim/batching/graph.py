@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -91,15 +90,11 @@ def _node(network: Network, node: Node, sources: dict[int, int]) -> GraphNode:
     reads = tuple(dict.fromkeys(sources[tensor] for tensor in node.inputs if tensor in sources))
     made = _bytes(network.tensors[node.output])
     count = macs(network, node)
-    weights = next(_constants(network, node)) if count else None
-    if weights is None:
+    if not count:
         return GraphNode(node.name, reads, made)
+    # of its constant operands the first are the weights
+    weights = next(tensor for index in node.inputs if (tensor := network.tensors[index]).data is not None)
     return GraphNode(node.name, reads, made, count // prod(weights.shape), _bytes(weights))
-
-
-def _constants(network: Network, node: Node) -> Iterator[Tensor]:
-    """Constant operands; the first are the weights."""
-    return (tensor for index in node.inputs if (tensor := network.tensors[index]).data is not None)
 
 
 def _bytes(tensor: Tensor) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, inf, lcm
@@ -162,17 +162,13 @@ class _Wanted:
         """With the largest limit that a search by halves finds to fit, if there is one."""
         before = self.group if self.schedule == "lcm" else max(self.batches)
         limits = [1 << k for k in range(before.bit_length())] if power_of_two else range(1, before)
-        most = _last(limits, lambda limit: self.limited(limit).peak_bytes <= capacity_bytes)
-        if most is None:
+        # those that fit come first
+        place = bisect_right(limits, False, key=lambda limit: self.limited(limit).peak_bytes > capacity_bytes)
+        if not place:
             return None
+        most = limits[place - 1]
         what = "groups" if self.schedule == "lcm" else "batches"
         return replace(self.limited(most), fitted=f"{what} of at most {most} inferences, not {before}")
-
-
-def _last(limits: Sequence[int], fits: Callable[[int], bool]) -> int | None:
-    """The last that fits, where those that do come first."""
-    place = bisect_right(limits, False, key=lambda limit: not fits(limit))
-    return limits[place - 1] if place else None
 
 
 def _check(graph: LayerGraph, value: Fraction | float, inferences: object, schedule: object) -> None:

@@ -14,12 +14,12 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tilesim.cli.faults import in_options
-from tilesim.cli.options.groups import flattened
+from tilesim.cli.options.groups import REPEATED, flattened, repeated
 from tilesim.cli.output import guard, tell
 from tilesim.errors import InputError, TilesimError
 
 if TYPE_CHECKING:
-    from typer._click import Command, Context
+    from typer._click import Command, Context, HelpFormatter
 
 MOST_SHOWN = 100
 """Faults that are told; of more, only how many there are."""
@@ -68,10 +68,29 @@ class Commands(TyperGroup):
             super().invoke(ctx)
 
 
+class OneCommand(TyperCommand):
+    """Notes which options are given more often than they may be; its help names no types of Python."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        words, _, order = self.make_parser(ctx).parse_args([*args])
+        for option in [option for option in self.params if option in order and not getattr(option, "is_flag", True)]:
+            given = words[option.name] if option.multiple else [""] * order.count(option)
+            ctx.meta.setdefault(REPEATED, []).extend(repeated(max(option.opts, key=len), given))
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
+        for kind in ("argument", "option"):
+            of_kind = [parameter for parameter in self.get_params(ctx) if parameter.param_type_name == kind]
+            records = [record for parameter in of_kind if (record := parameter.get_help_record(ctx))]
+            if records:
+                with formatter.section(f"{kind.title()}s"):
+                    formatter.write_dl([(names.partition(" <")[0], meaning) for names, meaning in records])
+
+
 def loaded(name: str) -> Command:
     """The command of this name, from the function ``command`` of its module."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP)
-    one.command(name)(flattened(import_module(f"tilesim.cli.commands.{name}").command))
+    one.command(name, cls=OneCommand)(flattened(import_module(f"tilesim.cli.commands.{name}").command))
     return get_command(one)
 
 
@@ -96,8 +115,7 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def options(
     _version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Simulates tiled neural-network accelerators that run real int8 models bit for bit."""

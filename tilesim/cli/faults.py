@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import Annotated, TypeAlias
 
 from tilesim.errors import InputError
+
+Faults: TypeAlias = Annotated[list[str], "no option"]
+"""What is wrong with the words of a command line, for a command that goes on to look for more."""
 
 OPTIONS = {
     "override": "--set",
@@ -19,7 +23,7 @@ OPTIONS = {
 }
 PLACES = (
     re.compile(r"^(?:[^:]*: )?(?P<word>\w+) must be left out: "),
-    re.compile(r"^(?P<word>override) \S+="),
+    re.compile(r"^(?:\S+: )?(?P<word>override) \S+="),
     re.compile(r"^(?P<word>hold) (?:must be the label |')"),
     re.compile(r"; (?P<word>the override) grid=RxC "),
 )
@@ -33,6 +37,15 @@ def kept(faults: list[str]) -> Iterator[None]:
         yield
     except InputError as error:
         faults += error.faults
+
+
+def faults_of(*readings: Callable[[], object]) -> list[str]:
+    """The faults of all that is read."""
+    faults: list[str] = []
+    for read in readings:
+        with kept(faults):
+            read()
+    return faults
 
 
 def refuse(faults: Iterable[str]) -> None:

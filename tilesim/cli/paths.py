@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tilesim.assembly import TEXT
 from tilesim.errors import InputError
+from tilesim.files import odd_kind
 from tilesim.run import FOLDER_FILES, PICTURES
 
 PAGE = "report.html"
@@ -41,8 +42,8 @@ def files_of_model(word: str) -> list[Path]:
 
 def must_be_free(path: Path, read: Iterable[Path], whose: str = "that is read") -> None:
     """A file to write is no folder, and none of the files that the command reads; ``whose`` they are."""
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path}: must be a file to write, not a {'folder' if path.is_dir() else 'device'}")
+    if kind := odd_kind(path):
+        raise InputError(f"{path}: must be a file to write, not a {kind}")
     if any(_same(path, other) for other in read):
         raise InputError(f"{path}: must be a new file, not one {whose}")
 

@@ -6,23 +6,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tilesim import api
-from tilesim.cli.faults import kept, refuse
+from tilesim.cli.faults import kept
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.cli.options.compilation import CompilationOptions, unmet
-from tilesim.cli.options.groups import given
+from tilesim.cli.options.compilation import CompilationOptions, PlacementOptions, unmet
+from tilesim.cli.options.groups import Options, given
 from tilesim.cli.options.models import Named, is_program, load_all, ready_program, titles
-from tilesim.cli.options.scope import inapplicable, misapplied
+from tilesim.cli.options.scope import Capability, misapplied
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
+from tilesim.registry import can, refusal
 
 SMALLEST_FIRST = (
-    "pocket-2x1", "ring-8", "edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "fig2-5x2", "edge-4x4", "edge-8x8",
+    "pocket-2x1", "ring-8", "edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "fig2-5x2", "edge-4x4", "edge-8x8"
 )  # fmt: skip
 """The chips of tiles that come with tilesim, by the MACs that they do in a cycle."""
 
 NO_BATCHES = BatchOptions()
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What the words of a command line name: models, programs in files, chips for the models; none: one is picked."""
+
+    named: Sequence[Named]
+    programs: Sequence[Program]
+    chips: Sequence[Topology]
 
 
 @dataclass(frozen=True)
@@ -33,55 +43,57 @@ class Compiled:
     notes: tuple[str, ...] = ()
 
 
-def programs_of(
+def read_sources(
     words: Sequence[str],
     chips: ChipOptions,
-    options: CompilationOptions,
-    say: Callable[[str], None],
-    batches: BatchOptions = NO_BATCHES,
-    inferences: int = 1,
-    pick: bool = False,
-) -> Compiled:
-    """What models are compiled to, together; or the one program that is given. ``say`` is told what is being tried.
-    ``pick``: where no chip is named, the smallest is taken that holds them.
+    groups: Sequence[Options],
+    faults: list[str],
+    needed: Capability | None = None,
+    takes_programs: bool = True,
+    takes_chips: bool = False,
+) -> Sources:
+    """Read models, programs and chips as far as it can be done. What is wrong with them, and with the options of
+    ``groups`` for them, joins the ``faults``; so does a chip that lacks the capability that is ``needed``.
+
+    What a command ``takes``: files of programs; several chips, or none, where one is picked.
     """
-    ready = [word for word in words if is_program(word)]
-    alone = [f"{word}: a program runs alone; give the models that are to share the chip" for word in ready]
-    misused = misapplied(given(options, batches), words, chips.names)
-    refuse([*(alone if len(words) > 1 else []), *misused, *options.faults()])
-    if ready:
-        return Compiled([ready_program(ready[0], chips)])
-    return compiled(words, chips, options, say, batches, inferences, pick)
-
-
-def compiled(
-    models: Sequence[str],
-    chips: ChipOptions,
-    options: CompilationOptions,
-    say: Callable[[str], None],
-    batches: BatchOptions = NO_BATCHES,
-    inferences: int = 1,
-    pick: bool = False,
-) -> Compiled:
-    """What models are compiled to, together."""
-    faults: list[str] = []
+    files = [word for word in words if is_program(word)] if takes_programs else []
+    models = [word for word in words if word not in files]
+    is_picked = bool(models) and takes_chips and not (chips.names or chips.set_)
     named: list[Named] = []
+    programs: list[Program] = []
     with kept(faults):
         named += load_all(models)
-    if pick and not (chips.names or chips.changes()):
-        refuse(faults)
-        return _on_smallest(lambda chip: _compiled(named, chip, options, say, batches, inferences))
-    with kept(faults):
-        chip = chips.load()
-    refuse(faults)
-    return _compiled(named, chip, options, say, batches, inferences)
+    topologies = chips.read(faults, takes_chips) if chips.names or (models and not is_picked) else []
+    for file in files:
+        with kept(faults):
+            programs.append(ready_program(file, chips, topologies))
+    used = [*topologies, *(program.topology for program in programs)]
+    options = given(*groups)
+    used += [api.load_topology(SMALLEST_FIRST[0])] if is_picked and options else []
+    faults += misapplied(options, words, chips.names, used)
+    faults += [fault for chip in used if needed and not can(chip, needed) for fault in refusal(chip, needed).faults]
+    faults += [fault for group in groups if isinstance(group, PlacementOptions) for fault in group.unmeant(named)]
+    return Sources(named, programs, topologies)
 
 
-def _on_smallest(compiled_for: Callable[[Topology], Compiled]) -> Compiled:
-    """What comes of the smallest chip that is large enough."""
+def programs_of(
+    sources: Sources,
+    options: CompilationOptions,
+    say: Callable[[str], None],
+    batches: BatchOptions = NO_BATCHES,
+    inferences: int = 1,
+) -> Compiled:
+    """What models are compiled to, together, or the program that is given; ``say`` is told what is being tried. Where
+    no chip is named, the smallest is taken that holds them.
+    """
+    if not sources.named:
+        return Compiled([*sources.programs])
+    if sources.chips:
+        return _compiled(sources.named, sources.chips[0], options, say, batches, inferences)
     for name in SMALLEST_FIRST:
         try:
-            made = compiled_for(api.load_topology(name))
+            made = _compiled(sources.named, api.load_topology(name), options, say, batches, inferences)
         except (CapacityError, ProgramError) as error:
             too_small = error
         else:
@@ -98,9 +110,8 @@ def _compiled(
     batches: BatchOptions,
     inferences: int,
 ) -> Compiled:
-    refuse(inapplicable(given(options, batches), chip))
     networks = [replace(model.network, name=title) for model, title in zip(named, titles(named), strict=True)]
-    cache, partition = options.cache_policy(named, not options.no_cache), options.partition_policy(named)
+    cache, partition = options.cache_policy(named), options.partition_policy(named)
     plan = batches.plan(networks[0], chip, inferences, say)
     programs = api.compile_networks(networks, chip, cache, partition, say, plan)
     return Compiled(programs, tuple(unmet(networks, programs, partition)))

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilesim import api
-from tilesim.cli.faults import kept, refuse
-from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import PlacementOptions, unmet
 from tilesim.cli.options.models import Named, is_program
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import tell, tell_json
+from tilesim.cli.programs import Sources
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated_once
 from tilesim.errors import CapacityError, ProgramError, TilesimError
@@ -35,35 +34,38 @@ class Attempt:
     unmet: tuple[str, ...] = ()
 
 
-def incomparable(models: Sequence[str], topologies: Sequence[str]) -> Iterator[str]:
-    """What can't be run on several chips, if there are several."""
-    if len(topologies) > 1:
+def conflicts(models: Sequence[str], topologies: Sequence[str]) -> Iterator[str]:
+    """What can't be run together."""
+    for program in filter(is_program, models):
         if len(models) > 1:
-            yield f"{', '.join(models)}: several models share one chip; give one --topology"
-        for model in filter(is_program, models):
-            yield f"{model}: a program is compiled for one chip; give the model, or at most one --topology"
+            yield f"{program}: a program runs alone; give the models that are to share the chip"
+        if len(topologies) > 1:
+            yield f"{program}: a program is compiled for one chip; give the model, or at most one --topology"
+    if len(models) > 1 and len(topologies) > 1:
+        chips = " and ".join(topologies)
+        yield f"{', '.join(models)}: several models share one chip; give one --topology, not {chips}"
 
 
 def compare(
-    model: str, chips: ChipOptions, how: PlacementOptions, options: RunningOptions, as_json: bool, quiet: bool
+    sources: Sources,
+    changes: Mapping[str, object],
+    how: PlacementOptions,
+    options: RunningOptions,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
-    """Run ``model`` on each chip and print a table, or the list of all statistics."""
-    faults: list[str] = []
-    topologies: list[Topology] = []
-    for name in chips.names:
-        with kept(faults):
-            topologies.append(api.load_topology(name, chips.changes()))
-    with kept(faults):
-        named = Named(model, api.load_network(model))
-        policy = how.partition_policy([named])
-    refuse(faults)
-    attempts = [_attempt(named, chip, policy, options, quiet) for chip in topologies]
+    """Run the one model on each chip and print a table, or the list of all statistics. A network that some chips are
+    too small for is a fault when the others are done and shown.
+    """
+    [named] = sources.named
+    policy = how.partition_policy([named])
+    attempts = [_attempt(named, chip, policy, options, quiet) for chip in sources.chips]
     ran = [(attempt.chip.name, attempt.run) for attempt in attempts if attempt.run is not None]
-    _must_agree(model, ran)
+    _must_agree(named.word, ran)
     if as_json:
         tell_json([run.statistics for _, run in ran])
     else:
-        _show(named.network.name, attempts, chips.changes(), quiet)
+        _show(named.network.name, attempts, changes, quiet)
     if too_small := dict.fromkeys(fault for attempt in attempts for fault in attempt.faults):
         raise CapacityError(too_small)
 
@@ -94,7 +96,7 @@ def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, objec
 
     together = max(attempt.samples for attempt in attempts)
     title = heading(network, f"{len(attempts)} chips", changes, together)
-    rows = [ChipRun(each.chip.name, each.chip.arrays, each.run.statistics if each.run else None) for each in attempts]
+    rows = [ChipRun(a.chip.name, a.chip.arrays, a.run.statistics if a.run else None) for a in attempts]
     show(title, "", scaling_table(rows))
     notes = [f"{attempt.chip.name}: {sentence}" for attempt in attempts for sentence in attempt.unmet]
     if notes and not quiet:

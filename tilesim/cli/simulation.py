@@ -10,7 +10,7 @@ from pathlib import Path
 from tilesim import api
 from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.cli.faults import refuse
-from tilesim.cli.options.running import Conditions, RunningOptions
+from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.progress import simulating
 from tilesim.energy import priced
 from tilesim.errors import ArrayError, ProgramError
@@ -21,70 +21,51 @@ from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
 from tilesim.run import Run
 
-ANYHOW = Conditions()
-
 
 def simulated(
-    models: Sequence[str],
-    programs: Sequence[Program],
-    options: RunningOptions,
-    conditions: Conditions,
-    keep: bool,
-    quiet: bool,
+    models: Sequence[str], programs: Sequence[Program], options: RunningOptions, quiet: bool
 ) -> tuple[Program, Run, list[str]]:
-    """The program of all inferences of ``programs``, made from ``models``, its run, priced as is asked for, and notes.
-    ``keep``: the program is to be written down; ``quiet``: without notes.
-    """
+    """The program of all inferences of ``programs``, made from ``models``; its run, priced as asked for; notes."""
     notes: list[str] = []
     if len(programs) == options.inferences == 1:
-        program, run = programs[0], simulated_once(models[0], programs[0], options, conditions, quiet)
+        program, run = programs[0], simulated_once(models[0], programs[0], options, quiet)
     else:
-        program, run = simulated_in_turn(models, programs, options, conditions, keep, quiet, notes.append)
-    window = conditions.recording.window if conditions.recording else None
-    if window is not None and window.start >= run.cycles:
+        program, run = simulated_in_turn(models, programs, options, quiet, notes.append)
+    recording, energy, energies = options.recording(), run.statistics.get("energy"), options.energies()
+    if recording and recording.window is not None and recording.window.start >= run.cycles:
         notes.append(f"the trace is empty: the run ends at cycle {run.cycles:,}, before the cycles of --trace-window")
-    energy = run.statistics.get("energy")
-    if conditions.energies is not None and energy is not None:
-        run = replace(run, statistics={**run.statistics, "energy": priced(energy, conditions.energies)})
+    if energies is not None and energy is not None:
+        run = replace(run, statistics={**run.statistics, "energy": priced(energy, energies)})
     return program, run, [] if quiet else notes
 
 
-def simulated_once(
-    model: str, program: Program, options: RunningOptions, conditions: Conditions = ANYHOW, quiet: bool = False
-) -> Run:
+def simulated_once(model: str, program: Program, options: RunningOptions, quiet: bool = False) -> Run:
     """One inference of ``program``, made from ``model``."""
     arrays = arrays_for(program, options.inputs)
     with simulating(f"{program.name} on {program.topology.name}", quiet) as on_start, naming(model, options.inputs):
         return api.simulate(
             program,
             arrays,
-            trace=conditions.recording or False,
+            trace=options.recording() or False,
             rules=options.rules,
-            holds=conditions.holds,
+            holds=options.holds(),
             on_start=on_start,
             masters=options.masters,
         )
 
 
 def simulated_in_turn(
-    models: Sequence[str],
-    programs: Sequence[Program],
-    options: RunningOptions,
-    conditions: Conditions,
-    keep: bool,
-    quiet: bool,
-    note: Say,
+    models: Sequence[str], programs: Sequence[Program], options: RunningOptions, quiet: bool, note: Say
 ) -> tuple[Program, Run]:
     """The program of all inferences, and its run. Inference i gets sample i of the arrays that are given, or of those
-    samples over again; ``note`` hears of those that none gets. ``keep``: the program is to be written down, so it must
-    be one that can be read again.
+    samples over again; ``note`` hears of those that none gets.
     """
     order = [*range(len(programs))] * options.inferences
     tensors = programs[0].inputs_of_inference
     samples = None if options.inputs is None else load_inputs(options.inputs, len(tensors))
     with naming(", ".join(models), options.inputs):
         linked = api.link(programs, order)
-        if keep:
+        if options.out is not None:  # the program is to be one that can be read again
             unkept = machine_of(linked.topology).faults(linked)
             refuse(f"--out keeps the program of all inferences in one piece: {fault}" for fault in unkept)
         arrays = None if samples is None else _samples(tensors, options.inferences, samples, note)
@@ -93,9 +74,9 @@ def simulated_in_turn(
                 programs,
                 arrays,
                 order,
-                trace=conditions.recording or False,
+                trace=options.recording() or False,
                 rules=options.rules,
-                holds=conditions.holds,
+                holds=options.holds(),
                 on_start=on_start,
                 masters=options.masters,
             )
@@ -109,14 +90,10 @@ def arrays_for(program: Program, inputs: Path | None) -> list[Array] | None:
 
 def load_inputs(path: Path, count: int) -> list[Array]:
     """The ``count`` inputs of a run: ``in0``, ``in1``, ... of an .npz file, or the one array of an .npy file."""
-    if not path.is_file():
-        raise ArrayError(f"{path}: there is no such file")
     if path.suffix == ".npy":
         if count != 1:
             raise ArrayError(f"{path}: a model of {count} inputs must get an .npz file, not an .npy file")
         return [read_npy(path, LARGEST_INPUTS_BYTES)]
-    if path.suffix != ".npz":
-        raise ArrayError(f"{path}: must end in .npz or .npy, not in {path.suffix or 'nothing'}")
     names = [f"in{k}" for k in range(count)]
     arrays = read_npz(path, names, LARGEST_INPUTS_BYTES)
     missing = [name for name in names if name not in arrays]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tilesim.network.graph import Network, Node, Tensor
+from tilesim.network.graph import Network, Node, Operator, Tensor
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise
@@ -81,20 +81,15 @@ class OperatorPlan(Generic[Output]):
 def network_inputs(network: Network) -> tuple[list[NetworkInput], set[int]]:
     """The inputs, and the layers that the host runs for them."""
     quantised = {
-        node.inputs[0]: layer
+        node.inputs[0]: (layer, node.output, node.operator)
         for layer, node in reversed(list(enumerate(network.nodes)))
         if isinstance(node.operator, Quantise) and node.inputs[0] in network.inputs
     }
-    return [_network_input(network, index, quantised.get(index)) for index in network.inputs], set(quantised.values())
-
-
-def _network_input(network: Network, index: int, layer: int | None) -> NetworkInput:
-    model = network.tensors[index]
-    if layer is None:
-        return NetworkInput(model, model, None)
-    node = network.nodes[layer]
-    assert isinstance(node.operator, Quantise)
-    return NetworkInput(model, network.tensors[node.output], node.operator)
+    inputs = []
+    for index in network.inputs:
+        _, stored, step = quantised.get(index, (-1, index, None))
+        inputs.append(NetworkInput(network.tensors[index], network.tensors[stored], step))
+    return inputs, {layer for layer, _, _ in quantised.values()}
 
 
 def nodes_and_root(network: Network, elsewhere: set[int]) -> tuple[dict[int, Node], dict[int, int]]:
@@ -113,10 +108,10 @@ def absorb_pads(network: Network) -> dict[int, Node]:
         pad = node.operator
         if not isinstance(pad, Pad) or node.output in network.outputs:
             continue
-        readers = [k for k, other in nodes.items() if node.output in other.inputs]
-        if is_spatial(pad) and _absorb(pad, [nodes[k] for k in readers]):
+        readers = {k: other for k, other in nodes.items() if node.output in other.inputs}
+        if readers and is_spatial(pad) and all(_absorbs(reader.operator, pad) for reader in readers.values()):
             del nodes[layer]
-            nodes.update({k: _padded(nodes[k], node, pad) for k in readers})
+            nodes.update({k: _padded(reader, node, pad) for k, reader in readers.items()})
     return nodes
 
 
@@ -125,9 +120,8 @@ def is_spatial(pad: Pad) -> bool:
     return len(pad.before) == 4 and pad.before[3] == pad.after[3] == 0
 
 
-def _absorb(pad: Pad, readers: Sequence[Node]) -> bool:
-    operators = [reader.operator for reader in readers]
-    return bool(operators) and all(isinstance(op, Padded) and op.input_zero_point == pad.value for op in operators)
+def _absorbs(op: Operator, pad: Pad) -> bool:
+    return isinstance(op, Padded) and op.input_zero_point == pad.value
 
 
 def _padded(node: Node, border: Node, pad: Pad) -> Node:

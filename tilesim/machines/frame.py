@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from tilesim.errors import InputError
-from tilesim.machines.options import RULES, RunOptions
+from tilesim.machines.options import RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
 from tilesim.run import Look, RunProgress
@@ -24,9 +24,9 @@ NOBODY: WakeupSources = MappingProxyType({})
 
 
 def check_rules(options: RunOptions) -> None:
-    """Raises InputError for rules that there are not."""
-    if options.rules not in RULES:
-        raise InputError(f"rules {unknown(options.rules, RULES, 'strict or observe')}")
+    """Raises InputError for rules, or readings of them, that there are not."""
+    if faults := [*options.faults()]:
+        raise InputError(faults)
 
 
 def named(program: P) -> P:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tilesim.batching import Plan
 from tilesim.machines.policies import CACHE, SPATIALLY, CachePolicy, PartitionPolicy
+from tilesim.printable import unknown
 from tilesim.run import Look, unwatched
 from tilesim.sim.trace.recorder import Recording
 
@@ -18,6 +19,10 @@ RULES = ("strict", "observe")
 """What becomes of transfers that meet on a ring, and of accesses that nothing orders: they end the run, or keep it from
 beginning; or it goes on and says so. Where there is no ring, both say the same.
 """
+
+
+MASTERS = ("single", "disjoint", "meet")
+"""What two masters of a ring must not do: be under way at once, be so past a node in common, or meet."""
 
 
 def silent(_what: str) -> None:
@@ -50,3 +55,10 @@ class RunOptions:
     masters: str = "meet"
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
     on_start: Callable[[Look], None] = field(default=unwatched, compare=False, repr=False)
+
+    def faults(self) -> Iterator[str]:
+        """What is wrong with its words."""
+        if self.rules not in RULES:
+            yield f"rules {unknown(self.rules, RULES)}"
+        if self.masters not in MASTERS:
+            yield f"masters {unknown(self.masters, MASTERS)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tilesim.errors import InputError
+from tilesim.machines.options import silent
 from tilesim.report.document import SavedRun, load_run, shown
 from tilesim.run import Run
 from tilesim.saving import all_or_nothing, writing
@@ -55,9 +56,7 @@ def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
     return save_all(_saved(run), Path(folder))
 
 
-def save_trace(
-    run: AnyRun, path: Path | str, chrome: bool = False, say: Callable[[str], None] = lambda _what: None
-) -> int:
+def save_trace(run: AnyRun, path: Path | str, chrome: bool = False, say: Callable[[str], None] | None = None) -> int:
     """Write the trace of a run for a viewer such as https://ui.perfetto.dev; how many spans it has.
 
     Args:
@@ -76,9 +75,9 @@ def save_trace(
         from tilesim.report.chrome_file import write_chrome as write
     else:
         from tilesim.report.perfetto_file import write_perfetto as write
-    spans = len(saved.trace.track)
+    spans, tell = len(saved.trace.track), say or silent
     with writing(path, "trace"), all_or_nothing(path.parent) as made, _opened(made / path.name) as file:
-        write(saved.statistics, saved.trace, file, lambda n: say(f"writing {path}: {n:,} of {spans:,} spans"))
+        write(saved.statistics, saved.trace, file, lambda n: tell(f"writing {path}: {n:,} of {spans:,} spans"))
     return spans
 
 

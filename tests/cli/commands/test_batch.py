@@ -113,10 +113,10 @@ def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
         (
             ("batch", "dgits", "-t", "edge-1x1", "--weight-reuse", "1e99999", "--schedule", "lmc"),
             [
-                "--schedule must be a schedule, not 'lmc'; did you mean 'lcm'?",
+                "--weight-reuse must be a number such as 1500, above 0 and at most 1,000,000, not '1e99999'",
                 "dgits: there is no such workload; did you mean digits?",
                 "edge-1x1: must be a chip whose machine can run batches, such as tpu-v1, not one of the tiled machine",
-                "--weight-reuse: must be a number such as 1500, not '1e99999'",
+                "--schedule must be a schedule, not 'lmc'; did you mean 'lcm'?",
             ],
         ),
         (
@@ -125,7 +125,7 @@ def test_one_that_does_not_fit_is_refused(tilesim: Any) -> None:
         ),
         (
             ("batch", "digits", "-t", "tpu-v1", "--weight-reuse", "2000000"),
-            ["--weight-reuse: must be above 0 and at most 1,000,000, not 2000000"],
+            ["--weight-reuse must be a number such as 1500, above 0 and at most 1,000,000, not '2000000'"],
         ),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_recipe_for_a_model_names_its_chip(tilesim: Any) -> None:
 def test_there_are_three_readings(tilesim: Any) -> None:
     for command in ("check", "run"):
         result = tilesim(command, GUIDED / "legal.tasm", "--masters", "singl")
-        fault = "masters must be single, disjoint or meet, not 'singl'; did you mean 'single'?"
+        fault = "--masters must be single, disjoint or meet, not 'singl'; did you mean 'single'?"
         assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"error: {fault}\n")
     systolic = tilesim("run", "digits", "-t", "systolic-4", "--masters", "single")
     assert (systolic.exit_code, systolic.stdout) == (2, "")
@@ -196,12 +196,12 @@ def test_programs_and_models_may_be_mixed(tilesim: Any, tmp_path: Path) -> None:
     result = tilesim("check", "example-conv", tmp_path / "p.tbin", *chip)
     assert [line for line in result.stdout.splitlines() if " on edge-1x2" in line] == [
         "example-conv on edge-1x2: proven",
-        "digits on edge-1x2: proven",
+        f"{tmp_path / 'p.tbin'}: digits on edge-1x2: proven",
     ]
     assert "must not overlap" in result.stdout
     alone = tilesim("check", tmp_path / "p.tbin", "--no-cache", "--priority", "digits")
     assert alone.stderr.splitlines() == [
+        "error: --priority must be left out, as --no-cache leaves nothing in the tiles",
         f"error: --priority applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
         f"error: --no-cache applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
-        "error: --priority must be left out, as --no-cache leaves nothing in the tiles",
     ]

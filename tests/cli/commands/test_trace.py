@@ -43,7 +43,7 @@ def test_what_is_wrong_is_said(tilesim: Any, tmp_path: Path, run: Path) -> None:
     assert (folder.exit_code, folder.stderr) == (2, f"error: {run}: must be a file to write, not a folder\n")
     os.mkfifo(run.parent / "fifo")
     fifo = tilesim("trace", run, "-o", run.parent / "fifo")
-    assert (fifo.exit_code, "must be a file to write, not a device" in fifo.stderr) == (2, True)
+    assert (fifo.exit_code, "must be a file to write, not a pipe" in fifo.stderr) == (2, True)
     (run / "trace.npz").unlink()
     untraced = tilesim("trace", run, "-o", tmp_path / "x.pftrace")
     assert (untraced.exit_code, "must hold a trace.npz" in untraced.stderr) == (2, True)
@@ -63,6 +63,6 @@ def test_a_file_that_cannot_be_finished_is_not_begun(
     monkeypatch.setattr("tilesim.report.perfetto_file.zlib.compress", full)
     result = tilesim("trace", run, "-o", tmp_path / "x.pftrace")
     assert result.exit_code == 2
-    assert "x.pftrace: cannot be written: No space left on device" in result.stderr
+    assert "x.pftrace: the trace cannot be written there: No space left on device" in result.stderr
     assert (tmp_path / "x.pftrace").read_text() == "what was here before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "x.pftrace"]

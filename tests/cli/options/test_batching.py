@@ -104,7 +104,7 @@ def test_a_program_of_several_inferences_runs_again(tilesim: Any, tmp_path: Path
         ),
         (
             ("pocket", "-t", "systolic-4", "--weight-reuse", "1e3"),
-            ["--weight-reuse: must be a number such as 1500, not '1e3'"],
+            ["--weight-reuse must be a number such as 1500, above 0 and at most 1,000,000, not '1e3'"],
         ),
         (
             (
@@ -122,7 +122,7 @@ def test_a_program_of_several_inferences_runs_again(tilesim: Any, tmp_path: Path
         ),
         (
             ("pocket", "-t", "systolic-4", "-t", "tpu-v1", "--batch-schedule", "lcm"),
-            ["--batch-schedule applies to one chip, not to the 2 that are compared"],
+            ["--batch-schedule applies to one chip, not to systolic-4 and tpu-v1, which are compared"],
         ),
     ],
 )

@@ -86,9 +86,9 @@ def test_chips_are_compared_with_the_same_words(tilesim: Any, tmp_path: Path) ->
         (
             ("frist=channel", "9=auto", "second=all"),
             [
+                "--partition second=all: must be a choice, not 'all' (one of auto, channel, spatial)",
                 "--partition frist=channel: must name a layer of small; did you mean first?",
                 "--partition 9=auto: must name a layer of small",
-                "--partition second=all: must be a choice, not 'all' (one of auto, channel, spatial)",
             ],
         ),
         (("spatial", "auto"), ["--partition: must be one choice for all layers, not spatial and auto"]),

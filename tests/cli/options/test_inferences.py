@@ -106,14 +106,17 @@ def test_the_more_important_network_keeps_its_parameters(tilesim: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ((*BOTH, "-t", "edge-2x2"), "digits, example-conv: several models share one chip; give one --topology"),
         (
-            ("run", "digits", *CHIP, *CHIP, "-n", "2"),
-            "--inferences applies to one chip, not to the 2 that are compared",
+            (*BOTH, "-t", "edge-2x2"),
+            "digits, example-conv: several models share one chip; give one --topology, not edge-1x1 and ",
         ),
         (
-            ("run", "digits", *CHIP, *CHIP, "--no-cache"),
-            "--no-cache applies to one chip, not to the 2 that are compared",
+            ("run", "digits", *CHIP, "-t", "edge-1x2", "-n", "2"),
+            "--inferences applies to one chip, not to edge-1x1 and edge-1x2, which are compared",
+        ),
+        (
+            ("run", "digits", *CHIP, "-t", "edge-1x2", "--no-cache"),
+            "--no-cache applies to one chip, not to edge-1x1 and edge-1x2, which are compared",
         ),
         (("run", "digits", "p.tasm", *CHIP), "p.tasm: a program runs alone; give the models"),
         (("run", "p.tasm", "--no-cache"), "--no-cache applies to models that are compiled, not to p.tasm, a program"),
@@ -124,7 +127,7 @@ def test_the_more_important_network_keeps_its_parameters(tilesim: Any) -> None:
         ),
         ((*BOTH, "--inputs", "x.npz"), "--inputs applies to one model, not to digits and example-conv"),
         (("run", "digits", "digits", *CHIP), "digits: must be given once, not 2 times"),
-        (("run", "digits", *CHIP, "-n", "0"), "invalid value for '--inferences'"),
+        (("run", "digits", *CHIP, "-n", "0"), "--inferences must be from 1 to 1,000, not 0"),
         (("run", "digits", "--set", "grid=1x1"), "--topology must name a chip"),
     ],
 )

@@ -55,7 +55,7 @@ def test_start_times_decide(tilesim: Any, meeting: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentences"),
     [
-        (("--rules", "observed"), ["rules must be strict or observe, not 'observed'; did you mean 'observe'?"]),
+        (("--rules", "observed"), ["--rules must be strict or observe, not 'observed'; did you mean 'observe'?"]),
         (
             ("--hold", "one=" + "9" * 1500),
             [f"--hold one={'9' * 1500}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"],
@@ -66,10 +66,10 @@ def test_start_times_decide(tilesim: Any, meeting: Path) -> None:
         ),
         (("--hold", "on=4"), ["--hold must be the label of an instruction, not 'on'; did you mean 'one'?"]),
         (
-            ("--hold", "one", "--hold", "=3", "--hold", "one=-3"),
+            ("--hold", "one", "--hold", "=3", "--hold", "other=-3"),
             [
                 f"--hold {word}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
-                for word in ("one", "=3", "one=-3")
+                for word in ("one", "=3", "other=-3")
             ],
         ),
     ],
@@ -114,9 +114,9 @@ def test_several_chips_have_no_common_instructions(tilesim: Any) -> None:
     result = tilesim("run", "digits", *chips, "--rules", "observe", "--hold", "a=1", "--masters", "single")
     assert result.exit_code == 2
     assert result.stderr.splitlines() == [
-        "error: --rules applies to one chip, not to the 2 that are compared",
-        "error: --masters applies to one chip, not to the 2 that are compared",
-        "error: --hold applies to one chip, not to the 2 that are compared",
+        "error: --rules applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
+        "error: --masters applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
+        "error: --hold applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
     ]
 
 

@@ -146,13 +146,13 @@ class Pairs(Case):
     def _weights(self, name: str, x_scale: np.float32, shape: tuple[int, ...]) -> list[str]:
         scales = self.rng.uniform(0.005, 0.02, shape[0]).astype(np.float32)
         integers = self.rng.integers(-127, 128, shape).astype(np.int8), self.rng.integers(-3000, 3000, shape[0])
-        found = []
+        names = []
         for part, data, scale in zip("wb", integers, (scales, x_scale * scales), strict=True):
             dtype = np.int8 if part == "w" else np.int32
             value = self.model.constant(f"{name}_{part}", data.astype(dtype))
             own = self.quantisation(value, scale, dtype, 0)
-            found.append(self.model.node("DequantizeLinear", [value, *own], f"{value}_r", axis=0))
-        return found
+            names.append(self.model.node("DequantizeLinear", [value, *own], f"{value}_r", axis=0))
+        return names
 
     def _bounds(self, name: str, activation: str) -> list[str]:
         if activation != "Clip":

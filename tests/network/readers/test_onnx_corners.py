@@ -30,13 +30,13 @@ def case(s: Sketch, y: Value) -> Case:
     return Case("onnx/corner", 0, ".onnx", *s.drawn(y))
 
 
-def agree(found: Case) -> None:
-    np.testing.assert_array_equal(golden(loaded(found), found)[0], reference(found)[0])
+def agree(drawn: Case) -> None:
+    np.testing.assert_array_equal(golden(loaded(drawn), drawn)[0], reference(drawn)[0])
 
 
-def faults(found: Case) -> list[str]:
+def faults(drawn: Case) -> list[str]:
     with pytest.raises(ModelError) as caught:
-        loaded(found)
+        loaded(drawn)
     return [fault.split(".onnx: ", 1)[1] for fault in caught.value.faults]
 
 
@@ -198,11 +198,11 @@ def test_what_is_not_defined_or_not_there_is_refused(draw: Callable[[Sketch], Va
 def test_reals_beyond_float32_saturate_without_a_word(s: Sketch) -> None:
     x = s.value("x", (1, 4), 1e-3, 5)
     s.inputs["reals"] = np.array([[3e38, -3e38, np.inf, -np.inf]], np.float32)
-    found = case(s, s.quantised("reals", x))
-    agree(found)
-    assert outputs(found).tolist() == [[127, -128, 127, -128]]
+    drawn = case(s, s.quantised("reals", x))
+    agree(drawn)
+    assert outputs(drawn).tolist() == [[127, -128, 127, -128]]
 
 
-def outputs(found: Case) -> NDArray[Any]:
-    network = loaded(found)
-    return np.asarray(network.evaluate(list(found.inputs.values()))[network.outputs[0]])
+def outputs(drawn: Case) -> NDArray[Any]:
+    network = loaded(drawn)
+    return np.asarray(network.evaluate(list(drawn.inputs.values()))[network.outputs[0]])

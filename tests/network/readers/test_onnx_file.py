@@ -53,8 +53,8 @@ def test_what_a_file_holds_is_counted_before_it_is_parsed(
     monkeypatch.setattr("tilesim.network.readers.onnx.MOST_OPERATORS", 16)
     path = tmp_path / "model.onnx"
     path.write_bytes(message(MODEL_GRAPH, graph))
-    (found,) = faults(path)
-    assert fault in found
+    (sentence,) = faults(path)
+    assert fault in sentence
 
 
 def test_a_file_of_many_gigabytes_is_not_read(tmp_path: Path) -> None:

@@ -103,8 +103,8 @@ def test_hard_swish_is_within_two_steps_of_the_real_one(ends: tuple[float, int, 
     x = np.arange(limits.min, limits.max + 1)
     real = (x - ends[1]) * ends[0]
     steps = real * np.clip(real + 3, 0, 6) / 6 / ends[2] + ends[3]
-    found = np.array(unary("HARD_SWISH", x.tolist(), ends, dtype))
-    assert np.abs(found - np.clip(steps, limits.min, limits.max)).max() < 2
+    entries = np.array(unary("HARD_SWISH", x.tolist(), ends, dtype))
+    assert np.abs(entries - np.clip(steps, limits.min, limits.max)).max() < 2
 
 
 def test_an_activation_by_itself() -> None:

@@ -74,15 +74,15 @@ def test_all_faults_at_once_but_none_that_follows_from_another(tmp_path: Path) -
 def test_normalisation_fills_its_range(tmp_path: Path) -> None:
     network = read(write(tmp_path / "w.yaml", "  - {name: a, kind: normalise, size: 3, alpha: 0.5, bias: 2.0}\n"))
     x = np.random.default_rng(1).integers(-128, 128, (1, 8, 8, 4)).astype(np.int8)
-    found = network.evaluate([x])[network.outputs[0]]
+    steps = network.evaluate([x])[network.outputs[0]]
     reals = 0.05 * x.astype(float)
     squares = np.pad(reals**2, ((0, 0), (0, 0), (0, 0), (1, 1)))
     sums = squares[..., :-2] + squares[..., 1:-1] + squares[..., 2:]
     expected = reals / (2 + 0.5 / 3 * sums) ** 0.75
     known = network.tensors[network.outputs[0]].quantisation
     assert known is not None
-    assert np.abs(found * known.scale - expected).max() <= 0.51 * known.scale
-    assert found.std() > 30
+    assert np.abs(steps * known.scale - expected).max() <= 0.51 * known.scale
+    assert steps.std() > 30
 
 
 MAP, CONV = "[1, 4096, 4096, 1]", "{name: a, kind: convolution, filters: 4, kernel: [2, 2], padding: valid}"

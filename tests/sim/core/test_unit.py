@@ -30,7 +30,7 @@ def test_busy_stalls_and_idle_add_up_and_the_trace_says_the_same(steps: list[tup
     assert (recorded.start_cycle[1:] >= recorded.start_cycle[:-1] + recorded.cycles[:-1]).all()
 
 
-def test_a_wait_is_booked_to_its_reason_and_told_in_words() -> None:
+def test_a_wait_is_charged_to_its_reason_and_told_in_words() -> None:
     clock = Clock()
     unit = Unit(clock, "chip.unit")
 
@@ -62,7 +62,7 @@ def test_bytes_are_counted_by_the_instruction_in_work() -> None:
     assert unit.bytes == 0
 
 
-def test_what_it_still_waits_for_at_the_end_is_booked_too() -> None:
+def test_what_it_still_waits_for_at_the_end_counts_too() -> None:
     clock = Clock()
     unit = Unit(clock, "chip.unit")
     clock.process(unit.wait(clock.event(), Reason.FLAG))
@@ -84,7 +84,7 @@ def test_a_new_account_starts_where_it_is_opened() -> None:
 def test_booking_backwards_is_an_error() -> None:
     unit = Unit(Clock(), "chip.unit")
     unit.add(BUSY, 3)
-    with pytest.raises(AssertionError, match=r"chip\.unit booked -3 cycles"):
+    with pytest.raises(AssertionError, match=r"chip\.unit accounts for -3 cycles"):
         unit.spend(BUSY)
 
 

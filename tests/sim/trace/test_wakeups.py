@@ -1,4 +1,4 @@
-"""A stall ends by what somebody else did: said when it happened, or found at the partner."""
+"""A stall ends by what somebody else did: said when it happened, or known of the source."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def named(trace: Trace, span: int) -> tuple[str, int, str]:
     return trace.tracks[trace.track[span]], int(trace.start_cycle[span]), trace.whats[trace.what[span]]
 
 
-def release(trace: Trace, track: str, start: int) -> tuple[str, int, str] | None:
-    """What released the stall of ``track`` that begins at ``start``."""
+def woken_by(trace: Trace, track: str, start: int) -> tuple[str, int, str] | None:
+    """What ended the stall of ``track`` that begins at ``start``."""
     [span] = [k for k in range(len(trace.track)) if named(trace, k)[:2] == (track, start)]
     by = int(trace.released_by[span])
     return None if by < 0 else named(trace, by)
@@ -44,24 +44,24 @@ def test_who_said_so_is_believed(recorder: Recorder) -> None:
     recorder.wake_up("taker", 7, Waker("maker", "make1"))  # it did not stall
     recorder.wake_up("taker", 12, Waker("nobody", "make1"))
     trace = recorder.trace()
-    assert release(trace, "taker", 0) == ("maker", 5, "make1")
-    assert release(trace, "taker", 8) is None
-    assert release(trace, "maker", 3) is None
+    assert woken_by(trace, "taker", 0) == ("maker", 5, "make1")
+    assert woken_by(trace, "taker", 8) is None
+    assert woken_by(trace, "maker", 3) is None
 
 
 def test_a_source_did_it_before_the_end_with_that_instruction(recorder: Recorder) -> None:
     recorder.wake_up("taker", 12, Waker("maker", "make1"))
-    assert release(recorder.trace(), "taker", 8) == ("maker", 5, "make1")
+    assert woken_by(recorder.trace(), "taker", 8) == ("maker", 5, "make1")
     recorder.wake_up("taker", 12, Waker("maker", "unheard of"))
-    assert release(recorder.trace(), "taker", 8) is None
+    assert woken_by(recorder.trace(), "taker", 8) is None
 
 
 def test_a_partner_did_it_with_what_it_did_last(recorder: Recorder) -> None:
     trace = recorder.trace(
         wakeup_sources={("taker", FIFO): WakeupSource(["maker", "nobody"]), ("nobody", FIFO): WakeupSource(["maker"])}
     )
-    assert release(trace, "taker", 0) == ("maker", 5, "make1")
-    assert release(trace, "taker", 8) == ("maker", 6, "make2")
+    assert woken_by(trace, "taker", 0) == ("maker", 5, "make1")
+    assert woken_by(trace, "taker", 8) == ("maker", 6, "make2")
 
 
 def test_whoever_was_last_of_several_partners() -> None:
@@ -70,7 +70,7 @@ def test_whoever_was_last_of_several_partners() -> None:
         recorder.record(track, start, 1, "busy", "op", 0)
     recorder.record("taker", 0, 5, FIFO, "take", 0)
     trace = recorder.trace(wakeup_sources={("taker", FIFO): WakeupSource(["early", "late", "after"])})
-    assert release(trace, "taker", 0) == ("late", 3, "op")
+    assert woken_by(trace, "taker", 0) == ("late", 3, "op")
 
 
 def test_who_holds_a_port_does_so_in_the_last_cycle() -> None:
@@ -84,5 +84,5 @@ def test_who_holds_a_port_does_so_in_the_last_cycle() -> None:
         ("third", PORT): WakeupSource(["first", "second"], True),
     }
     trace = recorder.trace(wakeup_sources=wakeup_sources)
-    assert release(trace, "second", 0) == ("first", 0, "op")
-    assert release(trace, "third", 0) is None
+    assert woken_by(trace, "second", 0) == ("first", 0, "op")
+    assert woken_by(trace, "third", 0) is None

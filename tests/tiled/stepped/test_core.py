@@ -7,7 +7,7 @@ import pytest
 
 from tilesim.errors import AccessError
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Account, Clock, Fifo, FlagFile
+from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Clock, Fifo, FlagFile, UnitAccount
 from tilesim.tiled.stepped.memory import Memory, Port
 
 
@@ -28,7 +28,7 @@ def test_rows_on_the_ring_are_no_rest_but_all_else_waits() -> None:
 
 
 def test_an_account_has_every_cycle_once_and_joins_what_goes_on() -> None:
-    account = Account("u", keeps_spans=True)
+    account = UnitAccount("u", keeps_spans=True)
     for cycle, kind in ((2, BUSY), (3, IDLE), (3, BUSY), (4, FIFO), (6, IDLE)):
         account.note(cycle, kind, "" if kind == IDLE else "op")
     assert account.active_until == 6

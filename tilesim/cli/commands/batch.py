@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tilesim import api
 from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
 from tilesim.batching.document import BatchingDocument, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
-from tilesim.cli.faults import kept, refuse
-from tilesim.cli.options.batching import BatchSizeOptions, advised, reuse_value
+from tilesim.cli.faults import Faults, refuse
+from tilesim.cli.options.batching import BatchSizeOptions, advised
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.models import ModelArgument
+from tilesim.cli.options.running import whole_number
 from tilesim.cli.output import JsonOption, QuietOption, tell_json
+from tilesim.cli.programs import read_sources
 from tilesim.cli.progress import progress
 from tilesim.errors import CapacityError
 from tilesim.machines.machine import PlansBatches
-from tilesim.machines.topology import Topology
-from tilesim.network.graph import Network
 from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
 
@@ -34,14 +33,14 @@ def command(
     model: ModelArgument,
     chips: ChipOptions,
     sizes: BatchSizeOptions,
+    faults: Faults,
     inferences: Annotated[
         int | None,
         typer.Option(
             "--inferences",
             "-n",
-            min=1,
-            max=MOST_INFERENCES,
             metavar="N",
+            parser=whole_number,
             help="Inferences in all; as many as the largest batch if not given.",
             show_default=False,
         ),
@@ -64,8 +63,16 @@ def command(
     and what that costs: weights that are fetched, and bytes that wait in the unified buffer.
     """
     with progress(f"reading {model}", quiet):
-        network, chip, value = _read(model, chips, sizes, schedule)
-        machine = _batching(chip)
+        sources = read_sources([model], chips, [], faults, PlansBatches, takes_programs=False)
+        if schedule not in CHOICES:
+            faults.append(f"--schedule {unknown(schedule, CHOICES, 'a schedule')}")
+        if inferences is not None and not 1 <= inferences <= MOST_INFERENCES:
+            faults.append(f"--inferences must be from 1 to {MOST_INFERENCES:,}, not {inferences:,}")
+        refuse(faults)
+        [named], [chip], value = sources.named, sources.chips, sizes.value()
+        network, machine = named.network, machine_of(chip)
+        if not isinstance(machine, PlansBatches):
+            raise refusal(chip, PlansBatches)
         asked = machine.weight_tile_cycles(chip)
         graph, room = graph_of(network), machine.room(network, chip)
         used = value or asked
@@ -85,7 +92,7 @@ def command(
             **machine.weight_supply(chip),
         },
         "layers": layers_document(graph, used),
-        "schedules": [plan_document(graph, each, room.capacity_bytes) for each in plans],
+        "schedules": [plan_document(graph, made, room.capacity_bytes) for made in plans],
     }
     if json_:
         tell_json(document)
@@ -100,37 +107,14 @@ def _plans(
     graph: LayerGraph, room: Room, value: Fraction, count: int, schedule: str, sizes: BatchSizeOptions
 ) -> list[Plan]:
     """Those that are asked for; one alone must fit, several are compared."""
-    wanted: Sequence[Schedule] = [each for each in SCHEDULES if schedule in {each, ALL}]
+    wanted: Sequence[Schedule] = [order for order in SCHEDULES if schedule in {order, ALL}]
     most = room.capacity_bytes if sizes.fit or schedule != ALL else None
     try:
         return [
             plan(
-                graph, value, count, each, sizes.power_of_two, capacity_bytes=most, fit=sizes.fit, at_once=room.at_once
+                graph, value, count, order, sizes.power_of_two, capacity_bytes=most, fit=sizes.fit, at_once=room.at_once
             )
-            for each in wanted
+            for order in wanted
         ]
     except CapacityError as error:
         raise advised(error, sizes.fit or schedule == "none") from None
-
-
-def _read(
-    model: str, chips: ChipOptions, sizes: BatchSizeOptions, schedule: str
-) -> tuple[Network, Topology, Fraction | None]:
-    """What the words of the command line stand for."""
-    faults = [] if schedule in CHOICES else [f"--schedule {unknown(schedule, CHOICES, 'a schedule')}"]
-    with kept(faults):
-        network = api.load_network(model)
-    with kept(faults):
-        chip = chips.load()
-        _batching(chip)
-    with kept(faults):
-        value = reuse_value(sizes.weight_reuse)
-    refuse(faults)
-    return network, chip, value
-
-
-def _batching(chip: Topology) -> PlansBatches[Any, Any]:
-    machine = machine_of(chip)
-    if not isinstance(machine, PlansBatches):
-        raise refusal(chip, PlansBatches)
-    return machine

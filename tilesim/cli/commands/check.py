@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import typer
 
 from tilesim import api
-from tilesim.cli.faults import refuse
+from tilesim.cli.faults import Faults, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
-from tilesim.cli.options.groups import given, spelt
-from tilesim.cli.options.models import SourcesArgument, is_program, ready_program
+from tilesim.cli.options.groups import spelt
+from tilesim.cli.options.models import SourcesArgument, is_program
 from tilesim.cli.options.running import MastersOption
-from tilesim.cli.options.scope import misapplied
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
-from tilesim.cli.programs import compiled
+from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
-from tilesim.machines.machine import Document
+from tilesim.machines.machine import Document, Proves
 from tilesim.machines.options import RunOptions
-from tilesim.machines.program import Program
+from tilesim.printable import counted
 
 MEET = RunOptions.masters
 REFUTED = 1
@@ -45,6 +44,7 @@ def command(
     models: SourcesArgument,
     chips: ChipOptions,
     compilation: CompilationOptions,
+    faults: Faults,
     masters: MastersOption = MEET,
     json_: JsonOption = False,
     quiet: QuietOption = False,
@@ -57,36 +57,26 @@ def command(
     together, as `tilesim run` does it; programs must fit beside them, and beside one another, as they are.
     """
     with progress(f"checking {', '.join(models)}", quiet) as say:
-        programs = _programs(models, chips, compilation, say)
+        sources = read_sources(models, chips, [compilation], faults, Proves)
+        refuse([*faults, *(f"--{fault}" for fault in RunOptions(masters=masters).faults())])
+        ready = iter(sources.programs)
+        made = iter(programs_of(sources, compilation, say).programs if sources.named else [])
+        programs = [next(ready if is_program(model) else made) for model in models]
         checked = api.check(programs, masters, say)
     if json_:
         tell_json(checked.document())
     else:
         options = spelt(chips, compilation)
         for model, proof in zip(models, checked.programs, strict=True):
-            run = shlex.join(["tilesim", "run", _named(model), *([] if is_program(model) else options)])
+            file = f"./{model}" if model.startswith("-") else model  # which is no option
+            run = shlex.join(["tilesim", "run", file, *([] if is_program(model) else options)])
             reproducible = model.isprintable() and (is_program(model) or len(models) == 1)
-            tell(*_lines(run if reproducible else "", proof))
+            verdict, *others = _lines(run if reproducible else "", proof)
+            tell(f"{model}: {verdict}" if len(models) > 1 and is_program(model) else verdict, *others)
         for sentence in checked.together:
             tell(f"refuted (parameters): {sentence}")
     if not checked.proven:
         raise typer.Exit(REFUTED)
-
-
-def _programs(
-    words: list[str], chips: ChipOptions, compilation: CompilationOptions, say: Callable[[str], None]
-) -> list[Program]:
-    """Those in files, and those that the models are compiled to, in the order of the words."""
-    models = [word for word in words if not is_program(word)]
-    refuse([*misapplied(given(compilation), words, chips.names), *compilation.faults()])
-    ready = iter([ready_program(word, chips) for word in words if is_program(word)])
-    made = iter(compiled(models, chips, compilation, say).programs if models else [])
-    return [next(ready if is_program(word) else made) for word in words]
-
-
-def _named(model: str) -> str:
-    """A file's name, such that it is not taken for an option."""
-    return f"./{model}" if model.startswith("-") else model
 
 
 def _lines(command: str, proof: Document) -> Iterator[str]:
@@ -104,10 +94,10 @@ def _ring_lines(proof: Document) -> Iterator[str]:
     """What is proven of transfers on a ring."""
     pairs = [f"{count:,} {PAIRS[kind]}" for kind, count in proof["pairs"].items() if count]
     total = sum(proof["pairs"].values())
-    yield f"  {_counted(proof['transfers'], 'transfer')} on the ring, {_counted(total, 'pair')}{_listed(pairs)}"
+    yield f"  {counted(proof['transfers'], 'transfer')} on the ring, {counted(total, 'pair')}{_listed(pairs)}"
     proofs = [f"{count:,} {PROOFS[kind]}" for kind, count in proof["proofs"].items() if count]
     if proofs:
-        yield f"  {_counted(sum(proof['proofs'].values()), 'order')} proven one by one{_listed(proofs)}"
+        yield f"  {counted(sum(proof['proofs'].values()), 'order')} proven one by one{_listed(proofs)}"
     if total:
         readings = [
             _verdict(reading, forbidden["pairs"], proof["reading"]) for reading, forbidden in proof["readings"].items()
@@ -117,11 +107,7 @@ def _ring_lines(proof: Document) -> Iterator[str]:
 
 def _verdict(reading: str, pairs: int, binding: str) -> str:
     read = f"{reading}, which binds" if reading == binding else reading
-    return f"{read}: {_counted(pairs, 'pair')} unproven" if pairs else f"{read}: proven"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count:,} {what}{'s' * (count != 1)}"
+    return f"{read}: {counted(pairs, 'pair')} unproven" if pairs else f"{read}: proven"
 
 
 def _listed(words: list[str]) -> str:
@@ -130,18 +116,12 @@ def _listed(words: list[str]) -> str:
 
 def _sight(command: str, reading: str, refutation: Document) -> str:
     """With what it was seen, or how little was seen."""
-    what = "meet" if reading == MEET else "under way at once"
+    what, doing_so = ("meet", "meet") if reading == MEET else ("under way at once", "be under way at once")
     if refutation["start_times"] is None:
         if refutation["runs"]:
-            return (
-                f"nothing orders them, but in {_counted(refutation['runs'], 'run')} they were not seen to {_be(what)}"
-            )
+            return f"nothing orders them, but in {counted(refutation['runs'], 'run')} they were not seen to {doing_so}"
         return f"no run was made to see them {what}"
     holds = [word for label, cycle in refutation["start_times"].items() for word in ("--hold", f"{label}={cycle}")]
     strictly = [] if reading == MEET else ["--masters", reading]
     rules = shlex.join(["--rules", "observe", *strictly, *holds])
     return f"to see them {what}: {command} {rules}" if command else f"to see them {what}, run the program with {rules}"
-
-
-def _be(what: str) -> str:
-    return f"be {what}" if what.startswith("under") else what

@@ -21,9 +21,7 @@ def command(
     folders: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN_DIR...",
-            help="Folders that `tilesim run --out` has written, of one network.",
-            parser=given_path,
+            metavar="RUN_DIR", help="Folders that `tilesim run --out` has written, of one network.", parser=given_path
         ),
     ],
     out: Annotated[

@@ -8,15 +8,16 @@ from typing import Annotated
 import typer
 
 from tilesim import api
-from tilesim.assembly import BINARY, SUFFIXES
+from tilesim.api.files import must_be_program
+from tilesim.assembly import BINARY
+from tilesim.cli.faults import Faults, faults_of, kept, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourceArgument, is_program
 from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import files_of_model, given_path, must_be_free
-from tilesim.cli.programs import programs_of
+from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
-from tilesim.errors import InputError
 from tilesim.machines.program import Program
 from tilesim.units import format_bytes
 
@@ -28,6 +29,7 @@ def command(
     ],
     chips: ChipOptions,
     compilation: CompilationOptions,
+    faults: Faults,
     quiet: QuietOption = False,
 ) -> None:
     """Compile a model into a program for a chip.
@@ -35,12 +37,14 @@ def command(
     Or turn a program into its other form. A FILE.tasm gets the program's text, FILE.npz beside it the data; a FILE.tbin
     gets both, in binary.
     """
-    if output.suffix not in SUFFIXES:
-        raise InputError(f"{output}: the file of a program must end in {' or '.join(SUFFIXES)}")
+    faults += faults_of(lambda: must_be_program(output))
     for path in [output, *([] if output.suffix == BINARY else [output.with_suffix(".npz")])]:
-        must_be_free(path, [*files_of_model(model), Path(chips.name())])
+        with kept(faults):
+            must_be_free(path, [*files_of_model(model), *map(Path, chips.names)])
     with progress(f"{'reading' if is_program(model) else 'compiling'} {model}", quiet) as say:
-        made = programs_of([model], chips, compilation, say)
+        sources = read_sources([model], chips, [compilation], faults)
+        refuse(faults)
+        made = programs_of(sources, compilation, say)
         [program] = made.programs
         api.save_program(program, output)
     if not quiet:

@@ -28,7 +28,7 @@ PAGE_LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.md(?:#[\w-]*)?\)")
 
 def command(
     page: Annotated[
-        str, typer.Argument(metavar="[PAGE]", help="The page to show; without it, the list of all.", show_default=False)
+        str, typer.Argument(metavar="PAGE", help="The page to show; without it, the list of all.", show_default=False)
     ] = "",
 ) -> None:
     """Show a page of the guide, or the list of its pages.

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from tilesim import api
-from tilesim.cli.faults import kept, refuse
+from tilesim.cli.faults import Faults, kept, refuse
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
-from tilesim.cli.options.groups import given
 from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
-from tilesim.cli.options.scope import misapplied
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
-from tilesim.cli.paths import (
-    PAGE,
-    files_of_model,
-    files_of_run,
-    given_path,
-    must_be_folder,
-    must_be_free,
-    pictures_of_run,
-)
-from tilesim.cli.programs import programs_of
+from tilesim.cli.paths import PAGE, files_of_model, files_of_run, must_be_folder, must_be_free, pictures_of_run
+from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
-from tilesim.cli.several_chips import compare, incomparable
+from tilesim.cli.several_chips import compare, conflicts
 from tilesim.cli.simulation import samples, simulated
 from tilesim.files import Array
 from tilesim.machines.program import Program
@@ -39,13 +26,6 @@ from tilesim.saving import all_or_nothing, writing
 LISTED = 16
 """Outputs that are described."""
 
-OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR", help="Where outputs, statistics and program go; nowhere if not given.", parser=given_path
-    ),
-]
-
 
 def command(
     models: SourcesArgument,
@@ -53,7 +33,7 @@ def command(
     running: RunningOptions,
     compilation: CompilationOptions,
     batches: BatchOptions,
-    out: OutOption = None,
+    faults: Faults,
     json_: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -63,29 +43,26 @@ def command(
     the smallest that comes with tilesim and holds them. The exit status is 2 if the input is wrong, and 3 if the run
     can't go on.
     """
-    if out is not None:
-        _must_be_free(out, [*models, *chips.names], [running.inputs, running.energy])
-    options = [*given(running, compilation, batches), *(["--out"] if out else [])]
-    faults = [*misapplied(options, models, chips.names), *incomparable(models, chips.names)]
-    with kept(faults):
-        changes = chips.changes()
-    with kept(faults):
-        conditions = running.read()
-    refuse(faults)
+    with progress(f"reading {', '.join(models)}", quiet):
+        sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)
+        faults += conflicts(models, chips.names)
+        with kept(faults):
+            _must_be_free(running.out, [*models, *chips.names], [running.inputs, running.energy])
+        refuse(faults)
     if len(chips.names) > 1:
-        compare(models[0], chips, compilation, running, json_, quiet)
+        compare(sources, chips.changes(), compilation, running, json_, quiet)
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
-        made = programs_of(models, chips, compilation, say, batches, running.inferences, pick=True)
-    program, result, notes = simulated(models, made.programs, running, conditions, out is not None, quiet)
-    if out is not None:
-        _save(program, result, out)
+        made = programs_of(sources, compilation, say, batches, running.inferences)
+    program, result, notes = simulated(models, made.programs, running, quiet)
+    if running.out is not None:
+        _save(program, result, running.out)
     if json_:
         _tell_json(result, notes)
         return
-    _show(program, result, changes, notes if quiet else [*made.notes, *notes])
-    if out is not None and not quiet:
-        tell(f"written to {out}")
+    _show(program, result, chips.changes(), notes if quiet else [*made.notes, *notes])
+    if running.out is not None and not quiet:
+        tell(f"written to {running.out}")
 
 
 def _tell_json(result: Run, notes: Sequence[str]) -> None:
@@ -94,8 +71,10 @@ def _tell_json(result: Run, notes: Sequence[str]) -> None:
         tell(*notes, error=True)
 
 
-def _must_be_free(out: Path, words: Sequence[str], files: Sequence[Path | None]) -> None:
-    """What is written into ``out`` is nothing that is read."""
+def _must_be_free(out: Path | None, words: Sequence[str], files: Sequence[Path | None]) -> None:
+    """What is written into ``out``, if anything is, is nothing that is read."""
+    if out is None:
+        return
     must_be_folder(out)
     read = [*(path for word in words for path in files_of_model(word)), *(path for path in files if path is not None)]
     for path in [*files_of_run(out), out / PAGE]:
@@ -114,9 +93,9 @@ def _save(program: Program, result: Run, folder: Path) -> None:
 def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequence[str]) -> None:
     from tilesim.report.terminal import show, summary
 
-    show(summary(result.statistics, changes, samples(program, result)), "")
     if notes:
         tell(*notes, "")
+    show(summary(result.statistics, changes, samples(program, result)), "")
     described = [_described(name, array) for name, array in zip(_names(program, result), result.outputs, strict=True)]
     tell(*described[:LISTED])
     if len(described) > LISTED:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import typer
 
 from tilesim import api
-from tilesim.cli.faults import refuse
+from tilesim.cli.faults import Faults, faults_of, refuse
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.cli.options.models import ModelsArgument
+from tilesim.cli.options.models import ModelsArgument, load_all
 from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError
@@ -19,13 +19,17 @@ SCHEMA = "tilesim.support/1"
 NO_MODEL = "no model"
 
 
-def command(models: ModelsArgument, chips: ChipOptions, json_: JsonOption = False, quiet: QuietOption = False) -> None:
+def command(
+    models: ModelsArgument, chips: ChipOptions, faults: Faults, json_: JsonOption = False, quiet: QuietOption = False
+) -> None:
     """Say what stands between models and a run, and what would help.
 
     Operators, types of numbers, sizes, forms; with a chip, whether it can run them. The exit status is 0 if nothing
     stands in the way, 1 if something does, and 2 if a file is no model.
     """
-    chip = chips.load() if chips.name() or chips.changes() else None
+    chip = next(iter(chips.read(faults)), None) if chips.names or chips.set_ else None
+    if faults:
+        refuse([*faults, *faults_of(lambda: load_all(models))])
     looked_at = [_looked_at(model, chip, quiet) for model in dict.fromkeys(models)]
     document: SupportDocument = {"schema": SCHEMA, "topology": chip.name if chip else None, "models": looked_at}
     if json_:

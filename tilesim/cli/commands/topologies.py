@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tilesim.api import list_topologies, load_topology
-from tilesim.cli.output import tell_json
+from tilesim.budgets import LARGEST_YAML_BYTES
+from tilesim.cli.output import JsonOption, tell, tell_json
+from tilesim.errors import InputError
+from tilesim.files import read_text
 from tilesim.machines.topology import Key, Topology, keys, spelt
 from tilesim.printable import printable
 from tilesim.registry import MACHINES, machine_of
+from tilesim.shipped import located
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -22,20 +26,24 @@ LONGEST_VALUE = 16
 
 def command(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME_OR_FILE]", help="The chip of which to show every key.", show_default=False)
+        str, typer.Argument(metavar="NAME_OR_FILE", help="The chip of which to show every key.", show_default=False)
     ] = "",
-    json_: Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")] = False,
+    json_: JsonOption = False,
+    yaml: Annotated[bool, typer.Option("--yaml", help="Print the file of one chip as it is.")] = False,
 ) -> None:
     """List the chips that come with tilesim, or every key of one.
 
     MACs are those of a cycle, the narrow and wide memory those of one tile; weights are what weight memory delivers.
     """
-    chips = [load_topology(each) for each in ([name] if name else list_topologies())]
+    if yaml and (json_ or not name):
+        raise InputError(f"--yaml must {'be left out with --json' if json_ else 'have the name of a chip beside it'}")
+    chips = [load_topology(one) for one in ([name] if name else list_topologies())]
+    if yaml:
+        tell(*read_text(located(name, "topologies"), LARGEST_YAML_BYTES, InputError).splitlines())
+        return
     if json_:
-        each = (
-            (_explained(key, chips[0])._asdict() for key in keys(chips[0])) if name else (c.model_dump() for c in chips)
-        )
-        tell_json(list(each))
+        of_one = [_explained(key, chips[0])._asdict() for key in keys(chips[0])]
+        tell_json(of_one if name else [chip.model_dump() for chip in chips])
         return
     from tilesim.report.terminal import show
 

@@ -27,8 +27,7 @@ def command(
         ),
     ],
     chrome: Annotated[
-        bool,
-        typer.Option("--chrome", help="Write the JSON format of Chrome's viewer; compressed if FILE ends in .gz."),
+        bool, typer.Option("--chrome", help="Write the JSON format of Chrome's viewer; compressed if FILE ends in .gz.")
     ] = False,
     quiet: QuietOption = False,
 ) -> None:

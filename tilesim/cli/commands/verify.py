@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 import typer
 
 from tilesim import api
+from tilesim.cli.faults import Faults, faults_of, refuse
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourceArgument
-from tilesim.cli.options.running import InputsOption
+from tilesim.cli.options.running import InputsOption, must_hold_arrays
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
-from tilesim.cli.programs import programs_of
+from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import arrays_for, naming
+from tilesim.machines.machine import SecondModel
 from tilesim.printable import printable
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ def command(
     model: SourceArgument,
     chips: ChipOptions,
     compilation: CompilationOptions,
+    faults: Faults,
     inputs: InputsOption = None,
     json_: JsonOption = False,
     quiet: QuietOption = False,
@@ -43,7 +46,9 @@ def command(
     anything differs. Models agree, too, on a program that hangs in both: `tilesim run` says why.
     """
     with progress(f"compiling {model}", quiet) as say:
-        [program] = programs_of([model], chips, compilation, say).programs
+        sources = read_sources([model], chips, [compilation], faults, SecondModel)
+        refuse([*faults, *faults_of(lambda: must_hold_arrays(inputs))])
+        [program] = programs_of(sources, compilation, say).programs
         arrays = arrays_for(program, inputs)
         with naming(model, inputs):
             verdict = api.verify(program, arrays, say)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Literal
@@ -12,20 +12,21 @@ import typer
 
 from tilesim import api
 from tilesim.batching import SCHEDULES, Plan, Schedule
-from tilesim.cli.faults import kept, refuse
-from tilesim.cli.options.groups import given
+from tilesim.cli.faults import faults_of
+from tilesim.cli.options.groups import Options, given
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines.machine import PlansBatches
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.printable import unknown
+from tilesim.printable import shown, unknown
 from tilesim.registry import can
 
 MOST_REUSE = 10**6
+USES = f"a number such as 1500, above 0 and at most {MOST_REUSE:,}"
 
 
 @dataclass(frozen=True)
-class BatchSizeOptions:
+class BatchSizeOptions(Options):
     """How many inferences each layer takes at once."""
 
     weight_reuse: Annotated[
@@ -39,6 +40,20 @@ class BatchSizeOptions:
     fit: Annotated[
         bool, typer.Option("--fit", help="Make batches smaller until the unified buffer holds what waits in it.")
     ] = False
+
+    def faults(self) -> Iterator[str]:
+        yield from faults_of(self.value)
+
+    def value(self) -> Fraction | None:
+        """How often a weight is to be used, if that is given."""
+        words = self.weight_reuse
+        if not words:
+            return None
+        # an exponent could ask for a number without end
+        value = Fraction(words) if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,12})?", words) else Fraction(0)
+        if not 0 < value <= MOST_REUSE:
+            raise InputError(f"--weight-reuse must be {USES}, not {shown(words)}")
+        return value
 
 
 @dataclass(frozen=True)
@@ -54,25 +69,24 @@ class BatchOptions(BatchSizeOptions):
         ),
     ] = ""
 
+    def faults(self) -> Iterator[str]:
+        yield from super().faults()
+        if self.batch_schedule not in {"", *SCHEDULES}:
+            yield f"--batch-schedule {unknown(self.batch_schedule, SCHEDULES, 'a schedule')}"
+
     def plan(self, network: Network, chip: Topology, inferences: int, say: Callable[[str], None]) -> Plan | None:
         """The plan; None if there is nothing to plan. ``say`` is told what is being tried."""
-        faults: list[str] = []
-        if self.batch_schedule not in {"", *SCHEDULES}:
-            faults.append(f"--batch-schedule {unknown(self.batch_schedule, SCHEDULES, 'a schedule')}")
-        with kept(faults):
-            value = reuse_value(self.weight_reuse)
-        refuse(faults)
         if not can(chip, PlansBatches) or (inferences == 1 and not given(self)):
             return None
         schedule = self._schedule(inferences)
         try:
-            return api.plan_batches(network, chip, inferences, schedule, value, self.power_of_two, self.fit, say)
+            return api.plan_batches(network, chip, inferences, schedule, self.value(), self.power_of_two, self.fit, say)
         except CapacityError as error:
             raise advised(error, self.fit or schedule in {"none", "fastest"}) from None
 
     def _schedule(self, inferences: int) -> Schedule | Literal["fastest"]:
         """That of one inference is always the same."""
-        named: Schedule | None = next((each for each in SCHEDULES if each == self.batch_schedule), None)
+        named: Schedule | None = next((schedule for schedule in SCHEDULES if schedule == self.batch_schedule), None)
         return named or ("none" if inferences == 1 else "fastest")
 
 
@@ -81,14 +95,3 @@ def advised(error: CapacityError, nothing_helps: bool) -> CapacityError:
     if nothing_helps:
         return error
     return CapacityError(f"{fault}; --fit makes batches smaller" for fault in error.faults)
-
-
-def reuse_value(words: str) -> Fraction | None:
-    """A number of uses, or nothing."""
-    if not words:
-        return None
-    if not re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,12})?", words):  # an exponent could ask for a number without end
-        raise InputError(f"--weight-reuse: must be a number such as 1500, not {words!r}")
-    if not 0 < (value := Fraction(words)) <= MOST_REUSE:
-        raise InputError(f"--weight-reuse: must be above 0 and at most {MOST_REUSE:,}, not {words}")
-    return value

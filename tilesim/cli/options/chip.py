@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
 from tilesim import api
+from tilesim.cli.options.groups import Options
 from tilesim.errors import ConfigError
 from tilesim.machines.topology import Topology
 
 
 @dataclass(frozen=True)
-class ChipOptions:
+class ChipOptions(Options):
     """Which chip, and what is changed of it."""
 
     topology: Annotated[
@@ -39,24 +41,28 @@ class ChipOptions:
         """The words after ``--topology``."""
         return self.topology or []
 
-    def name(self) -> str:
-        """The word after ``--topology``, or nothing."""
-        if len(self.names) > 1:
-            fault = f"--topology must be given once, not {len(self.names)} times; `tilesim run` compares chips"
-            raise ConfigError([fault])
-        return "".join(self.names)
+    def faults(self) -> Iterator[str]:
+        for word in self.set_ or ():
+            if not all(word.partition("=")):
+                yield f"--set {word}: must be KEY=VALUE, such as grid.rows=2"
 
     def changes(self) -> dict[str, object]:
         """The words after ``--set`` as keys and values."""
-        words = self.set_ or []
-        if faults := [
-            f"--set {word}: must be KEY=VALUE, such as grid.rows=2" for word in words if not all(word.partition("="))
-        ]:
-            raise ConfigError(faults)
-        return {key: value for key, _, value in (word.partition("=") for word in words)}
+        return {key: value for key, _, value in (word.partition("=") for word in self.set_ or ()) if key and value}
 
-    def load(self) -> Topology:
-        """The one chip, changed."""
-        if not self.name():
-            raise ConfigError("--topology must name a chip; `tilesim topologies` lists them")
-        return api.load_topology(self.name(), self.changes())
+    def read(self, faults: list[str], several: bool = False) -> list[Topology]:
+        """The chips, changed, or the one where not ``several`` may be named; what keeps them from being read joins the
+        ``faults``.
+        """
+        if not any(self.names):
+            faults.append("--topology must name a chip; `tilesim topologies` lists them")
+        if len(self.names) > 1 and not several:
+            faults.append(f"--topology must be given once, not {len(self.names)} times; `tilesim run` compares chips")
+        chips = []
+        for name in filter(None, self.names):
+            try:
+                chips.append(api.load_topology(name, self.changes()))
+            except ConfigError as error:
+                whose = f"{name}: " if len(self.names) > 1 else ""
+                faults += [f"{whose * fault.startswith('override ')}{fault}" for fault in error.faults]
+        return chips

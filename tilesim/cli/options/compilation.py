@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Annotated, TypeVar
 
 import typer
 
-from tilesim.cli.faults import kept, refuse
+from tilesim.cli.faults import faults_of, refuse
+from tilesim.cli.options.groups import Options
 from tilesim.cli.options.models import Named
 from tilesim.errors import InputError
 from tilesim.machines.machine import Spreads
@@ -25,7 +26,7 @@ Meant = TypeVar("Meant")
 
 
 @dataclass(frozen=True)
-class PlacementOptions:
+class PlacementOptions(Options):
     """Whose parameters stay in the tiles, and how layers are spread over these."""
 
     priority: Annotated[
@@ -52,13 +53,51 @@ class PlacementOptions:
         ),
     ] = None
 
-    def cache_policy(self, named: Sequence[Named], keep: bool = True) -> CachePolicy:
-        """What is kept in the tiles, if anything is to be. Raises InputError with all that is no network or layer."""
-        return policy(named, keep, self.priority, self.layer_priority)
+    def faults(self) -> Iterator[str]:
+        for word in self.partition or ():
+            if (choice := word.rpartition("=")[2]) not in CHOICES:
+                yield f"--partition {word}: {unknown(choice, CHOICES, 'a choice')}"
+        if len(self._defaults) > 1:
+            yield f"--partition: must be one choice for all layers, not {' and '.join(self._defaults)}"
+
+    @property
+    def _defaults(self) -> list[str]:
+        """The choices for all layers."""
+        return [word for word in self.partition or () if word in CHOICES]
+
+    def unmeant(self, named: Sequence[Named]) -> list[str]:
+        """Faults of words that stand for nothing of the networks, if these are known."""
+        return faults_of(lambda: self.cache_policy(named), lambda: self.partition_policy(named)) if named else []
+
+    def cache_policy(self, named: Sequence[Named]) -> CachePolicy:
+        """The numbers of the networks in ``MODEL,...`` and the (network, layer) of each in ``MODEL:LAYER,...``.
+
+        A network is named by its model's word or its own name; a layer by its number or its name, long or short. Where
+        there is one network, the layer alone will do.
+        """
+        faults: list[str] = []
+        first = _meant("--priority", _listed(self.priority), lambda word: _network(named, word), faults)
+        most = _meant("--layer-priority", _listed(self.layer_priority), lambda w: layer_of(named, w, weighs), faults)
+        refuse(faults)
+        return CachePolicy(True, tuple(first), tuple(most))
 
     def partition_policy(self, named: Sequence[Named]) -> PartitionPolicy:
-        """How layers are to be spread. Raises InputError with all words that make no sense."""
-        return partition_policy(named, self.partition)
+        """What is asked of networks: ``CHOICE`` for all layers, ``LAYER=CHOICE`` for one."""
+
+        def meant(word: str) -> tuple[int, int, str]:
+            name, _, choice = word.rpartition("=")
+            return *layer_of(named, name), choice
+
+        faults: list[str] = []
+        layers = _meant("--partition", [word for word in self.partition or () if "=" in word], meant, faults)
+        counts = Counter((network, layer) for network, layer, _ in layers)
+        faults += [
+            f"--partition: layer {layer} of {named[network].word} must be given once, not {count} times"
+            for (network, layer), count in counts.items()
+            if count > 1
+        ]
+        refuse(faults)
+        return PartitionPolicy("".join(self._defaults[:1]) or SPATIAL, tuple(layers))
 
 
 @dataclass(frozen=True)
@@ -70,33 +109,13 @@ class CompilationOptions(PlacementOptions):
     ] = False
 
     def faults(self) -> Iterator[str]:
-        """What makes no sense together."""
+        yield from super().faults()
         order = {"--priority": self.priority, "--layer-priority": self.layer_priority}
         for option in [option for option, words in order.items() if words is not None and self.no_cache]:
             yield f"{option} must be left out, as --no-cache leaves nothing in the tiles"
 
-
-def partition_policy(named: Sequence[Named], words: Sequence[str] | None) -> PartitionPolicy:
-    """What the words after ``--partition`` say of networks: ``CHOICE`` for all layers, ``LAYER=CHOICE`` for one."""
-    faults: list[str] = []
-    defaults: list[str] = []
-    layers: list[tuple[int, int, str]] = []
-    for word in words or []:
-        name, equals, choice = word.rpartition("=")
-        wrong: list[str] = []
-        if choice not in CHOICES:
-            wrong.append(unknown(choice, CHOICES, "a choice"))
-        elif equals:
-            with kept(wrong):
-                layers.append((*layer_of(named, name), choice))
-        else:
-            defaults.append(choice)
-        faults += [f"--partition {word}: {fault}" for fault in wrong]
-    if len(defaults) > 1:
-        faults.append(f"--partition: must be one choice for all layers, not {' and '.join(defaults)}")
-    faults += _repeated(named, layers)
-    refuse(faults)
-    return PartitionPolicy(defaults[0] if defaults else SPATIAL, tuple(layers))
+    def cache_policy(self, named: Sequence[Named]) -> CachePolicy:
+        return replace(super().cache_policy(named), cache=not self.no_cache)
 
 
 def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: PartitionPolicy) -> Iterator[str]:
@@ -110,36 +129,18 @@ def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: Part
             yield f"layer {k}{whose}, {short_name(program.layers[k].name)}, {why}"
 
 
-def _repeated(named: Sequence[Named], layers: Sequence[tuple[int, int, str]]) -> list[str]:
-    counts = Counter((network, layer) for network, layer, _ in layers)
-    return [
-        f"--partition: layer {layer} of {named[network].word} must be given once, not {count} times"
-        for (network, layer), count in counts.items()
-        if count > 1
-    ]
+def _listed(words: str | None) -> list[str]:
+    return [] if words is None else [word.strip() for word in words.split(",")]
 
 
-def policy(named: Sequence[Named], cache: bool, networks: str | None, layers: str | None) -> CachePolicy:
-    """The numbers of the networks in ``MODEL,...`` and the (network, layer) of each in ``MODEL:LAYER,...``.
-
-    A network is named by its model's word or its own name; a layer by its number or its name, long or short. Where
-    there is one network, the layer alone will do.
-    """
-    faults: list[str] = []
-    first = _each("--priority", networks, lambda word: _network(named, word), faults)
-    most = _each("--layer-priority", layers, lambda word: layer_of(named, word, weighs), faults)
-    refuse(faults)
-    return CachePolicy(cache, tuple(first), tuple(most))
-
-
-def _each(option: str, words: str | None, find: Callable[[str], Meant], faults: list[str]) -> list[Meant]:
+def _meant(option: str, words: Iterable[str], find: Callable[[str], Meant], faults: list[str]) -> list[Meant]:
     """What each word of an option stands for; for one that stands for nothing, a fault."""
     meant = []
-    for word in map(str.strip, words.split(",") if words is not None else ()):
-        wrong: list[str] = []
-        with kept(wrong):
+    for word in words:
+        try:
             meant.append(find(word))
-        faults += [f"{option} {word}: {fault}" for fault in wrong]
+        except InputError as error:
+            faults += [f"{option} {word}: {fault}" for fault in error.faults]
     return meant
 
 

@@ -75,16 +75,16 @@ def is_program(model: str) -> bool:
     return Path(model).suffix in SUFFIXES
 
 
-def ready_program(path: str, chips: ChipOptions) -> Program:
-    """The program in a file. It brings its chip: one that is named must be the same."""
+def ready_program(path: str, chips: ChipOptions, named: Sequence[Topology]) -> Program:
+    """The program in a file. It brings its chip: those that are ``named`` must be the same."""
     program = api.load_program(path)
-    if chips.changes() and not chips.name():
+    if chips.changes() and not chips.names:
         raise InputError(
             f"{path}: --set cannot change the chip of a program; change its .chip lines, or compile the model for "
             "another chip"
         )
-    if chips.name():
-        _must_be_same(path, program.topology, chips.load())
+    for chip in named:
+        _must_be_same(path, program.topology, chip)
     return program
 
 

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from tilesim.cli.faults import kept, refuse
+from tilesim.cli.faults import faults_of, refuse
+from tilesim.cli.options.groups import Options
 from tilesim.cli.paths import given_path
 from tilesim.energy import Table, load_table
-from tilesim.errors import InputError
+from tilesim.errors import ArrayError, InputError
+from tilesim.files import must_be_file
+from tilesim.machines.options import RunOptions
+from tilesim.printable import shown
 from tilesim.sim.trace.recorder import Recording
+
+
+def whole_number(word: str) -> int:
+    """How many they are, whatever is asked of that number."""
+    if not re.fullmatch(r"-?[0-9]{1,18}", str(word)):
+        raise InputError(f"--inferences must be a whole number, not {shown(word)}")
+    return int(word)
+
 
 InputsOption = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE.npz|.npy",
-        help="Arrays in0, in1, ... of one model; random ones if not given.",
-        parser=given_path,
+        metavar="FILE.npz|.npy", help="Arrays in0, in1, ... of one model; random ones if not given.", parser=given_path
     ),
 ]
 MastersOption = Annotated[
@@ -33,33 +43,21 @@ MastersOption = Annotated[
     ),
 ]
 MOST_INFERENCES = 1000
+ARRAYS = (".npz", ".npy")
+"""How a file of inputs may end."""
 END = 1 << 62
 """A cycle after every run, and beyond all of 18 digits."""
 
 
 @dataclass(frozen=True)
-class Conditions:
-    """What of a run is recorded, what it costs, and the cycles before which instructions must not begin."""
-
-    recording: Recording | None = None
-    energies: Table | None = None
-    holds: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class RunningOptions:
+class RunningOptions(Options):
     """How programs are run."""
 
     inputs: InputsOption = None
     inferences: Annotated[
         int,
         typer.Option(
-            "--inferences",
-            "-n",
-            min=1,
-            max=MOST_INFERENCES,
-            metavar="N",
-            help="Inferences of each model, the models in turn.",
+            "--inferences", "-n", metavar="N", parser=whole_number, help="Inferences of each model, the models in turn."
         ),
     ] = 1
     trace: Annotated[
@@ -109,36 +107,47 @@ class RunningOptions:
         ),
     ] = None
 
-    def read(self) -> Conditions:
-        """What the words stand for."""
-        faults: list[str] = []
-        recording, energies, holds = None, None, dict[str, int]()
-        with kept(faults):
-            recording = self._recording()
-        with kept(faults):
-            energies = load_table(self.energy) if self.energy else None
-        with kept(faults):
-            holds = delayed(self.hold or [])
-        refuse(faults)
-        return Conditions(recording, energies, holds)
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where outputs, statistics and program go; nowhere if not given.", parser=given_path
+        ),
+    ] = None
 
-    def _recording(self) -> Recording | None:
+    def faults(self) -> Iterator[str]:
+        if not 1 <= self.inferences <= MOST_INFERENCES:
+            yield f"--inferences must be from 1 to {MOST_INFERENCES:,}, not {self.inferences:,}"
+        yield from faults_of(self.recording, self.energies, self.holds, lambda: must_hold_arrays(self.inputs))
+        yield from (f"--{fault}" for fault in RunOptions(rules=self.rules, masters=self.masters).faults())
+
+    def recording(self) -> Recording | None:
         """What is to be recorded, if anything; a window or tracks ask for it as well."""
         if not (self.trace or self.trace_window or self.trace_tracks):
             return None
         window = None if self.trace_window is None else _window(self.trace_window)
         return Recording(window, tuple(self.trace_tracks or ("*",)))
 
+    def energies(self) -> Table | None:
+        """What actions cost, if not what tilesim's own table says."""
+        return None if self.energy is None else load_table(self.energy)
 
-def delayed(words: Sequence[str]) -> dict[str, int]:
-    """The words after ``--hold`` as instructions and cycles."""
-    pairs = [word.rpartition("=") for word in words]
-    refuse(
-        f"--hold {word}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
-        for word, (label, _, cycle) in zip(words, pairs, strict=True)
-        if not label or not re.fullmatch(r"[0-9]{1,18}", cycle)
-    )
-    return {label: int(cycle) for label, _, cycle in pairs}
+    def holds(self) -> dict[str, int]:
+        """The cycles before which instructions must not begin."""
+        pairs = [word.rpartition("=") for word in self.hold or ()]
+        refuse(
+            f"--hold {label}{equals}{cycle}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
+            for label, equals, cycle in pairs
+            if not label or not re.fullmatch(r"[0-9]{1,18}", cycle)
+        )
+        return {label: int(cycle) for label, _, cycle in pairs}
+
+
+def must_hold_arrays(path: Path | None) -> None:
+    """A file of inputs, if there is one, is there, and of a kind that holds arrays."""
+    if path is not None:
+        must_be_file(path, ArrayError)
+        if path.suffix not in ARRAYS:
+            raise ArrayError(f"{path}: must end in {' or '.join(ARRAYS)}, not in {path.suffix or 'nothing'}")
 
 
 def _window(words: str) -> range:

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tilesim.errors import InputError
+from tilesim.files import must_be_file, odd_kind
+from tilesim.printable import shown
 
 if TYPE_CHECKING:
     from tilesim.network.graph import Network
@@ -24,13 +26,8 @@ def read(path: Path | str) -> Network:
     """
     path = Path(path)
     module = _MODULES.get(path.suffix.lower())
-    if module is None:
-        raise InputError(f"{path}: must end in one of {', '.join(_MODULES)}, not {path.suffix or 'nothing'!r}")
-    try:
-        exists = path.exists()
-    except OSError as error:  # its name is too long for any file
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    if not exists:
-        raise InputError(f"{path}: there is no such file")
+    if module is None and not odd_kind(path):
+        raise InputError(f"{path}: must end in one of {', '.join(_MODULES)}, not {shown(path.suffix)}")
+    must_be_file(path, InputError)
     reader = import_module(f"{__name__}.{module}")  # only the packages that this format needs are loaded
     return cast("Network", reader.read(path))

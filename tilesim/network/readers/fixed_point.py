@@ -44,6 +44,7 @@ Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -87,27 +88,28 @@ def _integer(real: float, scale: float, zero_point: int) -> int:
 
 def multipliers(real: NDArray[np.float64], channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """(multiplier, shift), each (channels,), of one real factor or of one a channel."""
-    if not np.isfinite(real).all():
-        raise ModelError("its scales must have a finite ratio")
-    pairs = [quantise_multiplier(float(value)) for value in real]
+    pairs = [quantise_multiplier(finite(float(value))) for value in real]
     table = np.broadcast_to(np.array(pairs, np.int32), (channels, 2))
     return table[:, 0].copy(), table[:, 1].copy()
 
 
 def wide_factors(real: NDArray[np.float64], channels: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The same for the rule ``wide``."""
-    if not np.isfinite(real).all():
-        raise ModelError("its scales must have a finite ratio")
-    return wide_bits(np.broadcast_to(real, (channels,)))
+    return wide_bits(np.broadcast_to([finite(float(value)) for value in real], (channels,)))
 
 
 def fixed_multiplier(real: float, largest: int) -> tuple[int, int]:
     """(multiplier, shift) for integers of magnitudes up to ``largest``."""
-    if not np.isfinite(real):
-        raise ModelError("its scales must have a finite ratio")
-    multiplier, shift = quantise_multiplier(real)
+    multiplier, shift = quantise_multiplier(finite(real))
     in_32_bits(largest, shift)
     return multiplier, shift
+
+
+def finite(ratio: float) -> float:
+    """A checked ratio of scales."""
+    if not isfinite(ratio):
+        raise ModelError("its scales must have a finite ratio")
+    return ratio
 
 
 def in_32_bits(largest: float | NDArray[np.float64], shift: int | NDArray[np.int32]) -> None:

@@ -237,7 +237,9 @@ class Graph:
 
     def emit(self, name: str, pending: Pending, wanted: Target) -> None:
         """Finish an operator, now that its output's quantisation is known, as the integer value ``name``."""
-        wanted = wanted if _leaves_all(pending, wanted) else _activated(pending, wanted)
+        if not _leaves_all(pending, wanted):
+            clamp = _bound(pending.low, wanted), _bound(pending.high, wanted)
+            wanted = replace(wanted, clamp=clamp, fused=False)
         built = pending.build(replace(wanted, fused=wanted.fused and not pending.shared))
         self.add(name, built, wanted)
         if pending.flattened is not None:
@@ -274,11 +276,6 @@ def _leaves_all(pending: Pending, wanted: Target) -> bool:
     """Whether ONNX Runtime drops the activation: the ends of the range may lie beyond its bounds by next to nothing."""
     lowest, highest = (wanted.scale * np.float32(end - wanted.zero_point) for end in wanted.clamp)
     return bool(pending.low - lowest <= NEXT_TO_NOTHING and highest - pending.high <= NEXT_TO_NOTHING)
-
-
-def _activated(pending: Pending, wanted: Target) -> Target:
-    low, high = (_bound(bound, wanted) for bound in (pending.low, pending.high))
-    return replace(wanted, clamp=(low, high), fused=False)
 
 
 def _bound(real: float, wanted: Target) -> int:

@@ -7,7 +7,7 @@ Arithmetic is that of TensorFlow Lite's reference kernels: see the rule of each 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from tilesim.network.readers.builder import (
     quantisation,
 )
 from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all, wrong_type
-from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, parse
+from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, names_of, parse
 from tilesim.network.readers.tflite_operators import READERS
 
 DTYPES = {0: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 9: np.int8}
@@ -56,7 +56,8 @@ def _network(name: str, graph: FileGraph) -> Network:
     _check_size(graph)
     faults = [*graph.faults, *_end_faults(graph)]
     builder = NetworkBuilder(_tensors(graph, faults), len(graph.tensors))
-    ready = _given(graph)
+    # inputs and constants are ready before any node has run
+    ready = {*_constant_bytes(graph), *(i for i in graph.inputs if i in range(len(graph.tensors)))}
     made = set(graph.inputs)
     for op in graph.operators:
         wrong = _wiring_faults(op, ready, graph.tensors)
@@ -87,12 +88,6 @@ def _check_size(graph: FileGraph) -> None:
     read = [*graph.outputs, *(i for op in graph.operators for i in op.inputs)]
     sizes = _constant_bytes(graph)
     must_be_bearable(sum(sizes.get(i, 0) for i in read))
-
-
-def _given(graph: FileGraph) -> set[int]:
-    """Inputs and constants: the tensors that are ready before any node has run."""
-    everything = range(len(graph.tensors))
-    return {*_constant_bytes(graph), *(i for i in graph.inputs if i in everything)}
 
 
 def _end_faults(graph: FileGraph) -> list[str]:
@@ -142,19 +137,13 @@ def _tensors(graph: FileGraph, faults: list[str]) -> dict[int, Tensor]:
 def _tensor(index: int, source: FileTensor) -> Tensor:
     if source.type_code not in DTYPES:
         supported = ", ".join(np.dtype(dtype).name for dtype in DTYPES.values())
-        raise wrong_type(
-            f"its type must be one of {supported}", _type_names().get(source.type_code, f"code {source.type_code}")
-        )
+        actual = names_of(tflite.TensorType).get(source.type_code, f"code {source.type_code}")
+        raise wrong_type(f"its type must be one of {supported}", actual.lower())
     dtype = np.dtype(DTYPES[source.type_code])
     if prod(source.shape) > MAX_ELEMENTS:
         raise ModelError(f"must have at most {MAX_ELEMENTS} elements, not shape {list(source.shape)}")
     data = None if source.data is None else _constant(source, source.data, dtype)
     return Tensor(index, source.name, dtype, source.shape, _quantisation(source, dtype), data)
-
-
-@cache
-def _type_names() -> dict[int, str]:
-    return {code: name.lower() for name, code in vars(tflite.TensorType).items() if isinstance(code, int)}
 
 
 def _constant(source: FileTensor, data: Array, dtype: np.dtype[Any]) -> Array:

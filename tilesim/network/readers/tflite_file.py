@@ -176,15 +176,18 @@ def _buffer(model: Any, tensor: Any, title: str) -> NDArray[np.uint8] | None:
 
 
 @cache
-def _operator_names() -> dict[int, str]:
-    return {code: name for name, code in vars(tflite.BuiltinOperator).items() if isinstance(code, int)}
+def names_of(enumeration: type) -> dict[int, str]:
+    """The names in an enumeration of the schema by their codes."""
+    return {code: name for name, code in vars(enumeration).items() if isinstance(code, int)}
 
 
 def _operator_name(code: Any, budget: _Budget) -> str:
     # files older than schema 3a keep the code in a field of one byte
     value = max(code.BuiltinCode(), code.DeprecatedBuiltinCode())
     custom = budget.text(code.CustomCode())
-    return f"custom operator {custom}" if custom else _operator_names().get(value, f"operator code {value}")
+    return (
+        f"custom operator {custom}" if custom else names_of(tflite.BuiltinOperator).get(value, f"operator code {value}")
+    )
 
 
 def _tensor(model: Any, graph: Any, budget: _Budget, index: int) -> FileTensor:

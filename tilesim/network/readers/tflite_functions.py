@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import isfinite
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from tilesim.network.graph import Array
 from tilesim.network.operators import Mean, Multiply, Rescale, Table
 from tilesim.network.readers import tflite_operands as operand
 from tilesim.network.readers.builder import Built, NetworkBuilder
-from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, in_32_bits
+from tilesim.network.readers.fixed_point import clamp, finite, fixed_multiplier, in_32_bits
 from tilesim.network.readers.tflite_file import FileOperator
 
 LARGEST_SHIFT = 32
@@ -66,7 +65,7 @@ def _leaky_table(alpha: float, ends: Mapped) -> Array:
 
 def _table(builder: NetworkBuilder, op: FileOperator, function: str, make: Callable[[Mapped], Array]) -> Built:
     ends = operand.ends_of(builder, op, 1)
-    _finite(ends.x_scale / ends.y_scale)
+    finite(ends.x_scale / ends.y_scale)
     mapped = Mapped(ends.x_scale, ends.x_zero, ends.y_scale, ends.y_zero, ends.y.dtype)
     return Built(Table(function, make(mapped)), (ends.x.index,), ends.x.shape)
 
@@ -80,12 +79,6 @@ def relu(activation: str, builder: NetworkBuilder, op: FileOperator) -> Built:
     limits = clamp(activation, ends.y.dtype, ends.y_scale, ends.y_zero)
     operator = Rescale(ends.x_zero, ends.y_zero, "double", multiplier, shift, limits, ends.y.dtype)
     return Built(operator, (ends.x.index,), ends.x.shape)
-
-
-def _finite(ratio: float) -> float:
-    if not isfinite(ratio):
-        raise ModelError("its scales must have a finite ratio")
-    return ratio
 
 
 def multiply(builder: NetworkBuilder, op: FileOperator) -> Built:
@@ -119,6 +112,6 @@ def mean(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 def _mean_factor(ends: operand.Ends, count: int) -> tuple[int, int]:
     """Multiplier and shift with the division by ``count`` in the multiplier, which keeps all its bits."""
-    multiplier, shift = quantise_multiplier(_finite(ends.x_scale / ends.y_scale))
+    multiplier, shift = quantise_multiplier(finite(ends.x_scale / ends.y_scale))
     more = min(count.bit_length() - 1, LARGEST_SHIFT, 31 + shift)
     return (multiplier << more) // count, shift - more

@@ -70,8 +70,8 @@ class Wait(NamedTuple):
 class Unit:
     """One hardware unit's track: accounts of cycles by kind, the present wait, and the instruction in work.
 
-    Accounts are contiguous: :meth:`spend` books the cycles from the last booked one on, so busy, stalls and idle add
-    up to the length of the run by themselves, and booking backwards is an error. ``moved`` counts the bytes moved for
+    Accounts are contiguous: :meth:`spend` goes on where the last cycles ended, so that busy, stalls and idle add
+    up to the length of the run by themselves, and going backwards is an error. ``moved`` counts the bytes moved for
     each instruction, ``acted`` how often it took each action that costs energy, by action, then instruction. ``holds``
     says which instructions must not begin before which cycle.
     """
@@ -114,9 +114,9 @@ class Unit:
         return sum(self.moved.values())
 
     def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:
-        """Book the next ``cycles`` cycles."""
+        """Account for the next ``cycles`` cycles."""
         if cycles < 0:
-            raise AssertionError(f"{self.track} booked {cycles} cycles")
+            raise AssertionError(f"{self.track} accounts for {cycles} cycles")
         if self._recorder is not None and cycles and kind != "idle":
             self._recorder.record(self.track, self._accounted, cycles, kind, self.instruction, moved_bytes)
         self._count(kind, cycles, moved_bytes)
@@ -131,7 +131,7 @@ class Unit:
             self.moved[self.instruction] = self.moved.get(self.instruction, 0) + moved_bytes
 
     def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:
-        """Book the next spans, one after the other: ``which`` of the ``kinds`` each is, and what these move a cycle."""
+        """Account for the next spans, in order: ``which`` of the ``kinds`` each is, and what these move a cycle."""
         ends = self._accounted + np.cumsum(cycles)
         spent = np.bincount(which, cycles, len(kinds)).tolist()
         shown = np.array([kind != "idle" for kind in kinds])[which] if "idle" in kinds else slice(None)
@@ -146,7 +146,7 @@ class Unit:
         self.active_until = active_until
 
     def add_each(self, wait: str, cycles: Words, moved_bytes: int = 0) -> None:
-        """Book each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
+        """Account for each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
         end, n = int(cycles[-1]) + 1, len(cycles)
         if self._recorder is None:
             self.spend(wait, end - n)
@@ -158,8 +158,8 @@ class Unit:
         self.add_spans((wait, BUSY), some % 2, spans.ravel()[some], (0, moved_bytes))
 
     def tally(self, kind: str, instruction: str, starts: Words, cycles: int, moved_bytes: int = 0) -> None:
-        """Book spans of ``cycles`` cycles each, in which ``moved_bytes`` each were moved, wherever they lie; the cycles
-        between them remain to be booked.
+        """Account for spans of ``cycles`` cycles each, in which ``moved_bytes`` each were moved, wherever they lie, but
+        not for the cycles between them.
         """
         n = len(starts)
         self.cycles[kind] = self.cycles.get(kind, 0) + cycles * n
@@ -184,7 +184,7 @@ class Unit:
             self._recorder.wake_up(self.track, self.clock.cycle, waker)
 
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
-        """Book everything up to the start of cycle ``until`` (now); how many cycles that is."""
+        """Account for everything up to the start of cycle ``until`` (now); how many cycles that is."""
         cycles = (self.clock.cycle if until is None else until) - self._accounted
         self.add(kind, cycles, moved_bytes)
         return cycles
@@ -218,5 +218,5 @@ class Unit:
         self.cycles, self.moved, self.acted, self._accounted = {}, {}, {}, self.clock.cycle
 
     def close(self, end: int) -> None:
-        """Book the rest of the run, which ends at ``end``: what the unit waits for, or idle."""
+        """Account for the rest of the run, which ends at ``end``: what the unit waits for, or idle."""
         self.spend(self.waiting.reason.kind if self.waiting else "idle", end)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.budgets import LARGEST_TRACE_BYTES, MOST_TRACE_NAMES
 from tilesim.errors import ArrayError
-from tilesim.files import read_npz, write_npz
+from tilesim.files import must_be_file, read_npz, write_npz
 
 SCHEMA = "tilesim.trace/1"
 """The version of the columns; it changes when one changes its meaning."""
@@ -88,8 +88,7 @@ class Trace:
             ArrayError: no such file, or columns that are not those of a trace, all at once.
         """
         path = Path(path)
-        if not path.is_file():
-            raise ArrayError(f"{path}: there is no such file")
+        must_be_file(path, ArrayError)
         columns = read_npz(path, most_bytes=LARGEST_TRACE_BYTES)
         if str(columns.pop("schema", np.asarray("none"))) != SCHEMA:
             raise ArrayError(f"{path}: must be a trace of the version {SCHEMA}, which `tilesim run --trace` writes")

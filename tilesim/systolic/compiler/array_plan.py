@@ -57,24 +57,20 @@ def plan_operators(network: Network) -> ArrayPlan:
     """
     inputs, at_host = network_inputs(network)
     dequantised = {
-        node.output: layer
+        node.output: (layer, node.inputs[0], node.operator)
         for layer, node in enumerate(network.nodes)
         if isinstance(node.operator, Dequantise) and node.output in network.outputs
     }
-    plan = ArrayPlan(network, *nodes_and_root(network, at_host | {*dequantised.values()}), inputs, ())
-    plan = replace(plan, sinks=[_output(plan, index, dequantised.get(index)) for index in network.outputs])
+    at_host |= {layer for layer, _, _ in dequantised.values()}
+    plan = ArrayPlan(network, *nodes_and_root(network, at_host), inputs, ())
+    sinks = []
+    for index in network.outputs:
+        _, made, step = dequantised.get(index, (-1, index, None))
+        sinks.append(NetworkOutput(network.tensors[index], plan.stored(made), step))
+    plan = replace(plan, sinks=sinks)
     if faults := list(_faults(plan)):
         raise CapacityError(faults)
     return plan
-
-
-def _output(plan: ArrayPlan, index: int, layer: int | None) -> NetworkOutput:
-    model = plan.network.tensors[index]
-    if layer is None:
-        return NetworkOutput(model, plan.stored(index))
-    node = plan.network.nodes[layer]
-    assert isinstance(node.operator, Dequantise)
-    return NetworkOutput(model, plan.stored(node.inputs[0]), node.operator)
 
 
 def _faults(plan: ArrayPlan) -> Iterator[str]:

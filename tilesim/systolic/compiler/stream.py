@@ -57,10 +57,9 @@ class InstructionStream:
         for number, turn in enumerate(self.turns):
             ops = lower(self._call(turn, accumulators))
             labelled = [_labelled(op, f"{names[number]}.{k}", turn.task.layer) for k, op in enumerate(ops)]
-            coming = self._arrivals(number + ahead)
             if not ahead:
-                self.items += coming
-                coming = []
+                self.items += self._arrivals(number)
+            coming = self._arrivals(number + 1) if ahead else []
             if turn.task.weighted:
                 self.items += mixed(mixed(labelled, coming), leaving)
             else:

@@ -23,24 +23,24 @@ class TensorProbe:
     def __init__(self, program: Program, buffer: Memory) -> None:
         self._program = program
         self._buffer = buffer
-        self._found: dict[int, dict[int, Array]] = defaultdict(dict)
+        self._arrays: dict[int, dict[int, Array]] = defaultdict(dict)
         self._places: dict[str, list[TensorPlace]] = defaultdict(list)
         for place in program.tensors:
             self._places[place.after].append(place)
 
     def retired(self, label: str) -> None:
         for place in self._places.get(label, ()):
-            self._found[place.index][place.inference] = self._read(place)
+            self._arrays[place.index][place.inference] = self._read(place)
 
     def tensors(self, outputs: list[Array]) -> dict[int, Array]:
-        """Every tensor that was found, in the model's layout; the outputs as the host received them. Those of several
+        """Every tensor that was read, in the model's layout; the outputs as the host received them. Those of several
         inferences follow one another along the first axis.
         """
         for tensor, array in zip(self._program.outputs, outputs, strict=True):
-            self._found[tensor.index][tensor.inference] = array
+            self._arrays[tensor.index][tensor.inference] = array
         return {
             index: np.concatenate([array for _, array in sorted(arrays.items(), key=itemgetter(0))])
-            for index, arrays in self._found.items()
+            for index, arrays in self._arrays.items()
         }
 
     def _read(self, place: TensorPlace) -> Array:

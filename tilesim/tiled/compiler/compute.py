@@ -10,7 +10,7 @@ from functools import partial
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.fusion import LayerCall
-from tilesim.tiled.compiler.halo import IN, sides_read
+from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
@@ -197,7 +197,7 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
     by_rows = _row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
-    wanted = {IN[side] for side in sides_read(builder, name, call, tile)}
+    wanted = {ARRIVAL_FLAGS[side] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue

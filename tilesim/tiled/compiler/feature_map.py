@@ -1,4 +1,4 @@
-"""How an activation tensor lies in the tiles' narrow memories."""
+"""How an activation tensor lies in the tiles' narrow memories, and what its maps are called."""
 
 from __future__ import annotations
 

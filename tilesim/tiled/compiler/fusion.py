@@ -1,4 +1,6 @@
-"""Runs of layers that are made band by band, so that the maps between them are never whole in memory."""
+"""Runs of layers that are made band by band, so that the maps between them are never whole in memory; and the calls of
+layers, one by one or in bands.
+"""
 
 from __future__ import annotations
 

@@ -18,8 +18,13 @@ from tilesim.tiled.compiler.rows import block
 from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
 from tilesim.tiled.isa.model.loops import addresses
+from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN
 
 Counts = Mapping[tuple[int, Flag], int]
+ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
+COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
+ARRIVAL_FLAGS = {side: FLAGS[engine] for side, engine in MESH_IN.items()}
+"""What tells that words from a side have come."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,9 @@ class Halo:
         return self.map.rows.exchanges and self.map.columns.exchanges
 
     def _counts(self) -> Counts:
-        return {(tile, flag): self.builder.raised[tile, flag] for tile in self.map.held for flag in IN.values()}
+        return {
+            (tile, flag): self.builder.raised[tile, flag] for tile in self.map.held for flag in ARRIVAL_FLAGS.values()
+        }
 
     @cached_property
     def _places(self) -> list[tuple[int, int, int]]:
@@ -138,7 +145,7 @@ class Halo:
         """Waits for rows of a band: own ones one by one, others until all have come."""
         made = self.builder.completions[self.name].get(tile)
         if above is not None:
-            yield self.builder.count(tile, IN[ROWS_FROM[above]])
+            yield self.builder.count(tile, ARRIVAL_FLAGS[ROWS_FROM[above]])
         elif made is not None:
             one_by_one = len(rows) > 1 and len(made.order) > 0
             loop = ("y", 1) if one_by_one else (None, 0)
@@ -147,7 +154,7 @@ class Halo:
     def _passed_on(self, tile: int, side: Side, axis: Axis, place: int, leaving: range) -> Iterator[Watcher]:
         """Waits for what has come from the other neighbour, if some of it is to go on."""
         if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
-            yield self.builder.count(tile, IN[side])
+            yield self.builder.count(tile, ARRIVAL_FLAGS[side])
 
     def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
@@ -226,11 +233,6 @@ def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Fla
             first = early[tile, flag] if early[tile, flag] > before[tile, flag] else 0
             arrivals.setdefault(tile, {})[flag] = Arrival(first, count, by_last_rise=count == early[tile, flag] + 1)
     return arrivals
-
-
-ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
-COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
-IN = {side: Flag(f"mesh_{side}_in") for side in Side}
 
 
 def sides_read(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> Iterator[Side]:

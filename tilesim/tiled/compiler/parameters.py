@@ -1,4 +1,4 @@
-"""Weights and requantisation parameters as bytes of wide memory."""
+"""Weights and requantisation parameters as bytes of wide memory, cut into sets: what one tensorop needs at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a lowering gets: one tile's part of a layer, and where its parameters may go."""
+"""What a lowering gets, one tile's part of a layer, and where its parameters may go; and how it writes a loop nest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameters of one or several networks stay in the tiles, which come during the run, and where they lie."""
+"""Which parameters of one or several networks stay in the tiles, which stream in during the run, and where they lie."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ from tilesim.tiled.isa.model.program import Region
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
+Uses = Mapping[SetKey, range]
+"""From which round of tensorops to which a set is used."""
+
+Sizes = Mapping[SetKey, int]
+"""Bytes of each set."""
+
 
 @dataclass(frozen=True)
 class Needs:
@@ -26,7 +32,7 @@ class Needs:
     network: str
     topology: Topology
     sets: ParameterSets
-    uses: Mapping[SetKey, range]
+    uses: Uses
     issue_cycles: Mapping[SetKey, int]
     staging: Mapping[str, tuple[int, int]]
 
@@ -202,13 +208,6 @@ def _sources(needs: Needs, keys: Iterable[SetKey]) -> dict[SetKey, tuple[DataRan
             address += data.size
         ranges[key] = tuple(own)
     return ranges
-
-
-Uses = Mapping[SetKey, range]
-"""From which round of tensorops to which a set is used."""
-
-Sizes = Mapping[SetKey, int]
-"""Bytes of each set."""
 
 
 def least_bytes(sets: ParameterSets, uses: Uses) -> int:

@@ -52,7 +52,7 @@ class Standstill(UntimedExecution):
     """
 
     def __init__(self, chip: Chip, work: WorkQueues) -> None:
-        running, current = chip.section.name == "run", chip.sequencer.current
+        running, current = chip.section[0] == "run", chip.sequencer.current
         self._chip = chip
         self._transfers = {(sent.name, sent.ordinal, sent.master): sent for sent in work.transfers}
         self._begin = work.load_end if running else 0

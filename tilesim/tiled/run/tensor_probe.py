@@ -22,12 +22,12 @@ class TensorProbe:
         self._program = program
         self._samples = samples
         self._memories: list[Memory] = []
-        self._found: dict[int, list[tuple[TensorPiece, Array]]] = defaultdict(list)
+        self._read_out: dict[int, list[tuple[TensorPiece, Array]]] = defaultdict(list)
 
     def attach(self, memories: list[Memory]) -> None:
         """The narrow memories of the tiles of a chip that has yet to run."""
         self._memories = memories
-        self._found.clear()
+        self._read_out.clear()
 
     @cached_property
     def _pieces(self) -> dict[tuple[int, str], list[TensorPiece]]:
@@ -39,14 +39,14 @@ class TensorProbe:
 
     def retired(self, tile: int, label: str) -> None:
         for piece in self._pieces.get((tile, label), ()):
-            self._found[piece.index].append((piece, self._read(piece)))
+            self._read_out[piece.index].append((piece, self._read(piece)))
 
     def tensors(self, outputs: list[Array]) -> dict[int, Array]:
-        """Every tensor of which all pieces were found, in the model's layout; the outputs as the host received them."""
-        found = {
-            layout.index: self._assemble(layout) for layout in self._program.tensors if layout.index in self._found
+        """Every tensor of which all pieces were read, in the model's layout; the outputs as the host received them."""
+        whole = {
+            layout.index: self._assemble(layout) for layout in self._program.tensors if layout.index in self._read_out
         }
-        return found | {tensor.index: array for tensor, array in zip(self._program.outputs, outputs, strict=True)}
+        return whole | {tensor.index: array for tensor, array in zip(self._program.outputs, outputs, strict=True)}
 
     def _read(self, piece: TensorPiece) -> Array:
         rows, columns, channels = (np.arange(size) for size in piece.extent)
@@ -54,7 +54,7 @@ class TensorProbe:
         return self._memories[piece.tile].bytes[:, piece.address + places].view(ELEMENTS[piece.element])
 
     def _assemble(self, layout: TensorLayout) -> Array:
-        pieces = self._found[layout.index]
+        pieces = self._read_out[layout.index]
         whole = np.zeros((self._samples, *layout.extent), pieces[0][1].dtype)
         for piece, data in pieces:
             place = tuple(slice(start, start + size) for start, size in zip(piece.origin, piece.extent, strict=True))

@@ -11,7 +11,7 @@ from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.stepped.classifier import ClassifierTile
 from tilesim.tiled.stepped.controller import Controller
-from tilesim.tiled.stepped.core import IDLE, WORK, Account, Clock, Span, Thread
+from tilesim.tiled.stepped.core import IDLE, WORK, Clock, Span, Thread, UnitAccount
 from tilesim.tiled.stepped.host import HostInfeed, HostOutfeed
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Station
@@ -43,7 +43,7 @@ class Chip:
         self._observes = observes
         self._start = 0
         self.clock = Clock()
-        self.accounts: list[Account] = []
+        self.accounts: list[UnitAccount] = []
         self._keeps_spans = keeps_spans
         tiles, clock = topology.tiles, self.clock
         self.monitor = RingMonitor()
@@ -94,8 +94,8 @@ class Chip:
     def _awaits_tails(self) -> bool:
         return self.infeed.awaits_turn or any(tile.awaits_tails for tile in self.tiles)
 
-    def _account(self, track: str) -> Account:
-        account = Account(track, self._keeps_spans)
+    def _account(self, track: str) -> UnitAccount:
+        account = UnitAccount(track, self._keeps_spans)
         self.accounts.append(account)
         return account
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from tilesim.arithmetic.classify import classified
 from tilesim.tiled.isa.model.instructions import Classify, TileFence
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Account, Clock, Fifo, Thread
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.mac_array import DTYPES
 from tilesim.tiled.stepped.memory import Bytes
-from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
+from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
 from tilesim.tiled.topology import Topology
 
 
@@ -22,7 +22,7 @@ class ClassifierTile(Thread):
     Timing: elements * cycles_per_element cycles after the last row has come, then a row of results a cycle.
     """
 
-    def __init__(self, clock: Clock, account: Account, topology: Topology, stop: RingStop) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, topology: Topology, stop: RingStop) -> None:
         self.buffer: Fifo[Classify] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self._topology = topology
         self._stop = stop
@@ -57,7 +57,7 @@ class ClassifierTile(Thread):
 
     def _reply(self, op: Classify) -> Iterator[str]:
         rows = results(op, self._rows)
-        transfer = RingTransfer(op.label)
+        transfer = SentTransfer(op.label)
         for k, row in enumerate(rows):
             self._stop.outgoing = Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer)
             while self._stop.outgoing is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
-from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, IDLE, Account, Clock, Fifo, Thread
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, IDLE, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Delivery, bus_words, send
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
@@ -22,7 +22,7 @@ class Controller(Thread):
     fences that are through, at once.
     """
 
-    def __init__(self, clock: Clock, account: Account, topology: Topology) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, topology: Topology) -> None:
         self.fences = 0
         self.to_issue: list[Instruction] = []
         self._topology = topology

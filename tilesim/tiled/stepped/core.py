@@ -49,7 +49,7 @@ class Clock:
         return self.all_wait and self.cycle > self._ring_until + 1
 
 
-class Account:
+class UnitAccount:
     """The cycles of the unit ``track`` by kind; ``spans``, if they are kept, are all that are not idle.
 
     What was noted last goes on until something else is.
@@ -182,7 +182,7 @@ class Thread:
     Asked at the cycle's beginning; ``acted`` makes it busy after all, when arbitration had it do something.
     """
 
-    def __init__(self, clock: Clock, account: Account) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount) -> None:
         self.clock = clock
         self.account = account
         self.label = ""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from tilesim.tiled.isa.model.fields import Engine as EngineName
 from tilesim.tiled.isa.model.fields import Flag, Nest
 from tilesim.tiled.isa.model.instructions import Work
-from tilesim.tiled.stepped.core import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Account, Clock, Fifo, FlagFile
+from tilesim.tiled.stepped.core import FIFO, FLAG, HOLD, IDLE, PORT, TRAVERSAL, Clock, Fifo, FlagFile, UnitAccount
 from tilesim.tiled.stepped.memory import Memories, Touch
 from tilesim.tiled.stepped.ttu import Iteration, Watch, walk
 from tilesim.tiled.topology import Topology
@@ -39,7 +39,7 @@ class Engine:
     shares_with: Engine | None = None
     """The other one that takes its instructions from the same buffer, if there is any."""
 
-    def __init__(self, tile: TileContext, account: Account, flag: Flag, buffer: Fifo[Any]) -> None:
+    def __init__(self, tile: TileContext, account: UnitAccount, flag: Flag, buffer: Fifo[Any]) -> None:
         self.tile = tile
         self.clock = tile.clock
         self.memories = tile.memories

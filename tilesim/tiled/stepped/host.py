@@ -7,7 +7,7 @@ from math import ceil
 
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction
 from tilesim.tiled.isa.model.program import DataSegment
-from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Account, Clock, Fifo, Thread
+from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.topology import Topology
 
@@ -26,7 +26,7 @@ class HostInfeed(Thread):
     Timing: a row that is sent from cycle t on is there at t + ceil(row bytes / bytes_per_cycle) + latency_cycles.
     """
 
-    def __init__(self, clock: Clock, account: Account, topology: Topology, data: tuple[DataSegment, ...]) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, topology: Topology, data: tuple[DataSegment, ...]) -> None:
         self._topology = topology
         self._rows: list[tuple[str, Bytes]] = []
         parameter_bytes = max((segment.address + segment.data.size for segment in data), default=0)
@@ -65,7 +65,7 @@ class HostOutfeed:
     Timing: a row is at the host latency_cycles after it has left the link.
     """
 
-    def __init__(self, clock: Clock, account: Account, topology: Topology) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, topology: Topology) -> None:
         self.received: dict[int, list[Bytes]] = {}
         self.last_arrival = 0
         self._clock = clock

@@ -6,9 +6,9 @@ from collections.abc import Generator, Iterator
 from math import ceil
 
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, HOST, Account, Clock, Fifo, Thread
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, HOST, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.memory import Bytes, Memory
-from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
+from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
 from tilesim.tiled.topology import Topology
 
 FORWARDED_ROWS = 2
@@ -23,7 +23,7 @@ class InfeedEngine(Thread):
     """
 
     def __init__(
-        self, clock: Clock, account: Account, topology: Topology, memory: Memory, host: Fifo[Bytes], stop: RingStop
+        self, clock: Clock, account: UnitAccount, topology: Topology, memory: Memory, host: Fifo[Bytes], stop: RingStop
     ) -> None:
         self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.forwarded: Fifo[Bytes] = Fifo(clock, FORWARDED_ROWS)
@@ -52,7 +52,7 @@ class InfeedEngine(Thread):
 
     def _send(self, op: Infeed) -> Iterator[str]:
         for k in range(op.transfers):
-            transfer = RingTransfer(op.label)
+            transfer = SentTransfer(op.label)
             for place in range(op.rows):
                 row = yield from self._row(op, k * op.rows + place)
                 self._stop.outgoing = Packet(op.to << k, row, place == op.rows - 1, transfer)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
 from tilesim.tiled.stepped.classifier import ClassifierTile
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Account, Clock, Fifo, Thread
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import InstructionBus
 
@@ -46,7 +46,7 @@ class BusStop(Thread):
 
     following: BusStop | None = None
 
-    def __init__(self, clock: Clock, account: Account, bit: int, bus: InstructionBus, station: Station) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, bit: int, bus: InstructionBus, station: Station) -> None:
         self.inbox: Fifo[Delivery] = Fifo(clock, bus.hop_cycles + 1)
         self._mask = 1 << bit
         self._bus = bus

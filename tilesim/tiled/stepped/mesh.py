@@ -8,7 +8,7 @@ import numpy as np
 
 from tilesim.tiled.isa.model.fields import MemoryName
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, PORT, Account, Clock
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, PORT, Clock, UnitAccount
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ttu import Iteration
@@ -35,7 +35,7 @@ class MeshLink:
     the write.
     """
 
-    def __init__(self, clock: Clock, account: Account, mesh: Mesh) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, mesh: Mesh) -> None:
         self.account = account
         self.transfers: deque[WordTransfer] = deque()
         self._clock = clock

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tilesim.tiled.stepped.core import Clock
-from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
+from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
 
 PATIENCE_LAPS = 1024
 """Laps for which somebody may wait who counts tails, when nothing else happens."""
@@ -21,7 +21,7 @@ class RingMonitor:
 
     def __init__(self) -> None:
         self.collided = False
-        self._open: dict[int, list[RingTransfer]] = {}
+        self._open: dict[int, list[SentTransfer]] = {}
         self._passed: list[tuple[int, Packet]] = []
 
     def note(self, stop: RingStop, packet: Packet) -> None:
@@ -38,7 +38,7 @@ class RingMonitor:
         self._passed.clear()
 
 
-def _is_over(transfer: RingTransfer) -> bool:
+def _is_over(transfer: SentTransfer) -> bool:
     """Whether all its packets have left the ring, though a stop has not seen its tail: it was taken on a later lap."""
     return transfer.sent and not transfer.afloat
 

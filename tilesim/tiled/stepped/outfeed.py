@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed
-from tilesim.tiled.stepped.core import BUSY, FIFO, Account, Clock, Fifo, Thread
+from tilesim.tiled.stepped.core import BUSY, FIFO, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.host import HostOutfeed, row_cycles
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop
@@ -22,7 +22,7 @@ class OutfeedEngine(Thread):
     def __init__(
         self,
         clock: Clock,
-        account: Account,
+        account: UnitAccount,
         topology: Topology,
         host: HostOutfeed,
         stop: RingStop,

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tilesim.tiled.stepped.core import BUSY, CREDIT, IDLE, Account, Clock
+from tilesim.tiled.stepped.core import BUSY, CREDIT, IDLE, Clock, UnitAccount
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.topology import Ring
 
 
 @dataclass(eq=False)
-class RingTransfer:
+class SentTransfer:
     """Rows that end with one tail, for the monitor: ``afloat`` of them are on the ring."""
 
     sender: str
@@ -28,7 +28,7 @@ class Packet:
     header: int
     row: Bytes
     tail: bool
-    transfer: RingTransfer
+    transfer: SentTransfer
 
 
 class Receiver(Protocol):
@@ -58,7 +58,7 @@ class RingStop:
 
     following: RingStop
 
-    def __init__(self, clock: Clock, account: Account, node: int, ring: Ring) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, node: int, ring: Ring) -> None:
         self.account = account
         self.node = node
         self.receiver: Receiver | None = None

@@ -6,9 +6,9 @@ from typing import Any
 
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import RingProduce
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FLAG, PORT, Account, Fifo
+from tilesim.tiled.stepped.core import BUSY, CREDIT, FLAG, PORT, Fifo, UnitAccount
 from tilesim.tiled.stepped.engine import Engine, Rounds, TileContext
-from tilesim.tiled.stepped.ring import Packet, RingStop, RingTransfer
+from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
 from tilesim.tiled.stepped.ttu import Iteration
 
 ORDINAL = Flag.RING_PRODUCER_A
@@ -24,12 +24,12 @@ class RingProducer(Engine):
 
     op: RingProduce
 
-    def __init__(self, tile: TileContext, account: Account, buffer: Fifo[Any], stop: RingStop) -> None:
+    def __init__(self, tile: TileContext, account: UnitAccount, buffer: Fifo[Any], stop: RingStop) -> None:
         super().__init__(tile, account, Flag.RING_WRITE, buffer)
         self._stop = stop
 
     def begin(self, op: RingProduce) -> None:
-        self._transfer = RingTransfer(op.label)
+        self._transfer = SentTransfer(op.label)
         self._packet: Packet | None = None
         self._rounds = Rounds(op.read.nest, op)
         self.gate(self._rounds.next())

@@ -11,7 +11,7 @@ import numpy as np
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.stepped.activation_unit import ActivationUnit
-from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HAZARD, IDLE, Account, Fifo
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HAZARD, IDLE, Fifo, UnitAccount
 from tilesim.tiled.stepped.engine import Engine, TileContext
 from tilesim.tiled.stepped.mac_array import MacArray, Sums, cycles_per_step
 from tilesim.tiled.stepped.memory import Bytes, Port
@@ -56,7 +56,7 @@ class TensorControl(Engine):
 
     op: TensorOp
 
-    def __init__(self, tile: TileContext, account: Account, mac_account: Account, buffer: Fifo[Any]) -> None:
+    def __init__(self, tile: TileContext, account: UnitAccount, mac_account: UnitAccount, buffer: Fifo[Any]) -> None:
         super().__init__(tile, account, Flag.AVDATA, buffer)
         self.mac_account = mac_account
 

@@ -9,7 +9,7 @@ from tilesim.tiled.isa.model.fields import Engine as EngineName
 from tilesim.tiled.isa.model.fields import Flag, Side, neighbour
 from tilesim.tiled.isa.model.instructions import TileFence
 from tilesim.tiled.stepped.copy_engine import CopyEngine
-from tilesim.tiled.stepped.core import Account, Clock, Fifo, FlagFile
+from tilesim.tiled.stepped.core import Clock, Fifo, FlagFile, UnitAccount
 from tilesim.tiled.stepped.engine import Engine
 from tilesim.tiled.stepped.memory import Memories, Touch
 from tilesim.tiled.stepped.mesh import MeshInEngine, MeshOutEngine
@@ -34,7 +34,7 @@ class Tile:
         clock: Clock,
         topology: Topology,
         stop: RingStop,
-        account: Callable[[str], Account],
+        account: Callable[[str], UnitAccount],
         raise_fence: Callable[[int], None],
         touch: Callable[[str, Touch], None] | None,
     ) -> None:
@@ -47,7 +47,7 @@ class Tile:
         self._raise_fence = raise_fence
         self.touch = touch
 
-        def track(name: str) -> Account:
+        def track(name: str) -> UnitAccount:
             return account(f"chip.tile{index}.{name}")
 
         self.tensor = TensorControl(self, track("tensor"), track("mac_array"), self._buffer())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
@@ -28,19 +27,12 @@ from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.ring import RingStop
 from tilesim.tiled.units.ring.ring_bursts import BurstRing
-from tilesim.tiled.units.ring.ring_monitor import Afloat, RingMonitor, RingTransfer
+from tilesim.tiled.units.ring.ring_monitor import Afloat, RingMonitor, SentTransfer
 from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
 from tilesim.tiled.units.ttu import TraversalForm
-
-
-class ProgramSection(NamedTuple):
-    """The section of a program that is run, ``load`` or ``run``, and its first cycle."""
-
-    name: str
-    start: int
 
 
 @dataclass(frozen=True)
@@ -73,7 +65,8 @@ class Chip:
         self.clock = Clock()
         self.units: list[Unit] = []
         self.parts: list[RunPart] = []
-        self.section = ProgramSection("load", 0)
+        self.section = ("load", 0)
+        """What is run of a program, ``load`` or ``run``, and its first cycle."""
         self.recorder = recorder
         tiles = topology.tiles
         self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
@@ -145,7 +138,7 @@ class Chip:
         each of the scalar fences ``begins`` another of the ``parts`` begins.
         """
         start = self.clock.cycle
-        self.section = ProgramSection(section, start)
+        self.section = section, start
         self.monitor.begin(section)
         for unit in self.units:
             unit.restart()
@@ -165,7 +158,7 @@ class Chip:
         return sorted(afloat, key=lambda row: (row.transfer.sender, row.transfer.ordinal, row.row, row.node))
 
     def close(self, end: int) -> None:
-        """Book the rest of a run that ends at ``end``."""
+        """Account for the rest of a run that ends at ``end``."""
         for tile in self.tiles:
             tile.tensor.close(end)
         for unit in self.units:
@@ -186,7 +179,7 @@ class Chip:
             for engine in tile.engines.values():
                 engine.unit.holds = both
 
-    def _transfers_on_ring(self) -> Iterator[RingTransfer]:
+    def _transfers_on_ring(self) -> Iterator[SentTransfer]:
         return (packet.transfer for stop in self.packet_stops for packet in stop.packets if packet.transfer is not None)
 
     def _awaits_tails(self) -> bool:

@@ -18,7 +18,7 @@ from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFenc
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import RingTransfer
+from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES
 
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
@@ -92,7 +92,7 @@ class ClassifierTile:
             journey = self._stop.ring.send(self._stop.node, op.label, self._sink, rows)
             yield from journey.transmit(self.unit, data.reshape(len(data), rows, -1))
             return
-        transfer = RingTransfer(op.label, 0, self._stop.node, self._sink)
+        transfer = SentTransfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
             yield from self._stop.transmit(self.unit, Packet(self._sink, row, k == rows - 1, op.label, transfer, k))

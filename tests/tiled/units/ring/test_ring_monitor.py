@@ -23,7 +23,7 @@ from tilesim.sim.core.unit import Unit
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import Passage, RingMonitor, RingTransfer
+from tilesim.tiled.units.ring.ring_monitor import Passage, RingMonitor, SentTransfer
 
 TILES = 5
 NODES = TILES + 3
@@ -34,11 +34,11 @@ class Log(Passage):
 
     def __init__(self, node: int, monitor: RingMonitor, clock: Clock) -> None:
         super().__init__(node, monitor._meet, monitor._begin)
-        self.passed: list[RingTransfer] = []
+        self.passed: list[SentTransfer] = []
         self.cycles: list[int] = []
         self._clock = clock
 
-    def note(self, transfer: RingTransfer, tail: bool) -> None:
+    def note(self, transfer: SentTransfer, tail: bool) -> None:
         self.passed.append(transfer)
         self.cycles.append(self._clock.cycle)
         super().note(transfer, tail)
@@ -73,17 +73,17 @@ class Ring:
             stop.connect(following)
         for k, (node, destinations, start, gaps) in enumerate(masters):
             to = sum(1 << each - 1 for each in destinations)
-            self.clock.process(self._send(RingTransfer(f"m{k}", 0, node, to), start, gaps))
+            self.clock.process(self._send(SentTransfer(f"m{k}", 0, node, to), start, gaps))
         self.clock.run()
 
-    def _send(self, transfer: RingTransfer, start: int, gaps: list[int]) -> Iterator[simpy.Event]:
+    def _send(self, transfer: SentTransfer, start: int, gaps: list[int]) -> Iterator[simpy.Event]:
         yield self.clock.timeout(start)
         for row, gap in enumerate(gaps):
             data = Packet(transfer.to, np_row(), row == len(gaps) - 1, transfer.sender, transfer, row)
             yield self.stops[transfer.master].send(data)
             yield self.clock.timeout(1 + gap)
 
-    def _on_ring(self) -> list[RingTransfer]:
+    def _on_ring(self) -> list[SentTransfer]:
         return [packet.transfer for stop in self.stops for packet in stop.packets if packet.transfer is not None]
 
     def noticed(self, kind: str = "meeting") -> set[frozenset[str]]:
@@ -185,7 +185,7 @@ def test_a_transfer_that_is_over_at_the_end_of_the_cycle_meets_nobody_in_it(firs
     after that.
     """
     clock = Clock()
-    one, other = (RingTransfer(name, 0, node, 0b100) for node, name in enumerate(("one", "other")))
+    one, other = (SentTransfer(name, 0, node, 0b100) for node, name in enumerate(("one", "other")))
     afloat = [one, other]
     monitor = RingMonitor(clock, TILES, False, lambda: afloat)
     monitor.passages[0].note(one, tail=True)

@@ -4,7 +4,7 @@ the sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilesim.network.operators.fully_connected import FullyConnected
@@ -71,20 +71,20 @@ class _Block:
         multiple = positions if self.activate.pool else 1
         size = chunk(vectors, len(portions), multiple, self.call.topology)
         images = list(together(self.call.sources[0]))
-        windows = [[self._window(image, portion) for image in images] for portion in portions]
+        multiplies = [
+            [(image, self._multiply(image, portion, accumulate=number > 0)) for image in images]
+            for number, portion in enumerate(portions)
+        ]
         for first, count in cuts(vectors, size):
             entry = self.call.accumulators.take(count)
-            for number, portion in enumerate(portions):
+            for number, of_images in enumerate(multiplies):
                 switch = first == 0 or len(portions) > 1
                 address = self.product.address + (self.block.tile + number) * self.product.tile_bytes
                 beginning = self.block is self.product.blocks[0] and first == number == 0
                 for start, some in _pieces(count, beginning):
-                    for image, window in zip(images, windows[number], strict=True):
-                        op = self._multiply(image, window, portion, first + start, some, entry + start)
-                        if op is not None:
-                            op = replace(op, switch=switch, accumulate=number > 0)
-                            yield PendingMultiply(op, address if switch else -1)
-                            switch = False
+                    for op in self._multiplies(of_images, first + start, some, entry + start):
+                        yield PendingMultiply(replace(op, switch=switch), address if switch else -1)
+                        switch = False
             ending = self.block is self.product.blocks[-1] and not self.activate.pool
             for start, some in _pieces(count, ending):
                 yield from self._activates(first + start, some, entry + start)
@@ -105,29 +105,34 @@ class _Block:
         down, across = (whole.padding[k] - place[k] * whole.dilations[k] for k in (0, 1))
         return replace(window, kernel=(1, 1), dilations=(1, 1), padding=(down, across))
 
-    def _multiply(
-        self, images: Together, window: Window, portion: Portion, first: int, count: int, entry: int
-    ) -> MatrixMultiply | None:
-        """Of the vectors ``first`` and following of the step, those of some images."""
-        positions = self.product.window.positions
-        start = images.first * positions
-        low, high = max(first, start), min(first + count, images.end * positions)
-        if high <= low:
-            return None
+    def _multiply(self, images: Together, portion: Portion, accumulate: bool) -> MatrixMultiply:
+        """Of all vectors of some images."""
         op = self.product.op
         return MatrixMultiply(
-            window=window,
-            first=low - start,
-            vectors=high - low,
+            window=self._window(images, portion),
             first_row=portion.first,
             rows=portion.count,
             columns=self.block.columns,
-            accumulator=entry + low - first,
+            accumulate=accumulate,
             activations=self.product.activations,
             weights=self.product.weights,
             activation_zero_point=op.input_zero_point,
             weight_zero_point=op.weight_zero_point,
         )
+
+    def _own(self, images: Together, first: int, count: int) -> range:
+        """Of the vectors ``first`` and following of the step, those of some images."""
+        positions = self.product.window.positions
+        return range(max(first, images.first * positions), min(first + count, images.end * positions))
+
+    def _multiplies(
+        self, of_images: Sequence[tuple[Together, MatrixMultiply]], first: int, count: int, entry: int
+    ) -> Iterator[MatrixMultiply]:
+        """Of some vectors of the step, one for those of all images that lie equally far apart."""
+        for images, multiply in of_images:
+            if own := self._own(images, first, count):
+                at = own.start - images.first * self.product.window.positions
+                yield replace(multiply, first=at, vectors=len(own), accumulator=entry + own.start - first)
 
     def _activates(self, first: int, count: int, entry: int) -> Iterator[Activate]:
         """One for all images of a chunk whose results lie in one row."""
@@ -137,18 +142,12 @@ class _Block:
         stride = self.product.tiling.shape[0] * size
         pitches = {0: made * stride} if made > 1 else {}
         for images in together(self.call.targets, pitches=pitches):
-            low, high = max(first, images.first * taken), min(first + count, images.end * taken)
-            if high <= low:
-                continue
-            image, within = divmod(low - images.first * taken, taken)
-            pitch = images.pitches[0] or made * stride
-            step = stride if made > 1 else pitch
-            yield self._placed(
-                entry + low - first,
-                high - low,
-                self.call.targets[images.first] + self.block.output * size + image * pitch + within * step,
-                step,
-            )
+            if own := self._own(images, first, count):
+                image, within = divmod(own.start - images.first * taken, taken)
+                pitch = images.pitches[0] or made * stride
+                step = stride if made > 1 else pitch
+                address = self.call.targets[images.first] + self.block.output * size + image * pitch + within * step
+                yield self._placed(entry + own.start - first, len(own), address, step)
 
     def _placed(self, entry: int, vectors: int, address: int, stride: int) -> Activate:
         window, columns = self.activate.window, self.block.columns

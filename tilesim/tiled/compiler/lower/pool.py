@@ -97,9 +97,12 @@ def _parts(task: TileTask, op: AveragePool | MaxPool) -> Iterator[tuple[PoolSpan
             yield rows, columns
 
 
-def _nest(task: TileTask, strides: tuple[int, int], rows: PoolSpan, columns: PoolSpan) -> NestWriter:
+def _tensorop(
+    task: TileTask, operation: Operation, strides: tuple[int, int], rows: PoolSpan, columns: PoolSpan
+) -> TensorOp:
+    """Loops: row, column, word of channels; row and column of the window inside."""
     source, target, vector = task.inputs[0], task.output, task.topology.tile.vector_bytes
-    return NestWriter(
+    nest = NestWriter(
         [
             Level("y", rows.count, {"input": strides[0] * source.row_bytes, "output": target.row_bytes}),
             Level("x", columns.count, {"input": strides[1] * source.pixel_bytes, "output": target.pixel_bytes}),
@@ -109,13 +112,8 @@ def _nest(task: TileTask, strides: tuple[int, int], rows: PoolSpan, columns: Poo
             Level("lane", vector, {}),
         ]
     )
-
-
-def _tensorop(
-    task: TileTask, operation: Operation, strides: tuple[int, int], rows: PoolSpan, columns: PoolSpan
-) -> TensorOp:
-    first, target = task.inputs[0].at(rows.first, columns.first), task.output.at(rows.start, columns.start)
-    return task.tensorop(operation, _nest(task, strides, rows, columns), first, target)
+    first, start = source.at(rows.first, columns.first), target.at(rows.start, columns.start)
+    return task.tensorop(operation, nest, first, start)
 
 
 def _fields(op: AveragePool | MaxPool, _weights: tuple[int, ...]) -> Fields:

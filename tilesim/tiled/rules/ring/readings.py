@@ -44,7 +44,6 @@ def reading_of(word: str) -> Reading:
     Raises:
         InputError: there is none.
     """
-    readings = [*Reading]
-    if word not in readings:
-        raise InputError(f"masters {unknown(word, readings, 'single, disjoint or meet')}")
+    if word not in [*Reading]:
+        raise InputError(f"masters {unknown(word, Reading)}")
     return Reading(word)

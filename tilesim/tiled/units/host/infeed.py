@@ -20,7 +20,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostInfeed
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import RingTransfer
+from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 
 FORWARDED_ROWS = 2
 """Rows from the ring's sink that may wait for the infeed: enough for one a cycle. Assumption."""
@@ -76,7 +76,7 @@ class InfeedEngine:
                 yield from self._send(op, self._stop)
                 self.unit.act(_actions(op))
                 continue
-            transfers = [RingTransfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
+            transfers = [SentTransfer(op.label, k, self._stop.node, op.to << k) for k in range(op.transfers)]
             for row in range(op.total_rows):
                 data = yield from self._row(op, row)
                 transfer, place = transfers[row // op.rows], row % op.rows

@@ -17,7 +17,7 @@ from tilesim.sim.core.clock import Clock, Phase, Work
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.ring.ring_monitor import Passage, RingTransfer
+from tilesim.tiled.units.ring.ring_monitor import Passage, SentTransfer
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Packet:
     row: Bytes
     tail: bool
     sender: str
-    transfer: RingTransfer | None = None
+    transfer: SentTransfer | None = None
     number: int = 0
 
     def with_header(self, header: int) -> Packet:

@@ -23,7 +23,7 @@ from tilesim.tiled.rules.ring.readings import Reading
 
 
 @dataclass(frozen=True, eq=False)
-class RingTransfer:
+class SentTransfer:
     """Rows that end with one tail: number ``ordinal`` of the instruction ``sender``, from the ring's node ``master`` to
     the stops in the bitmap ``to``.
     """
@@ -40,13 +40,13 @@ class Afloat:
     ``node`` the stop where it stands or arrives next.
     """
 
-    transfer: RingTransfer
+    transfer: SentTransfer
     row: int
     header: int
     node: int
 
 
-Meet = Callable[["Passage", RingTransfer, RingTransfer], None]
+Meet = Callable[["Passage", SentTransfer, SentTransfer], None]
 MEETING, AT_ONCE = "meeting", "under way at once"
 """Kinds of findings."""
 
@@ -57,16 +57,16 @@ class Passage:
     order.
     """
 
-    def __init__(self, node: int, meet: Meet, begin: Callable[[Passage, RingTransfer], None]) -> None:
+    def __init__(self, node: int, meet: Meet, begin: Callable[[Passage, SentTransfer], None]) -> None:
         self.node = node
-        self.under_way: list[RingTransfer] = []
-        self.sent: set[RingTransfer] = set()
-        self.taken: defaultdict[str, list[RingTransfer]] = defaultdict(list)
-        self.met: set[frozenset[RingTransfer]] = set()
+        self.under_way: list[SentTransfer] = []
+        self.sent: set[SentTransfer] = set()
+        self.taken: defaultdict[str, list[SentTransfer]] = defaultdict(list)
+        self.met: set[frozenset[SentTransfer]] = set()
         self._meet = meet
         self._begin = begin
 
-    def note(self, transfer: RingTransfer, tail: bool) -> None:
+    def note(self, transfer: SentTransfer, tail: bool) -> None:
         """A packet of ``transfer`` is sent, forwarded or taken here in this cycle."""
         under_way = self.under_way
         if transfer.master == self.node and transfer not in under_way and transfer not in self.sent:
@@ -82,10 +82,10 @@ class Passage:
         if tail and transfer.master == self.node:
             self.sent.add(transfer)
 
-    def mixed(self) -> Iterator[tuple[str, dict[RingTransfer, list[int]]]]:
+    def mixed(self) -> Iterator[tuple[str, dict[SentTransfer, list[int]]]]:
         """The instructions that took rows of two transfers that met here, with the numbers of each one's rows."""
         for label, transfers in self.taken.items() if self.met else ():
-            rows: dict[RingTransfer, list[int]] = {}
+            rows: dict[SentTransfer, list[int]] = {}
             for k, transfer in enumerate(transfers):
                 rows.setdefault(transfer, []).append(k)
             if any(frozenset(pair) in self.met for pair in combinations(rows, 2)):
@@ -101,8 +101,8 @@ class _Meeting:
     start: int
     cycle: int
     node: int
-    first: RingTransfer
-    second: RingTransfer
+    first: SentTransfer
+    second: SentTransfer
 
     @property
     def place(self) -> tuple[int, int]:
@@ -123,7 +123,7 @@ class RingMonitor:
         clock: Clock,
         tiles: int,
         strict: bool,
-        on_ring: Callable[[], Iterable[RingTransfer]],
+        on_ring: Callable[[], Iterable[SentTransfer]],
         reading: Reading = Reading.MEET,
     ) -> None:
         self.passages = [Passage(node, self._meet, self._begin) for node in range(tiles + 3)]
@@ -132,10 +132,10 @@ class RingMonitor:
         self._strict = strict
         self._on_ring = on_ring
         self._reading = reading
-        self._under_way: list[RingTransfer] = []
+        self._under_way: list[SentTransfer] = []
         self._section, self._start = "run", 0
-        self._meetings: dict[tuple[str, frozenset[RingTransfer]], _Meeting] = {}
-        self._suspected: list[tuple[str, Passage, RingTransfer, RingTransfer]] = []
+        self._meetings: dict[tuple[str, frozenset[SentTransfer]], _Meeting] = {}
+        self._suspected: list[tuple[str, Passage, SentTransfer, SentTransfer]] = []
 
     def begin(self, section: str) -> None:
         """A section, ``load`` or ``run``, begins in this cycle."""
@@ -151,12 +151,12 @@ class RingMonitor:
             *(self._floating(row) for row in afloat),
         ]
 
-    def _meet(self, passage: Passage, first: RingTransfer, second: RingTransfer) -> None:
+    def _meet(self, passage: Passage, first: SentTransfer, second: SentTransfer) -> None:
         """``second`` passes while ``first`` is under way, unless that turns out to be over at the end of the cycle."""
         if frozenset((first, second)) not in passage.met:
             self._suspect(MEETING, passage, first, second)
 
-    def _begin(self, passage: Passage, transfer: RingTransfer) -> None:
+    def _begin(self, passage: Passage, transfer: SentTransfer) -> None:
         """The first packet of ``transfer`` enters the ring."""
         if self._reading is Reading.MEET:
             return
@@ -165,7 +165,7 @@ class RingMonitor:
                 self._suspect(AT_ONCE, passage, other, transfer)
         self._under_way.append(transfer)
 
-    def _suspect(self, kind: str, passage: Passage, first: RingTransfer, second: RingTransfer) -> None:
+    def _suspect(self, kind: str, passage: Passage, first: SentTransfer, second: SentTransfer) -> None:
         if not self._suspected:
             self._clock.phase(Phase.CLAIM).callbacks.append(self._judge)  # when all stops have passed on what they can
         self._suspected.append((kind, passage, first, second))
@@ -181,7 +181,7 @@ class RingMonitor:
         if self._strict and self._meetings:
             self._refuse()
 
-    def _note(self, kind: str, passage: Passage, first: RingTransfer, second: RingTransfer) -> None:
+    def _note(self, kind: str, passage: Passage, first: SentTransfer, second: SentTransfer) -> None:
         pair = frozenset((first, second))
         if kind == MEETING:
             passage.met.add(pair)
@@ -190,7 +190,7 @@ class RingMonitor:
         if known is None or meeting.place < known.place:
             self._meetings[kind, pair] = meeting
 
-    def _is_over(self, transfer: RingTransfer) -> bool:
+    def _is_over(self, transfer: SentTransfer) -> bool:
         """Whether all its packets have left the ring, though some stop has not seen its tail: it was taken on a later
         lap than they.
         """
@@ -216,7 +216,7 @@ class RingMonitor:
             "nodes": [self._nodes(transfer) for transfer in (meeting.first, meeting.second)],
         }
 
-    def _mixed(self, passage: Passage, label: str, rows: dict[RingTransfer, list[int]]) -> Finding:
+    def _mixed(self, passage: Passage, label: str, rows: dict[SentTransfer, list[int]]) -> Finding:
         return {
             "kind": "mixed payload",
             "stop": node_name(passage.node, self._tiles),
@@ -237,20 +237,20 @@ class RingMonitor:
             "stop": node_name(afloat.node, self._tiles),
         }
 
-    def _named(self, transfer: RingTransfer) -> NamedTransfer:
+    def _named(self, transfer: SentTransfer) -> NamedTransfer:
         return {
             "instruction": transfer.sender,
             "transfer": transfer.ordinal,
             "master": node_name(transfer.master, self._tiles),
         }
 
-    def _nodes(self, transfer: RingTransfer) -> list[str]:
+    def _nodes(self, transfer: SentTransfer) -> list[str]:
         return [node_name(node, self._tiles) for node in self._path(transfer)]
 
-    def _path(self, transfer: RingTransfer) -> list[int]:
+    def _path(self, transfer: SentTransfer) -> list[int]:
         count = len(self.passages)
         reach = max((bit + 1 - transfer.master) % count for bit in range(count - 1) if transfer.to >> bit & 1)
         return [(transfer.master + step) % count for step in range(reach + 1)]
 
-    def _share(self, one: RingTransfer, other: RingTransfer) -> bool:
+    def _share(self, one: SentTransfer, other: SentTransfer) -> bool:
         return not set(self._path(one)).isdisjoint(self._path(other))

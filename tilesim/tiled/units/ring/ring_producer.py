@@ -19,7 +19,7 @@ from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, 
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_monitor import RingTransfer
+from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 
 ORDINAL = Flag.RING_PRODUCER_A
 """Counts the transfers that have passed a tile's ring stop: who is to be the k-th master there waits for k of them."""
@@ -58,7 +58,7 @@ class RingProducer(TileEngine[RingProduce]):
         if isinstance(self._stop, BurstStop):
             yield from self._send(op, self._stop, addresses, held, rises)
             return
-        transfer = RingTransfer(op.label, 0, self._stop.node, op.to)
+        transfer = SentTransfer(op.label, 0, self._stop.node, op.to)
         for row in range(len(addresses)):
             for gate in held.get(row, ()):
                 yield from self.await_flag(gate)
