@@ -267,7 +267,7 @@ class BatchingStatistics(BatchCosts):
 
 
 class ArrayShape(TypedDict):
-    """The array of a systolic machine."""
+    """``array`` of ``chip``, where layers are matrix products. Systolic machine."""
 
     rows: Annotated[int, Field(gt=0)]
     """Rows of cells."""
@@ -275,13 +275,6 @@ class ArrayShape(TypedDict):
     """Columns of cells."""
     weights: Literal["columns", "rows"]
     """Whether the weights of one output lie in a column or in a row."""
-
-
-class ChipStatistics(TypedDict):
-    """What is read of ``chip``, which has every key of the topology, if layers are matrix products."""
-
-    array: ArrayShape
-    """What they went through."""
 
 
 class RunStatistics(TypedDict):

@@ -18,7 +18,7 @@ from tilesim.files import read_text
 from tilesim.run import run_words
 from tilesim.saving import undisturbed
 from tilesim.sim.trace.trace import MOST, Trace
-from tilesim.statistics import SCHEMA, ChipStatistics, RunStatistics
+from tilesim.statistics import SCHEMA, ArrayShape, RunStatistics
 
 TRACE_FILE = "trace.npz"
 RUN_FILE = "run.json"
@@ -82,7 +82,7 @@ def _validated(path: Path, document: Any) -> RunStatistics:
         raise InputError(f"{path}: {fault}" for fault in faults)
     statistics: RunStatistics = document
     products = any(layer.get("matrix") for layer in statistics["layers"])  # which have gone through an array
-    if products and (faults := list(invalid(ChipStatistics, statistics["chip"], "chip"))):
+    if products and (faults := list(invalid(ArrayShape, statistics["chip"].get("array"), "chip", "array"))):
         raise InputError(f"{path}: {fault}" for fault in faults)
     energy, layers = statistics.get("energy"), statistics["layers"]
     if energy and len(energy["layers"]) != len(layers):
