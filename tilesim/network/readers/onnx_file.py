@@ -6,7 +6,7 @@ Source: the wire format of Protocol Buffers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnx
@@ -21,15 +21,6 @@ _MESSAGE, _TEXTS, _NUMBER_BYTES = 11, (9, 12), {1: 8, 2: 4}
 """Types of fields as descriptors have them; numbers that are not of a fixed size are varints."""
 
 
-class _WireField(NamedTuple):
-    """A field of the kind ``wire``, whose content lies from ``start`` to ``end``."""
-
-    number: int
-    wire: int
-    start: int
-    end: int
-
-
 def check_counts(content: bytes) -> None:
     """Refuse a file that has more fields, or more numbers in lists, than a model.
 
@@ -42,13 +33,13 @@ def check_counts(content: bytes) -> None:
     inside: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
     while inside:
         start, end, message = inside.pop()
-        for field in _fields(content, start, end):
+        for number, wire, first, last in _fields(content, start, end):
             fields += 1
-            known = message.fields_by_number.get(field.number)
-            if field.wire == _LENGTH and known is not None and known.type == _MESSAGE:
-                inside.append((field.start, field.end, known.message_type))
-            elif field.wire == _LENGTH and known is not None and known.type not in _TEXTS:
-                numbers += _packed(content[field.start : field.end], known.type)
+            known = message.fields_by_number.get(number)
+            if wire == _LENGTH and known is not None and known.type == _MESSAGE:
+                inside.append((first, last, known.message_type))
+            elif wire == _LENGTH and known is not None and known.type not in _TEXTS:
+                numbers += _packed(content[first:last], known.type)
             if fields > MOST_MODEL_FIELDS or numbers > MOST_MODEL_NUMBERS:
                 raise ModelError(
                     f"must have at most {MOST_MODEL_FIELDS} fields, and {MOST_MODEL_NUMBERS} numbers that are not raw "
@@ -56,8 +47,10 @@ def check_counts(content: bytes) -> None:
                 )
 
 
-def _fields(content: bytes, at: int, end: int) -> Iterator[_WireField]:
-    """The fields of the message that lies from ``at`` to ``end``, as far as it is whole."""
+def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:
+    """Number and wire kind of each field of the message that lies from ``at`` to ``end``, as far as it is whole, and
+    where its content begins and ends.
+    """
     while at < end:
         key, at = _varint(content, at, end)
         wire = key & 7
@@ -69,7 +62,7 @@ def _fields(content: bytes, at: int, end: int) -> Iterator[_WireField]:
             _, at = _varint(content, at, end)
         if at + length > end:
             return
-        yield _WireField(key >> 3, wire, at, at + length)
+        yield key >> 3, wire, at, at + length
         at += length
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from tilesim.arithmetic.hard_swish import hard_swish_table
 from tilesim.arithmetic.matmul import magnitude
-from tilesim.arithmetic.reals import Reals
 from tilesim.arithmetic.requantise import quantise_multiplier
 from tilesim.arithmetic.table import Mapped, leaky_table, sigmoid, tabulate
 from tilesim.arithmetic.table import tanh as hyperbolic_tangent
@@ -32,15 +31,11 @@ STEEPEST = 1e6
 def logistic(builder: NetworkBuilder, op: FileOperator) -> Built:
     ends = operand.ends_of(builder, op, 1)
     operand.only_output(ends, 1 / 256, int(np.iinfo(ends.y.dtype).min))
-    return _tabulated(builder, op, "logistic", sigmoid)
+    return _table(builder, op, "logistic", partial(tabulate, sigmoid, rounding="away"))
 
 
 def tanh(builder: NetworkBuilder, op: FileOperator) -> Built:
-    return _tabulated(builder, op, "tanh", hyperbolic_tangent)
-
-
-def _tabulated(builder: NetworkBuilder, op: FileOperator, function: str, of_reals: Callable[[Reals], Reals]) -> Built:
-    return _table(builder, op, function, lambda ends: tabulate(of_reals, ends, "away"))
+    return _table(builder, op, "tanh", partial(tabulate, hyperbolic_tangent, rounding="away"))
 
 
 def hard_swish(builder: NetworkBuilder, op: FileOperator) -> Built:

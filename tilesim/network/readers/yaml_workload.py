@@ -180,8 +180,10 @@ class _Weaver:
 
     def scaling(
         self, layer: schema.ActivatedSection, x: Tensor, w_scale: float, deviation: float, channels: int
-    ) -> _Scaling:
-        """An output scale that spreads the sums over the range, and what follows from it."""
+    ) -> tuple[float, int, tuple[NDArray[np.int32], NDArray[np.int32]], tuple[int, int]]:
+        """An output scale that spreads the sums over the range, and what follows from it: the output's zero point,
+        multipliers and shifts of the sums, and the clamp.
+        """
         steps = self.samples[x.index].astype(np.float64) - _zero(x)
         reals = SPREAD * (float(np.sqrt(np.mean(steps**2))) or 1.0) * deviation * _scale(x) * w_scale
         symmetric = layer.activation in {"none", "relu_n1_to_1"}
@@ -189,7 +191,7 @@ class _Weaver:
         scale = float(np.float32(min(reals, limit) / (127 if symmetric else 255)))
         zero_point = 0 if symmetric else -128
         factors = multipliers(np.array([_scale(x) * w_scale / scale]), channels)
-        return _Scaling(scale, zero_point, *factors, clamp(layer.activation, INT8, scale, zero_point))
+        return scale, zero_point, factors, clamp(layer.activation, INT8, scale, zero_point)
 
     def weighted_map(self, layer: schema.ConvolutionSection | schema.DepthwiseSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.kernel, layer.dilations)
@@ -199,23 +201,23 @@ class _Weaver:
         self.afford(_padded(x, padding), prod(made) * prod(layer.kernel) * x.shape[3])
         self.afford((*made, channels), macs=prod(made) * channels * prod(layer.kernel) * per_group)
         (weights, bias), w_scale, deviation = self.weights(layer, shape, channels, prod(layer.kernel) * per_group)
-        own = self.scaling(layer, x, w_scale, deviation, channels)
+        scale, zero_point, factors, limits = self.scaling(layer, x, w_scale, deviation, channels)
         groups = {"groups": layer.groups} if isinstance(layer, schema.ConvolutionSection) else {}
         kind: Any = operators.Convolution if groups else operators.DepthwiseConvolution
         operator = kind(
             strides=layer.strides, padding=padding, dilations=layer.dilations, **groups, input_zero_point=_zero(x),
-            weight_zero_point=0, output_zero_point=own.zero_point, rule="double", multiplier=own.multiplier,
-            shift=own.shift, clamp=own.clamp,
+            weight_zero_point=0, output_zero_point=zero_point, rule="double", multiplier=factors[0],
+            shift=factors[1], clamp=limits,
         )  # fmt: skip
-        self.emit(layer, operator, (x.index, weights, bias), own.scale, own.zero_point)
+        self.emit(layer, operator, (x.index, weights, bias), scale, zero_point)
 
     def fully_connected(self, layer: schema.FullyConnectedSection, x: Tensor) -> None:
         inner = prod(x.shape[1:])
         self.afford((1, layer.units), macs=layer.units * inner)
         (weights, bias), w_scale, deviation = self.weights(layer, (layer.units, inner), layer.units, inner)
-        own = self.scaling(layer, x, w_scale, deviation, layer.units)
-        operator = operators.FullyConnected(_zero(x), 0, own.zero_point, "single", own.multiplier, own.shift, own.clamp)
-        self.emit(layer, operator, (x.index, weights, bias), own.scale, own.zero_point)
+        scale, zero_point, factors, limits = self.scaling(layer, x, w_scale, deviation, layer.units)
+        operator = operators.FullyConnected(_zero(x), 0, zero_point, "single", *factors, limits)
+        self.emit(layer, operator, (x.index, weights, bias), scale, zero_point)
 
     def pool(self, layer: schema.PoolSection, x: Tensor) -> None:
         padding = _padding(layer, x, layer.window, (1, 1))
@@ -246,17 +248,6 @@ class _Weaver:
         scale = float(np.float32(SPREAD * (deviation or 1.0) / 127))
         scaling = normalise_scaling((_scale(x), scale), (_zero(x), 0), *how)
         self.emit(layer, operators.Normalise(layer.size, scaling, FULL), (x.index,), scale, 0)
-
-
-@dataclass(frozen=True)
-class _Scaling:
-    """Scale and zero point of an output, and how its sums come to it."""
-
-    scale: float
-    zero_point: int
-    multiplier: NDArray[np.int32]
-    shift: NDArray[np.int32]
-    clamp: tuple[int, int]
 
 
 def _scale(tensor: Tensor) -> float:
