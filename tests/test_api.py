@@ -185,7 +185,7 @@ def test_wrong_inputs_are_refused() -> None:
         tilesim.simulate(program, [np.zeros((1, 1, 8, 8), np.int8)])
 
 
-@pytest.mark.parametrize("seed", [-1, 0.5, "seven", None])
+@pytest.mark.parametrize("seed", [-1, 0.5, "seven", None, np.array([1, 2])])
 def test_a_seed_is_a_natural_number(seed: Any) -> None:
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
     with pytest.raises(tilesim.InputError) as caught:
@@ -195,6 +195,8 @@ def test_a_seed_is_a_natural_number(seed: Any) -> None:
 
 @pytest.mark.parametrize(("holds", "sentence"), [
     (["send"], "holds must be a mapping from labels to cycles, not a list"),
+    (np.array([1, 2]), "holds must be a mapping from labels to cycles, not a ndarray"),
+    ([], "holds must be a mapping from labels to cycles, not a list"),
     ({7: 100}, "holds must name instructions by their labels, not by an int"),
     ({"run[0]": "soon"}, "hold 'run[0]': must be up to a cycle, a whole number, not 'soon'"),
     ({"run[0]": 1.5}, "hold 'run[0]': must be up to a cycle, a whole number, not a float"),

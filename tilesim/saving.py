@@ -24,6 +24,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from tilesim.errors import InputError
+from tilesim.files import odd_kind
 
 if sys.platform != "win32":
     import fcntl
@@ -63,6 +64,11 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
 @contextmanager
 def writing(path: Path, what: str) -> Iterator[None]:
     """Whatever keeps ``what`` from being written to ``path`` in here is said in a sentence, by an InputError."""
+    if "\0" in str(path):
+        raise InputError(f"{path}: no file can have such a name")
+    kind = "device" if path.absolute().parent == Path("/dev") else odd_kind(path)
+    if kind not in ("", "folder"):  # it would be replaced
+        raise InputError(f"{path}: must be a file to write, not a {kind}")
     try:
         yield
     except OSError as error:

@@ -59,6 +59,11 @@ def faults(tilesim: Any, *words: object, status: int = 2) -> list[str]:
         (("digits", "--set", "grid=1x1"), "--topology must name a chip; `tilesim topologies` lists them"),
         (("digits", "--topology", "egde-2x4"), "egde-2x4: there is no such topology; did you mean edge-2x4?"),
         (("digits", "--topology", "./none.yaml"), "none.yaml: there is no such file"),
+        (
+            ("digits", *CHIP, "--set", "grid.rows=3", "--set", "grid=2x2"),
+            "--set grid=2x2: must come before --set grid.rows, which it would undo",
+        ),
+        ((*DIGITS[1:], "-n", "9" * 20), f"--inferences must be from 1 to 1,000, not {int('9' * 20):,}"),
         (("digits", *CHIP, "--set", "grid.rows"), "--set grid.rows: must be KEY=VALUE, such as grid.rows=2"),
         (("digits", *CHIP, "--inputs", "none.npz"), "none.npz: there is no such file"),
         (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tilesim
+from tilesim.saving import writing
 
 Runs = tuple[tilesim.Run, tilesim.Run]
 
@@ -123,3 +125,49 @@ def test_a_saved_run_is_short_to_show(runs: Runs, tmp_path: Path) -> None:
     words = "pocket on pocket-2x1: 225 cycles = 225 us, traced"
     assert repr(tilesim.load_run(tmp_path)) == f"<SavedRun in {tmp_path} of {words}>"
     assert repr(runs[0]) == f"<Run of {words}>"
+
+
+@pytest.mark.parametrize("path", [None, 7, b"x", ["x"]])
+def test_a_path_of_another_type_is_refused(runs: Runs, path: Any) -> None:
+    comparison, sentence = tilesim.compare(runs), r"^the (path|folder) must be a path or a text, not "
+    for call in (
+        lambda: tilesim.save_report(runs[0], path),
+        lambda: tilesim.save_figures(runs[0], path),
+        lambda: tilesim.save_trace(runs[0], path),
+        lambda: tilesim.save_comparison(comparison, path),
+        lambda: tilesim.load_run(path),
+    ):
+        with pytest.raises(tilesim.InputError, match=sentence):
+            call()
+
+
+def test_names_that_no_file_can_have_are_refused(runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("\0", "long" * 1000):
+        for call in (tilesim.save_report, tilesim.save_figures, tilesim.save_trace):
+            with pytest.raises(tilesim.InputError):
+                call(runs[0], name)
+        with pytest.raises(tilesim.InputError, match="is no folder; give one that"):
+            tilesim.load_run(name)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_flag_is_true_or_false(runs: Runs, tmp_path: Path) -> None:
+    with pytest.raises(tilesim.InputError, match=r"^the chrome must be a bool, not "):
+        tilesim.save_trace(runs[0], tmp_path / "trace", chrome="no")  # type: ignore[arg-type]
+
+
+def test_a_pipe_is_not_replaced(runs: Runs, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for call in (tilesim.save_report, tilesim.save_figures, tilesim.save_trace):
+        with pytest.raises(tilesim.InputError, match="pipe: must be a file to write, not a pipe"):
+            call(runs[0], tmp_path / "pipe")
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_what_is_in_dev_is_a_device() -> None:
+    with (
+        pytest.raises(tilesim.InputError, match="must be a file to write, not a device"),
+        writing(Path("/dev/x"), "page"),
+    ):
+        pytest.fail("it must not begin")

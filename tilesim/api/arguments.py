@@ -28,7 +28,7 @@ Inputs: TypeAlias = NDArray[Any] | Sequence[NDArray[Any]] | Mapping[str, NDArray
 P = ParamSpec("P")
 R = TypeVar("R")
 
-ELSEWHERE = {"seed", "holds", "inferences", "weight_reuse", "name_or_path", "model"}
+ELSEWHERE = {"seed", "holds", "inferences", "weight_reuse", "name_or_path", "model", "run"}
 """What is looked at where it is used, with more to say of it."""
 ALSO: Mapping[object, Any] = {int: Integral, bool: (bool, np.bool_), Path: os.PathLike}
 """What counts as a type, too."""

@@ -56,7 +56,9 @@ def simulate(
         RunError: the run can't go on: it hangs, or transfers met; its ``findings`` say what was noticed.
     """
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
-    options = RunOptions(keep_tensors, _recording(trace), rules, masters, holds or {}, on_start or unwatched)
+    options = RunOptions(
+        keep_tensors, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
+    )
     if faults := list(meaningless(machine, program.topology, options)):
         raise InputError(faults)
     return machine.simulate(program, arrays, options)
@@ -94,7 +96,9 @@ def simulate_requests(
     if not turns or not all(0 <= number < len(programs) for number in turns):
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
-    options = RunOptions(False, _recording(trace), rules, masters, holds or {}, on_start or unwatched)
+    options = RunOptions(
+        False, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
+    )
     if faults := list(meaningless(machine, programs[0].topology, options)):
         raise InputError(faults)
     tensors = [programs[number].inputs_of_inference for number in turns]

@@ -177,7 +177,7 @@ def _check(graph: LayerGraph, value: Fraction | float, inferences: object, sched
         faults.append(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule}")
     if not isinstance(value, (int, float, Fraction)) or not 0 < value < inf:
         faults.append(f"the weight reuse value must be a number above 0, not {value!r}")
-    if not isinstance(inferences, int) or inferences < 1:
+    if not isinstance(inferences, int) or isinstance(inferences, bool) or inferences < 1:
         faults.append(f"inferences must be a whole number of at least 1, not {inferences!r}")
     if faults:
         raise InputError(faults)

@@ -161,8 +161,9 @@ def _failing() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise typer.Exit(_told([f"{where}cannot be read or written: {error.strerror or error}"], 2)) from None
+        nameless = "the folder of the call" if isinstance(error, FileNotFoundError) else "what there is to say"
+        where = f"{error.filename}:" if error.filename else nameless
+        raise typer.Exit(_told([f"{where} cannot be read or written: {error.strerror or error}"], 2)) from None
     except MemoryError as error:
         what = str(error) or "smaller inputs, or fewer at once, may do"
         raise typer.Exit(_told([f"this computer has not enough memory: {what}"], 2)) from None

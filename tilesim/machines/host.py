@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, SupportsIndex
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +42,8 @@ def random_inputs(tensors: Sequence[HostTensor], seed: int = 0) -> list[Array]:
     Raises:
         InputError: a ``seed`` that is no natural number.
     """
-    if not isinstance(seed, SupportsIndex) or seed.__index__() < 0:
+    number: object = seed
+    if not isinstance(number, Integral) or int(number) < 0:
         raise InputError(f"seed must be a whole number from 0 on, not {seed!r}")
     rng = np.random.default_rng(seed)
     return [_random(tensor, rng) for tensor in tensors]

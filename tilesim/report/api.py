@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
+from tilesim.api.arguments import checked
 from tilesim.errors import InputError
 from tilesim.machines.options import silent
 from tilesim.report.document import SavedRun, load_run, shown
@@ -25,6 +26,7 @@ FAST = 4
 """How hard a file whose name ends in .gz is compressed."""
 
 
+@checked
 def save_report(run: AnyRun, path: Path | str) -> None:
     """Write the page of a run, one HTML file that needs nothing else: what every unit and every bus did when, and where
     the cycles went.
@@ -38,9 +40,10 @@ def save_report(run: AnyRun, path: Path | str) -> None:
     """
     from tilesim.report.page.sections import report
 
-    _write_page(Path(path), report(_saved(run)))
+    _write_page(path, report(_saved(run)))
 
 
+@checked
 def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
     """Draw every picture that a run has numbers for into ``folder``, each as PNG and SVG; their paths.
 
@@ -56,6 +59,7 @@ def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
     return save_all(_saved(run), Path(folder))
 
 
+@checked
 def save_trace(run: AnyRun, path: Path | str, chrome: bool = False, say: Callable[[str], None] | None = None) -> int:
     """Write the trace of a run for a viewer such as https://ui.perfetto.dev; how many spans it has.
 
@@ -116,7 +120,7 @@ def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
     from tilesim.report.page.compare import comparison_page
 
     must_be_comparison(comparison)
-    _write_page(Path(path), comparison_page(comparison))
+    _write_page(path, comparison_page(comparison))
 
 
 def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
@@ -153,8 +157,10 @@ def _untraced(run: AnyRun) -> str:
     return f"{folder}: must hold a trace.npz, which tilesim run --trace --out {folder} writes"
 
 
-def _write_page(path: Path, text: str) -> None:
+@checked
+def _write_page(path: Path | str, text: str) -> None:
     """Write a page whole, or not at all."""
+    path = Path(path)
     with writing(path, "page"), all_or_nothing(path.parent) as made:
         (made / path.name).write_text(text, encoding="utf-8", newline="\n")
 

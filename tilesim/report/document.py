@@ -12,9 +12,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from tilesim.api.arguments import checked
 from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
 from tilesim.errors import InputError
-from tilesim.files import read_text
+from tilesim.files import odd_kind, read_text
 from tilesim.run import run_words
 from tilesim.saving import undisturbed
 from tilesim.sim.trace.trace import MOST, Trace
@@ -43,6 +44,7 @@ BOUNDS: Mapping[type, float] = {int: MOST, float: 1e30}
 """What is beyond every number of a run."""
 
 
+@checked
 def load_run(folder: Path | str, with_trace: bool = True) -> SavedRun:
     """The run in ``folder``, which :meth:`Run.save` or ``tilesim run ... --out`` has written; its trace too if
     ``with_trace``.
@@ -51,8 +53,9 @@ def load_run(folder: Path | str, with_trace: bool = True) -> SavedRun:
         InputError: there is no run, or its files are not what they must be: every fault a sentence.
     """
     folder = Path(folder)
-    if not (folder / RUN_FILE).is_file():
-        reason = f"has no {RUN_FILE}" if folder.is_dir() else "is no folder"
+    is_folder = odd_kind(folder) == "folder"
+    if not is_folder or not (folder / RUN_FILE).is_file():
+        reason = f"has no {RUN_FILE}" if is_folder else "is no folder"
         raise InputError(f"{folder}: {reason}; give one that `tilesim run MODEL --out DIR` has written")
     with undisturbed(folder):
         statistics = _statistics(folder / RUN_FILE)

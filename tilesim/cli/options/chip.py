@@ -45,6 +45,11 @@ class ChipOptions(Options):
         for word in self.set_ or ():
             if not all(word.partition("=")):
                 yield f"--set {word}: must be KEY=VALUE, such as grid.rows=2"
+        keys = [word.partition("=")[0] for word in self.set_ or ()]
+        for k, key in enumerate(keys):
+            for part in keys[:k]:
+                if part.startswith(f"{key}."):
+                    yield f"--set {(self.set_ or [])[k]}: must come before --set {part}, which it would undo"
 
     def changes(self) -> dict[str, object]:
         """The words after ``--set`` as keys and values."""

@@ -23,7 +23,7 @@ from tilesim.sim.trace.recorder import Recording
 
 def whole_number(word: str) -> int:
     """How many they are, whatever is asked of that number."""
-    if not re.fullmatch(r"-?[0-9]{1,18}", str(word)):
+    if not re.fullmatch(r"-?[0-9]{1,40}", str(word)):
         raise InputError(f"--inferences must be a whole number, not {shown(word)}")
     return int(word)
 
