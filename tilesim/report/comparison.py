@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tilesim.errors import InputError
+from tilesim.errors import InputError, refuse
 from tilesim.report.analysis.batching import footprint
 from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
 from tilesim.report.document import SavedRun, invalid, shown
@@ -163,8 +163,7 @@ def compared(runs: Sequence[SavedRun], names: Sequence[str] = ()) -> ComparisonD
     """
     if len(runs) < 2:
         raise InputError(f"a comparison must be of at least two runs, not of {len(runs)}")
-    if faults := list(_faults(runs)):
-        raise InputError(faults)
+    refuse(_faults(runs))
     names, statistics = list(names or _names(runs)), [run.statistics for run in runs]
     if mixed := not _same_machine(statistics):
         statistics = [_in_common(run) for run in statistics]
@@ -191,8 +190,7 @@ def must_be_comparison(document: object) -> None:
         raise InputError(
             f"a comparison must be what tilesim.compare returns, of schema {SCHEMA!r}, not {shown(document)}"
         )
-    if faults := list(invalid(ComparisonDocument, document, "comparison")):
-        raise InputError(dict.fromkeys(faults))
+    refuse(invalid(ComparisonDocument, document, "comparison"))
 
 
 def _faults(runs: Sequence[SavedRun]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import typer
 from tilesim import api
 from tilesim.api.files import must_be_program
 from tilesim.assembly import BINARY
-from tilesim.cli.faults import Faults, faults_of, kept, refuse
+from tilesim.cli.faults import Faults, faults_of
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourceArgument, is_program
@@ -18,6 +18,7 @@ from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import files_of_model, given_path, must_be_free
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
+from tilesim.errors import kept, refuse
 from tilesim.machines.program import Program
 from tilesim.units import format_bytes
 

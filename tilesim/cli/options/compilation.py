@@ -10,10 +10,10 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from tilesim.cli.faults import faults_of, refuse
+from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options
 from tilesim.cli.options.models import Named
-from tilesim.errors import InputError
+from tilesim.errors import InputError, refuse
 from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import CHOICES, SPATIAL, CachePolicy, PartitionPolicy, weighs
 from tilesim.machines.program import Program

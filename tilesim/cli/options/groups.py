@@ -10,7 +10,8 @@ from typing import get_type_hints
 
 import typer
 
-from tilesim.cli.faults import Faults, refuse
+from tilesim.cli.faults import Faults
+from tilesim.errors import refuse
 
 SEVERAL: Mapping[str, Callable[[str], str]] = {
     "--set": lambda word: word.partition("=")[0],

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.faults import faults_of, refuse
+from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options
 from tilesim.cli.paths import given_path
 from tilesim.energy import Table, load_table
-from tilesim.errors import ArrayError, InputError
+from tilesim.errors import ArrayError, InputError, refuse
 from tilesim.files import must_be_file
 from tilesim.machines.options import RunOptions
 from tilesim.printable import shown
