@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+from typing_extensions import TypedDict  # of typing's own, pydantic reads that of Python 3.12 and later only
 
 from tilesim.errors import InputError, refuse
 from tilesim.report.analysis.batching import footprint
 from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
 from tilesim.report.document import SavedRun, invalid, shown
 from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
-
-if sys.version_info >= (3, 12):
-    from typing import TypedDict
-else:  # pydantic reads a TypedDict of an older Python only from there
-    from typing_extensions import TypedDict
 
 SCHEMA = "tilesim.comparison/1"
 NO_WORK = "no work"

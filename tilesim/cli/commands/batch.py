@@ -14,6 +14,7 @@ from tilesim.batching.schedules import Schedule
 from tilesim.cli.faults import Faults
 from tilesim.cli.options.batching import BatchSizeOptions, advised
 from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.groups import word_option
 from tilesim.cli.options.models import ModelArgument
 from tilesim.cli.options.running import whole_number
 from tilesim.cli.output import JsonOption, QuietOption, tell_json
@@ -47,11 +48,11 @@ def command(
     ] = None,
     schedule: Annotated[
         str,
-        typer.Option(
-            "--schedule",
-            metavar="|".join(CHOICES),
-            help="In what order layers run: one inference after the other; each layer as much as the next one asks "
+        word_option(
+            "|".join(CHOICES),
+            "In what order layers run: one inference after the other; each layer as much as the next one asks "
             "for; each the least common multiple of all batches; or all of these, side by side.",
+            "--schedule",
         ),
     ] = ALL,
     json_: JsonOption = False,
