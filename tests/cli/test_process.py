@@ -57,7 +57,7 @@ def heed_interrupts() -> None:
 
 
 def read_to_its_end(terminal: int, seconds: float = 60) -> bytes:
-    """What is still shown on ``terminal``, until nobody has it open any more; one that nobody reads holds writers up."""
+    """What is still shown on ``terminal`` until nobody has it open; one that nobody reads holds its writers up."""
     shown, end = b"", time.monotonic() + seconds
     while time.monotonic() < end:
         if select.select([terminal], [], [], 0.1)[0]:
