@@ -159,7 +159,7 @@ class Halo:
     def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
             return None  # nobody there would wait for it, nor therefore the next band, which comes to the same place
-        return self._mesh_in(tile, side, rows, columns, self.zero_point)
+        return self._receive(tile, side, rows, columns, self.zero_point)
 
     @cached_property
     def _read(self) -> dict[int, set[Side]]:
@@ -173,10 +173,8 @@ class Halo:
                     sides.setdefault(tile, set()).update(sides_read(self.builder, self.name, call, tile))
         return sides
 
-    def _receive(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
-        return self._mesh_in(tile, side, rows, columns, None)
-
-    def _mesh_in(self, tile: int, side: Side, rows: range, columns: range, fill: int | None) -> MeshIn | None:
+    def _receive(self, tile: int, side: Side, rows: range, columns: range, fill: int | None = None) -> MeshIn | None:
+        """Words from the neighbour, or ``fill``."""
         if not rows or not columns:
             return None
         target = self._words(tile, rows, columns)

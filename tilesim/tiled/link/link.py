@@ -55,9 +55,6 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     outputs with ``request2.``, where 2 is the request's number, counted from 1. Fences stand between:
     ``fence.request2``, if the program does not itself begin with one, and ``begin.request2``; ``replies.request2``
     where the classifier's replies to those before must have left. Tensors can't be read out of the tiles.
-
-    Raises:
-        ProgramError: programs for several chips, or too much for the controller's memories, all at once.
     """
     if faults := list(_faults(programs)):
         raise ProgramError(faults)

@@ -119,8 +119,6 @@ def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
 
 def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     """Grouped weights with the weights between groups written out as ``fill``, their zero point."""
-    if groups == 1:
-        return weights
     outputs, height, width, channels = weights.shape
     dense = np.full((outputs, height, width, groups, channels), fill, weights.dtype)
     group = np.arange(outputs) * groups // outputs
