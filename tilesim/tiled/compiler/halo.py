@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
@@ -199,7 +198,8 @@ class Halo:
 
     def _meet(self, a: Traversal, b: Traversal) -> bool:
         if (a, b) not in self._met:  # tiles differ little in where they write
-            self._met[a, b] = bool(np.isin(_addresses(a), _addresses(b)).any())
+            both = (addresses(words.nest, words.reference) for words in (a, b))
+            self._met[a, b] = bool(np.isin(*both).any())
         return self._met[a, b]
 
     def _send(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
@@ -218,10 +218,6 @@ class Halo:
         present = {tile: op for tile, op in ops.items() if op is not None}
         self.builder.write(f"{self.name}.{what}", present)
         self.builder.use(self.name, present.values())
-
-
-def _addresses(words: Traversal) -> NDArray[np.int64]:
-    return addresses(words.nest, words.reference)
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:

@@ -112,7 +112,6 @@ def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) 
 
 
 def _stream_bytes(needs: Needs) -> int:
-    """Bytes for what streams."""
     if least_bytes(needs.sets, needs.uses) > needs.free_bytes:
         raise _too_large(needs, least_bytes(needs.sets, needs.uses))
     return region_bytes(needs.sets, needs.uses, needs.free_bytes)

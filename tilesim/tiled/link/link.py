@@ -46,6 +46,11 @@ class _LinkedSection:
         """What its labels begin with."""
         return f"{'load' if self.section == 'load' else 'request'}{self.request + 1}"
 
+    @property
+    def fence(self) -> str:
+        """The scalar fence behind which it begins."""
+        return f"begin.{self.title}"
+
 
 def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """The program that runs ``programs`` in ``order``, by their numbers.
@@ -60,7 +65,7 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
         raise ProgramError(faults)
     load, run = _parts(programs, order)
     loaded = {part.request for part in (*load, *run) if part.section == "load"}
-    begins = {part.request: _scalar(part) for part in reversed(run[1:])}
+    begins = {part.request: part.fence for part in reversed(run[1:])}
     return Program(
         name=" + ".join(program.name for program in programs),
         topology=programs[0].topology,
@@ -156,12 +161,8 @@ def _fenced(ops: Sequence[Instruction], part: _LinkedSection, tiles: int) -> Ite
         ops = ops[1:]
     else:
         yield TileFence(tiles=everywhere, reset=anew, increment=1, label=f"fence.{part.title}")
-    yield ScalarFence(count=tiles, label=_scalar(part))
+    yield ScalarFence(count=tiles, label=part.fence)
     yield from ops
-
-
-def _scalar(part: _LinkedSection) -> str:
-    return f"begin.{part.title}"
 
 
 def _faults(programs: Sequence[Program]) -> Iterator[str]:
