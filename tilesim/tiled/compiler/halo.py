@@ -198,8 +198,8 @@ class Halo:
 
     def _meet(self, a: Traversal, b: Traversal) -> bool:
         if (a, b) not in self._met:  # tiles differ little in where they write
-            both = (addresses(words.nest, words.reference) for words in (a, b))
-            self._met[a, b] = bool(np.isin(*both).any())
+            ones, others = (addresses(words.nest, words.reference) for words in (a, b))
+            self._met[a, b] = bool(np.isin(ones, others).any())
         return self._met[a, b]
 
     def _send(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
