@@ -15,7 +15,7 @@ from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, host_fie
 from tilesim.machines.options import Say, silent
 from tilesim.machines.program import DataSegment
 from tilesim.network.graph import Network, macs
-from tilesim.network.operators.table import Table
+from tilesim.network.operators import Table
 from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators, tasks_of
 from tilesim.systolic.compiler.emitter import synchronised
 from tilesim.systolic.compiler.fetching import fetched
