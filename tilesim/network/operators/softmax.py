@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tilesim.arithmetic.softmax import softmax, softmax_aligned
 from tilesim.arithmetic.softmax_fixed import softmax_fixed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _RULES = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
 

@@ -23,7 +23,7 @@ from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
 from tilesim.network.readers.builder import Built
-from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all
+from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import (
@@ -60,8 +60,7 @@ def read(path: Path) -> Network:
             del content  # or else all weights would be there three times
             return _network(path.stem, model)
     except ModelError as error:
-        raise_all(str(path), error.faults)
-        raise
+        raise in_file(path, error) from error
 
 
 def _model(content: bytes) -> onnx.ModelProto:

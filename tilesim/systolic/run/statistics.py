@@ -19,14 +19,7 @@ from tilesim.statistics import (
     RequestStatistics,
     RunStatistics,
 )
-from tilesim.systolic.isa.model.instructions import (
-    Instruction,
-    MatrixMultiply,
-    Queue,
-    ReadHostMemory,
-    Sync,
-    WriteHostMemory,
-)
+from tilesim.systolic.isa.model import instructions as isa
 from tilesim.systolic.isa.model.program import Layer, Program
 from tilesim.systolic.run.bottleneck import UNUSED, USEFUL, bottlenecks_of
 from tilesim.systolic.units.chip import Chip
@@ -86,9 +79,9 @@ def _requests(program: Program, chip: Chip, run: range) -> Iterator[RequestStati
     starts: dict[int, int] = {0: run.start}
     ends: dict[int, int] = {}
     for op in program.run:
-        if isinstance(op, ReadHostMemory) and op.source == "input":
+        if isinstance(op, isa.ReadHostMemory) and op.source == "input":
             starts.setdefault(program.inputs[op.tensor].inference, begun[op.label])
-        elif isinstance(op, WriteHostMemory):
+        elif isinstance(op, isa.WriteHostMemory):
             k = program.outputs[op.tensor].inference
             ends[k] = max(ends.get(k, 0), retired[op.label])
     for k in range(program.inferences):
@@ -158,7 +151,7 @@ def _batching(
     }
 
 
-def _by_step(program: Program) -> Iterator[Sequence[Instruction]]:
+def _by_step(program: Program) -> Iterator[Sequence[isa.Instruction]]:
     """What stands in the program for each step, and belongs to its layer."""
     assert program.batching is not None
     places = {op.label: k for k, op in enumerate(program.run)}
@@ -169,12 +162,12 @@ def _by_step(program: Program) -> Iterator[Sequence[Instruction]]:
         first = max(first, end)
 
 
-def _fetches(ops: Sequence[Instruction]) -> bool:
-    return next((op.switch for op in ops if isinstance(op, MatrixMultiply)), False)
+def _fetches(ops: Sequence[isa.Instruction]) -> bool:
+    return next((op.switch for op in ops if isinstance(op, isa.MatrixMultiply)), False)
 
 
-def _computes(op: Instruction, layer: int) -> bool:
-    return op.layer == layer and op.queue in {Queue.MATRIX, Queue.VECTOR} and not isinstance(op, Sync)
+def _computes(op: isa.Instruction, layer: int) -> bool:
+    return op.layer == layer and op.queue in {isa.Queue.MATRIX, isa.Queue.VECTOR} and not isinstance(op, isa.Sync)
 
 
 def _steps(program: Program, chip: Chip, start: int) -> list[BatchStep]:
