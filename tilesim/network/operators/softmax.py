@@ -7,10 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.softmax import softmax, softmax_aligned
-from tilesim.arithmetic.softmax_fixed import softmax_fixed
-
-_RULES = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
+from tilesim.arithmetic.classify import RULES
 
 
 @dataclass(frozen=True)
@@ -28,4 +25,4 @@ class Softmax:
     rule: str = "plain"
 
     def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
-        return _RULES[self.rule](inputs[0], self.input_scale, self.output_scale, self.output_zero_point, self.clamp)
+        return RULES[self.rule](inputs[0], self.input_scale, self.output_scale, self.output_zero_point, self.clamp)
