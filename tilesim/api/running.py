@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from tilesim.api.arguments import Inputs, checked, listed
-from tilesim.errors import InputError
+from tilesim.errors import InputError, refuse
 from tilesim.machines.host import random_inputs
 from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
@@ -57,8 +57,7 @@ def simulate(
     """
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
     options = RunOptions(keep_tensors, _recording(trace), rules, masters, holds or {}, on_start or unwatched)
-    if faults := list(meaningless(machine, program.topology, options)):
-        raise InputError(faults)
+    refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
 
 
@@ -95,8 +94,7 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
     options = RunOptions(False, _recording(trace), rules, masters, holds or {}, on_start or unwatched)
-    if faults := list(meaningless(machine, programs[0].topology, options)):
-        raise InputError(faults)
+    refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]
     if inputs is None:
         drawn = iter(random_inputs([*chain(*tensors)], seed))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
-from tilesim.errors import InputError
+from tilesim.errors import InputError, kept, refuse
 from tilesim.machines.options import silent
 from tilesim.report.document import SavedRun, load_run, shown
 from tilesim.run import Run
@@ -137,12 +137,9 @@ def _all_saved(runs: Iterable[AnyRun]) -> list[SavedRun]:
     saved: list[SavedRun] = []
     faults: list[str] = []
     for run in runs:
-        try:
+        with kept(faults):
             saved.append(_saved(run, with_trace=False))
-        except InputError as error:
-            faults += error.faults
-    if faults:
-        raise InputError(dict.fromkeys(faults))
+    refuse(faults)
     return saved
 
 

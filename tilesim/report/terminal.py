@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from tilesim.findings import sentence
-from tilesim.printable import printable
+from tilesim.printable import counted, printable
 from tilesim.registry import description_of
 from tilesim.report.analysis.layers import costs, mac_arrays, working
 from tilesim.report.tables import folded, grid, left, right, table
@@ -175,11 +175,8 @@ def inference_rows(statistics: RunStatistics) -> Iterator[tuple[str, int | None,
     requests = statistics["requests"]
     networks = list(dict.fromkeys(request["network"] for request in requests))
     first = requests[0]
-    yield (
-        "latency",
-        first["latency_cycles"],
-        "for the first inference" + f", of {first['network']}" * (len(networks) > 1),
-    )
+    whose = f", of {first['network']}" if len(networks) > 1 else ""
+    yield "latency", first["latency_cycles"], f"for the first inference{whose}"
     for network in networks:
         later = [request["latency_cycles"] for request in requests[1:] if request["network"] == network]
         if later:
@@ -206,10 +203,7 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     layers = statistics["layers"]
     homes = Counter(layer["parameters"] for layer in layers if layer.get("parameters"))
     if set(homes) - {"copy", "partition"}:
-        yield (
-            "parameters",
-            ", ".join(f"{home}: {count} layer{'s' * (count != 1)}" for home, count in homes.most_common()),
-        )
+        yield "parameters", ", ".join(f"{home}: {counted(count, 'layer')}" for home, count in homes.most_common())
     if streamed := statistics.get("streamed_bytes"):
         memory = description_of(statistics["machine"]).parameter_memory
         yield "streaming", f"{format_bytes(streamed)} of parameters from {memory}, during the run"
@@ -221,7 +215,7 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     tiles, busy = len(mac_arrays(statistics)), len(working(statistics))
     if busy < tiles:
         yield "tiles", f"{busy} of {tiles} compute, the others are idle"
-    if statistics.get("partition") and (line := partition_words(statistics)):
+    if line := partition_words(statistics):
         yield "partition", line
     if banded := [layer["bands"] for layer in layers if layer.get("bands", 1) > 1]:
         yield "row bands", f"{len(banded)} layers are made in up to {max(banded)} bands of rows, to fit the tiles"

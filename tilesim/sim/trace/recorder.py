@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import InputError
+from tilesim.errors import refuse
 from tilesim.sim.trace.trace import Trace, Words
 from tilesim.sim.trace.wakeups import Wakeup, WakeupSources, released_by
 
@@ -44,8 +44,7 @@ class Recording:
     """Patterns, such as ``chip.tile0.*``: all tracks that match one of them are recorded."""
 
     def __post_init__(self) -> None:
-        if faults := [*_faults(self.window, self.tracks)]:
-            raise InputError(faults)
+        refuse(_faults(self.window, self.tracks))
 
     def unmatched(self, tracks: Collection[str]) -> list[str]:
         """The patterns that none of a machine's ``tracks`` matches."""
