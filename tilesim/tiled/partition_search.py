@@ -153,7 +153,7 @@ class Search:
         possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)
         runs = [range(k, end) for k, end in pairwise([*possible, len(self.network.nodes)])]
         gains = {run[0]: spatial.share(run) - channel.share(run) for run in runs}
-        self._try("what was faster so", frozenset(k for k, gain in gains.items() if gain > 0))
+        self._try("each layer's faster cut", frozenset(k for k, gain in gains.items() if gain > 0))
         tails = {k: sum(gain for at, gain in gains.items() if at >= k) for k in possible}
         for k in sorted(tails, key=lambda k: (-tails[k], k))[:1]:
             self._try(f"from layer {k} on", frozenset(at for at in possible if at >= k))
