@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
@@ -20,7 +21,8 @@ from tilesim.report.words import Ending, cause_words, energy_words, kind_word, k
 from tilesim.statistics import BatchingStatistics, LayerStatistics, PartitionCandidate, RunStatistics
 from tilesim.units import format_bytes, format_seconds
 
-LARGEST = 3
+NAMED_SHARE = 0.9
+"""So much of a run is said in words, at least."""
 NAME_WIDTH = 40
 WIDEST = 100_000
 """Columns that no line fills."""
@@ -259,9 +261,12 @@ def batch_words(batching: BatchingStatistics) -> str:
 
 
 def largest(statistics: RunStatistics) -> RenderableType:
-    """The largest costs in words, and the rest of the run."""
+    """The largest costs in words, so many that the rest of the run is small."""
     lines = grid(*right("", ""), Column())
-    shown = costs(statistics)[:LARGEST]
+    every = costs(statistics)
+    sums = accumulate(cycles for cycles, _ in every)
+    enough = 1 + sum(total < NAMED_SHARE * statistics["cycles"] for total in sums)
+    shown = every[:enough]
     for cycles, what in shown:
         lines.add_row(share(cycles, statistics), f"{cycles:,} cycles", what)
     rest = statistics["cycles"] - sum(cycles for cycles, _ in shown)

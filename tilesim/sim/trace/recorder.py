@@ -189,11 +189,7 @@ def _joined(spans: _Spans) -> _Spans:
 def _sorted(names: dict[str, int], numbers: Words) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """The names that occur, sorted, and for each number the place of its name among them."""
     listed = list(names)
-    occurring = sorted(_occurring(listed, numbers))
+    occurring = sorted(listed[k] for k in np.flatnonzero(np.bincount(numbers, minlength=len(listed))).tolist())
     place = np.zeros(max(len(listed), 1), np.int32)
     place[[names[name] for name in occurring]] = np.arange(len(occurring))
     return tuple(occurring), place
-
-
-def _occurring(names: Sequence[str], numbers: Words) -> Iterator[str]:
-    return (names[k] for k in np.flatnonzero(np.bincount(numbers, minlength=len(names))).tolist())
