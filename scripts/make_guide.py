@@ -82,7 +82,7 @@ def network_keys() -> Iterator[str]:
 def instruction_keys() -> Iterator[str]:
     """Every instruction of each machine with its keys, as the text form has them."""
     for machine in OURS:
-        forms = machine_named(machine).assembly.text.mnemonics
+        forms = machine_named(machine).assembly.mnemonics
         rows = [(f"`{name}`", *_keys(form.fields.values()), _does(form.kind)) for name, form in forms.items()]
         yield from ("", f"## machine: {machine}", "")
         yield from table(("instruction", "must have", "may have, with its default", "does"), *rows)

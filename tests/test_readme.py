@@ -143,8 +143,8 @@ def test_every_directive_and_instruction_is_listed() -> None:
     named = set(re.findall(r"`(\.?\w+)(?: 1)?`", tiled))
     assert named >= {kind.mnemonic for kind in INSTRUCTIONS}
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
-    assert named >= set(re.findall(r"^\.\w+", ASSEMBLY.text.write(program), re.MULTILINE))
-    assert set(re.findall(r"`(\w+)`", systolic)) >= set(SYSTOLIC.text.mnemonics)
+    assert named >= set(re.findall(r"^\.\w+", ASSEMBLY.write(program), re.MULTILINE))
+    assert set(re.findall(r"`(\w+)`", systolic)) >= set(SYSTOLIC.mnemonics)
 
 
 def test_the_first_command() -> None:

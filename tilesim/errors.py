@@ -17,7 +17,8 @@ Each knows the exit status of a command that it ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tilesim.printable import printable
@@ -60,6 +61,21 @@ class ArrayError(InputError):
 
 class CapacityError(InputError):
     """A network that does not fit the chip."""
+
+
+def refuse(faults: Iterable[str], kind: type[InputError] = InputError) -> None:
+    """Raise an error of the ``kind`` with the faults, each once, if there are any."""
+    if distinct := dict.fromkeys(faults):
+        raise kind(distinct)
+
+
+@contextmanager
+def kept(faults: list[str]) -> Iterator[None]:
+    """Keep the faults of what is wrong in here, which ends there."""
+    try:
+        yield
+    except InputError as error:
+        faults += error.faults
 
 
 class RunError(TilesimError):

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.budgets import LARGEST_ARRAYS_BYTES, LARGEST_TEXT_BYTES, LONGEST_LINE, MIB, MOST_ARRAYS, MOST_LINES
-from tilesim.errors import ArrayError, InputError, ProgramError
+from tilesim.errors import ArrayError, InputError, ProgramError, refuse
 from tilesim.units import format_bytes
 
 Array = NDArray[Any]
@@ -120,12 +120,12 @@ def read_program_text(path: Path) -> str:
     text = read_text(path, LARGEST_TEXT_BYTES, ProgramError)
     if (count := text.count("\n")) > MOST_LINES:
         raise ProgramError(f"{path}: must have at most {MOST_LINES} lines, not {count}")
-    if faults := [
+    too_long = (
         f"{path}:{number}:1: a line must have at most {LONGEST_LINE} characters, not {len(line)}"
         for number, line in enumerate(text.split("\n"), 1)
         if len(line) > LONGEST_LINE
-    ]:
-        raise ProgramError(faults)
+    )
+    refuse(too_long, ProgramError)
     return text
 
 
@@ -210,8 +210,7 @@ def _read_members(path: Path, archive: zipfile.ZipFile, members: Mapping[str, zi
             arrays[name] = _parsed(partial(archive.open, info), info.file_size)
         except _DAMAGE as error:
             faults.append(f"{path}: array {name!r} must be a plain .npy array: {_reason(error)}")
-    if faults:
-        raise ArrayError(faults)
+    refuse(faults, ArrayError)
     return arrays
 
 

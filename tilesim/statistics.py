@@ -144,7 +144,9 @@ class LayerStatistics(TypedDict):
     bands: NotRequired[int]
     """In how many bands of rows it is made, one after the other. Tiled machine."""
     parameters: NotRequired[str]
-    """Where its parameters live: ``resident``, ``streamed`` …; empty if it has none."""
+    """Where its parameters live: ``copy`` (in every tile that needs them), ``partition`` (in each tile its own),
+    ``home tile`` (in one tile, which sends them), ``streamed`` (in data memory), or several of these; empty if it has
+    none, and on systolic machines."""
     macs: Count
     """Multiply-accumulates that the model asks for, of all inferences."""
     tiles: Count

@@ -6,15 +6,7 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal
 
-BYTE_UNITS = {
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "KiB": 2**10,
-    "MiB": 2**20,
-    "GiB": 2**30,
-}
+BYTE_UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 HERTZ_UNITS = {"Hz": 1, "kHz": 10**3, "MHz": 10**6, "GHz": 10**9}
 SECOND_UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 

@@ -31,9 +31,9 @@ def test_one_product_more_would_not_be_exact() -> None:
 
 def test_wraps_in_int32() -> None:
     x = np.full((1, 300_000), -128, np.int8)
-    assert exact_matmul(x, x.T)[0, 0] == np.int64(300_000 * 128 * 128).astype(np.int32)
+    assert exact_matmul(x, x.T, 128, 128)[0, 0] == np.int64(300_000 * 128 * 128).astype(np.int32)
     wide = np.full((1, 9), -32768, np.int16)
-    assert exact_matmul(wide, wide.T)[0, 0] == np.int64(9 << 30).astype(np.int32)
+    assert exact_matmul(wide, wide.T, 32768, 32768)[0, 0] == np.int64(9 << 30).astype(np.int32)
 
 
 def test_magnitude() -> None:
@@ -49,4 +49,4 @@ def test_equals_the_integer_product(seed: int, x_dtype: type, w_dtype: type) -> 
     x = rng.integers(np.iinfo(x_dtype).min, np.iinfo(x_dtype).max + 1, (2, m, k)).astype(x_dtype)
     w = rng.integers(np.iinfo(w_dtype).min, np.iinfo(w_dtype).max + 1, (k, n)).astype(w_dtype)
     expected = (x.astype(np.int64) @ w.astype(np.int64)).astype(np.int32)
-    np.testing.assert_array_equal(exact_matmul(x, w), expected)
+    np.testing.assert_array_equal(exact_matmul(x, w, magnitude(x.dtype), magnitude(w.dtype)), expected)

@@ -77,7 +77,7 @@ class Case:
 
     @property
     def text(self) -> str:
-        return self.assembly.text.write(self.sample)
+        return self.assembly.write(self.sample)
 
     def same(self, a: Any, b: Any) -> bool:
         """Whether two programs are the same, to the last byte of their data."""

@@ -30,7 +30,7 @@ CONTENT = CASES["tiled"].assembly.binary.encode(CASES["tiled"].sample)
 
 def from_text(case: Case, program: Any) -> Any:
     """``program`` by way of its text."""
-    return case.assembly.text.read(case.assembly.text.write(program), Path("p.tasm"), data_of(program))
+    return case.assembly.read(case.assembly.write(program), Path("p.tasm"), data_of(program))
 
 
 def sealed(body: bytes) -> bytes:
@@ -41,7 +41,7 @@ def sealed(body: bytes) -> bytes:
 
 @each_machine
 def test_any_program_comes_back_by_way_of_either_form(case: Case) -> None:
-    encode, decode, write = case.assembly.binary.encode, case.assembly.binary.decode, case.assembly.text.write
+    encode, decode, write = case.assembly.binary.encode, case.assembly.binary.decode, case.assembly.write
 
     @settings(max_examples=50)
     @given(case.programs)
@@ -132,8 +132,8 @@ COUNT, WORD = Member("count", int), Member("way", Literal["up", "down"], "up")
 def test_a_machine_is_its_dataclasses() -> None:
     machine = toy(COUNT, WORD)
     program = moving(machine, count=3, way="down", label="L1")
-    assert machine.text.write(program).splitlines()[3:] == [".load", ".run", "L1: move count=3 way=down"]
-    assert machine.text.read(machine.text.write(program), Path("p.tasm")) == program
+    assert machine.write(program).splitlines()[3:] == [".load", ".run", "L1: move count=3 way=down"]
+    assert machine.read(machine.write(program), Path("p.tasm")) == program
     assert machine.binary.decode(machine.binary.encode(program)) == program
 
 
@@ -225,7 +225,7 @@ def test_damage_with_a_right_checksum_is_a_program_or_refused(case: Case) -> Non
         with suppress(Damage):
             program = decode(sealed(bytes(body)))
             assert all(isinstance(fault, str) for fault in case.faults(program))
-            assert case.assembly.text.write(decode(encode(program))) == case.assembly.text.write(program)
+            assert case.assembly.write(decode(encode(program))) == case.assembly.write(program)
 
     check()
 

@@ -27,11 +27,11 @@ def test_any_program_comes_back(case: Case) -> None:
     @settings(max_examples=50)
     @given(case.programs)
     def check(program: object) -> None:
-        text = case.assembly.text.write(program)
+        text = case.assembly.write(program)
         text.encode("utf-8")
-        back = case.assembly.text.read(text, PATH, data_of(program))
+        back = case.assembly.read(text, PATH, data_of(program))
         assert case.same(back, program)
-        assert case.assembly.text.write(back) == text
+        assert case.assembly.write(back) == text
 
     check()
 
@@ -58,9 +58,9 @@ def test_a_damaged_text_is_read_or_refused(case: Case) -> None:
             end = data.draw(st.integers(start, min(len(text), start + 30)))
             text = text[:start] + data.draw(st.sampled_from(PIECES) | st.text(max_size=3)) + text[end:]
         with suppress(ProgramError):
-            program = case.assembly.text.read(text, PATH, held)
+            program = case.assembly.read(text, PATH, held)
             assert all(isinstance(fault, str) for fault in case.faults(program))
-            case.assembly.text.write(program)
+            case.assembly.write(program)
 
     check()
 
@@ -70,7 +70,7 @@ def test_any_text_is_refused(case: Case) -> None:
     @given(st.text())
     def check(text: str) -> None:
         with pytest.raises(ProgramError, match=r"^p\.tasm:"):
-            case.assembly.text.read(text, PATH)
+            case.assembly.read(text, PATH)
 
     check()
 
@@ -78,14 +78,14 @@ def test_any_text_is_refused(case: Case) -> None:
 @each_machine
 def test_comments_blank_lines_and_windows_line_ends_say_nothing(case: Case) -> None:
     text = "; first\r\n\r\n" + "\r\n".join(f"{line} ; a remark" for line in case.text.splitlines())
-    assert case.same(case.assembly.text.read(text, PATH, data_of(case.sample)), case.sample)
+    assert case.same(case.assembly.read(text, PATH, data_of(case.sample)), case.sample)
 
 
 @each_machine
 @pytest.mark.parametrize("name", ['a "b" \\c', "é\n\x00;=[(", "\ud800\U0001f600", "true", "-1", "a-b", ""])
 def test_any_name_survives(case: Case, name: str) -> None:
     program = replace(case.sample, name=name, topology=case.sample.topology.model_copy(update={"name": name}))
-    back = case.assembly.text.read(case.assembly.text.write(program), PATH, data_of(program))
+    back = case.assembly.read(case.assembly.write(program), PATH, data_of(program))
     assert (back.name, back.topology.name) == (name, name)
 
 
@@ -126,7 +126,7 @@ def test_a_fault_says_what_is_wrong(case: Case, old: str, new: str, fault: str) 
     sentence = fault.format(machine=case.machine, data=case.sample.data[0].name)
     assert count == 1
     with pytest.raises(ProgramError) as caught:
-        case.assembly.text.read(text, PATH, data_of(case.sample))
+        case.assembly.read(text, PATH, data_of(case.sample))
     assert any(sentence in fault for fault in caught.value.faults), caught.value.faults
 
 
@@ -134,4 +134,4 @@ def test_a_fault_says_what_is_wrong(case: Case, old: str, new: str, fault: str) 
 def test_data_is_what_the_text_says(case: Case) -> None:
     name = case.sample.data[0].name
     with pytest.raises(ProgramError, match=f"{name!r} must have .* beside the text, not int8 of"):
-        case.assembly.text.read(case.text, PATH, {**data_of(case.sample), name: np.zeros(5, np.int8)})
+        case.assembly.read(case.text, PATH, {**data_of(case.sample), name: np.zeros(5, np.int8)})

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from tilesim.assembly.files import Assembly
 from tilesim.assembly.records import Grammar
+from tilesim.errors import refuse
 from tilesim.machines import frame, host, program, statistics, topology
 from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions
@@ -78,7 +79,7 @@ class Null(Machine[Topology, Program]):
         return []
 
     def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
-        frame.check_rules(options)
+        refuse(options.faults())
         host.samples_of(program.inputs, inputs)
         network: Network = pickle.loads(program.data[0].data.tobytes())  # noqa: S301  (the test wrote it)
         pairs = zip(network.inputs, inputs, strict=True)

@@ -38,6 +38,7 @@ def test_several_samples_at_once(models: Path) -> None:
     io = np.load(models / "mlperf_resnet8" / "io.npz")
     batch = np.concatenate([io["s0_in0"], io["s1_in0"]])
     outputs = network.evaluate([batch])[network.outputs[0]]
+    np.testing.assert_array_equal(network.evaluate(batch)[network.outputs[0]], outputs)
     np.testing.assert_array_equal(outputs, np.concatenate([io["s0_out0_ref"], io["s1_out0_ref"]]))
 
 

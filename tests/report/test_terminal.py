@@ -68,6 +68,7 @@ def test_layers_and_costs_add_up_to_the_run() -> None:
     assert total[1] == "100.0%"
     assert sum(float(line.split("%")[0]) for line in costs.splitlines()) == pytest.approx(100, abs=0.2)
     assert costs.splitlines()[-1].endswith("  the rest")
+    assert float(costs.splitlines()[-1].split("%")[0]) <= 10
 
 
 def test_what_bounds_a_layer_is_shown_in_full_at_80_columns() -> None:

@@ -65,10 +65,10 @@ def program(run: str, load: str = "", head: str = "", data: dict[str, int] | Non
     topology = load_config(
         TOPOLOGIES / "systolic-4.yaml", Topology, {key.replace("__", "."): value for key, value in keys.items()}
     )
-    first = ASSEMBLY.text.write(Program("test", topology, (), ())).removesuffix(".load\n.run\n")
+    first = ASSEMBLY.write(Program("test", topology, (), ())).removesuffix(".load\n.run\n")
     arrays = {name: np.zeros(size, np.uint8) for name, size in (data or {}).items()}
     lines = "".join(f".data name={name} bytes={size}\n" for name, size in (data or {}).items())
-    return ASSEMBLY.text.read(f"{first}{lines}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"), arrays)
+    return ASSEMBLY.read(f"{first}{lines}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"), arrays)
 
 
 HEAD = """

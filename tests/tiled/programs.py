@@ -13,11 +13,11 @@ def program(run: str, chip: str = "pocket-2x1", load: str = "", head: str = "", 
     """A program for a shipped chip; ``run`` and ``load`` hold a line an instruction."""
     keys = {key.replace("__", "."): value for key, value in changes.items()}
     empty = Program("test", tilesim.load_topology(chip, keys), (), ())
-    first = ASSEMBLY.text.write(empty).removesuffix(".load\n.run\n")
-    return ASSEMBLY.text.read(f"{first}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"))
+    first = ASSEMBLY.write(empty).removesuffix(".load\n.run\n")
+    return ASSEMBLY.read(f"{first}{head}\n.load\n{load}\n.run\n{run}\n", Path("test.tasm"))
 
 
 def same(a: Program, b: Program) -> bool:
     """Whether two programs are the same, to the last byte of their data."""
     pairs = zip(a.data, b.data, strict=True)
-    return ASSEMBLY.text.write(a) == ASSEMBLY.text.write(b) and all(np.array_equal(x.data, y.data) for x, y in pairs)
+    return ASSEMBLY.write(a) == ASSEMBLY.write(b) and all(np.array_equal(x.data, y.data) for x, y in pairs)

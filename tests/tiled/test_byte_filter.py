@@ -52,8 +52,8 @@ def vector(first: int, size: int) -> Block:
 
 def comes_back(made: Program, seed: int = 5) -> None:
     assert faults(made) == []
-    text = ASSEMBLY.text.write(made)
-    assert ASSEMBLY.text.write(ASSEMBLY.text.read(text, Path("p.tasm"))) == text
+    text = ASSEMBLY.write(made)
+    assert ASSEMBLY.write(ASSEMBLY.read(text, Path("p.tasm"))) == text
     [tensor] = made.inputs
     sample = np.random.default_rng(seed).integers(-128, 128, (2, *tensor.shape[1:])).astype(np.int8)
     assert np.array_equal(simulate(made, [sample]).outputs[0], sample)

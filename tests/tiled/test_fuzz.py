@@ -13,7 +13,7 @@ from tilesim.shipped import shipped
 from tilesim.tiled.isa.assembly import ASSEMBLY
 
 PROGRAM = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1"))
-TEXT = ASSEMBLY.text.write(PROGRAM)
+TEXT = ASSEMBLY.write(PROGRAM)
 NUMBERS = [match.span() for match in re.compile(r"-?\b(0x[0-9a-f]+|\d+)\b").finditer(TEXT, TEXT.index(".data"))]
 IMAGE = np.load(shipped("workloads") / "digits.npz")["in0"][:1]
 VALUES = st.one_of(st.integers(-4, 300), st.sampled_from([-(1 << 31), 1 << 31, 1 << 40, 4096, 65536]))
@@ -26,5 +26,5 @@ def test_any_number_anywhere(changes: list[tuple[tuple[int, int], int]]) -> None
     for (start, end), value in sorted(dict(changes).items(), reverse=True):
         text = f"{text[:start]}{value}{text[end:]}"
     with suppress(tilesim.TilesimError):
-        program = ASSEMBLY.text.read(text, Path("p.tasm"), {"parameters": PROGRAM.data[0].data})
+        program = ASSEMBLY.read(text, Path("p.tasm"), {"parameters": PROGRAM.data[0].data})
         tilesim.simulate(program, [IMAGE], keep_tensors=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.batching import Plan
-from tilesim.errors import ArrayError, InputError
+from tilesim.errors import ArrayError, refuse
 from tilesim.machines.host import random_inputs
 from tilesim.machines.program import HostTensor, Program
 from tilesim.machines.topology import Topology
@@ -50,8 +50,7 @@ def checked(call: Callable[P, R]) -> Callable[P, R]:
         expected = _signature(call)
         given = expected.bind(*args, **kwargs).arguments
         kinds = {name: expected.parameters[name].annotation for name in given if name not in ELSEWHERE}
-        if faults := [fault for name in kinds for fault in _faults(name, given[name], kinds[name])]:
-            raise InputError(faults)
+        refuse(fault for name in kinds for fault in _faults(name, given[name], kinds[name]))
         return call(*args, **kwargs)
 
     return checking

@@ -11,7 +11,7 @@ from typing import Literal
 from tilesim.api.arguments import checked
 from tilesim.api.files import load_network
 from tilesim.batching import Plan, Schedule, graph_of, plan
-from tilesim.errors import CapacityError, InputError, ModelError
+from tilesim.errors import CapacityError, InputError, ModelError, refuse
 from tilesim.machines.machine import HasCacheDocument, PlansBatches, PlansCache, uncompilable
 from tilesim.machines.options import CompileOptions, Say, silent
 from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy, nameless
@@ -70,8 +70,7 @@ def compile_networks(
     """
     machine = machine_of(topology)
     options = CompileOptions(_policy(networks, partition, policy), policy, batches, say or silent)
-    if faults := list(uncompilable(machine, networks, topology, options)):
-        raise InputError(faults)
+    refuse(uncompilable(machine, networks, topology, options))
     return list(machine.compile(networks, topology, options))
 
 
@@ -178,7 +177,6 @@ def plan_batches(
 def _policy(networks: Sequence[Network], partition: PartitionPolicy | str, cache: CachePolicy) -> PartitionPolicy:
     policy = PartitionPolicy(partition) if isinstance(partition, str) else partition
     choices = [policy.default, *(choice for _, _, choice in policy.layers)]
-    faults = [f"partition {unknown(word, CHOICES)}" for word in choices if word not in CHOICES]
-    if faults := [*faults, *nameless(networks, policy, cache)]:
-        raise InputError(faults)
+    wrong = [f"partition {unknown(word, CHOICES)}" for word in choices if word not in CHOICES]
+    refuse([*wrong, *nameless(networks, policy, cache)])
     return policy

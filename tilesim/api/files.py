@@ -9,7 +9,7 @@ from pathlib import Path
 from tilesim.api.arguments import checked
 from tilesim.assembly import SUFFIXES
 from tilesim.config import load, peek
-from tilesim.errors import ConfigError, ProgramError
+from tilesim.errors import ConfigError, ProgramError, refuse
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -69,8 +69,7 @@ def load_program(path: Path | str) -> Program:
     with undisturbed(Path(path).parent):
         machine = machine_of_file(Path(path))
         program: Program = machine.assembly.load(Path(path))
-    if faults := machine.faults(program):
-        raise ProgramError(f"{path}: {fault}" for fault in faults)
+    refuse((f"{path}: {fault}" for fault in machine.faults(program)), ProgramError)
     return program
 
 

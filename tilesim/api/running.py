@@ -7,7 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from tilesim.api.arguments import Inputs, checked, listed
-from tilesim.errors import InputError
+from tilesim.errors import InputError, refuse
 from tilesim.machines.host import random_inputs
 from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
@@ -59,8 +59,7 @@ def simulate(
     options = RunOptions(
         keep_tensors, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
     )
-    if faults := list(meaningless(machine, program.topology, options)):
-        raise InputError(faults)
+    refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
 
 
@@ -99,8 +98,7 @@ def simulate_requests(
     options = RunOptions(
         False, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
     )
-    if faults := list(meaningless(machine, programs[0].topology, options)):
-        raise InputError(faults)
+    refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]
     if inputs is None:
         drawn = iter(random_inputs([*chain(*tensors)], seed))

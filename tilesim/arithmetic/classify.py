@@ -16,6 +16,8 @@ from tilesim.arithmetic.softmax_fixed import softmax_fixed
 
 Function: TypeAlias = Callable[[NDArray[Any], float, float, int, tuple[int, int]], NDArray[Any]]
 
+RULES: Mapping[str, Function] = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
+"""Softmax by each rule of a network's operator."""
 FUNCTIONS: Mapping[str, Function] = {
     "softmax": softmax,
     "softmax_aligned": softmax_aligned,

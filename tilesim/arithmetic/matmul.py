@@ -22,22 +22,18 @@ def exact_products(x_bound: int, w_bound: int, mantissa: int = FLOAT32_EXACT) ->
     return mantissa // max(1, x_bound * w_bound)
 
 
-def exact_matmul(
-    x: NDArray[Any], w: NDArray[Any], x_bound: int | None = None, w_bound: int | None = None
-) -> NDArray[np.int32]:
+def exact_matmul(x: NDArray[Any], w: NDArray[Any], x_bound: int, w_bound: int) -> NDArray[np.int32]:
     """``x @ w`` of integers, added up in int32 with wrap-around.
 
     Args:
         x: integers (..., M, K), of an integer dtype, or whole numbers held in a floating dtype.
         w: likewise, (K, N) or (..., K, N).
-        x_bound: largest magnitude in ``x``; by default whatever its integer dtype allows.
+        x_bound: largest magnitude in ``x``.
         w_bound: likewise for ``w``.
 
     Returns:
         int32 of shape (..., M, N), equal to the product of exact integers modulo 2**32.
     """
-    x_bound = magnitude(x.dtype) if x_bound is None else x_bound
-    w_bound = magnitude(w.dtype) if w_bound is None else w_bound
     chunk = exact_products(x_bound, w_bound)
     dtype: type[np.float32] | type[np.float64] = np.float32
     if chunk < 64:  # wide operands: float64 needs fewer passes

@@ -38,12 +38,8 @@ def normalise_scaling(
 
 
 def normalise(x: NDArray[Any], size: int, scaling: NormaliseScaling | tuple[int, ...]) -> NDArray[np.int32]:
-    """Integers (..., channels) normalised, as int32 output integers: zero point in, clamp not.
-
-    Args:
-        x: raw integers.
-        size: how many neighbouring channels, the own one included.
-        scaling: of :func:`normalise_scaling`.
+    """Raw integers (..., channels) normalised over ``size`` neighbouring channels, the own one included, as int32
+    output integers: zero point in, clamp not. ``scaling`` is of :func:`normalise_scaling`.
     """
     scale_out = np.array(scaling[5], np.int32).view(np.float32)
     with np.errstate(all="ignore"):  # bits that a program may hold; what leaves float32 saturates

@@ -37,6 +37,7 @@ DEEPEST = 12
 """The largest shift to the right whose half units float64 holds up to :data:`CLAMPED` steps."""
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
+Doubles = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -143,30 +144,22 @@ def _holds(
     return bool(fits.all() and sums_bound + offset.max() < 1 << 31)
 
 
-def _floor(
-    lowest: float, highest: float, factor: NDArray[np.float64], start: NDArray[np.float64], sums: Floats
-) -> NDArray[np.float64]:
+def _floor(lowest: float, highest: float, factor: Doubles, start: Doubles, sums: Floats) -> Doubles:
     """The bytes made of it lose its fractions: what the clamp leaves is at 0 or more."""
     steps = _product(factor, start, sums)
     return steps.clip(lowest, highest, out=steps)
 
 
 def _double(
-    lowest: float,
-    highest: float,
-    factor: NDArray[np.float64],
-    start: NDArray[np.float64],
-    away: NDArray[np.float64],
-    sums: Floats,
+    lowest: float, highest: float, factor: Doubles, start: Doubles, away: Doubles, sums: Floats
 ) -> NDArray[np.int32]:
     steps = _product(factor, start, sums)
     np.add(steps, np.copysign(away, steps), out=steps)
     steps.clip(lowest, highest, out=steps)
-    whole: NDArray[np.int32] = steps.astype(np.int32)
-    return whole
+    return steps.astype(np.int32)
 
 
-def _product(factor: NDArray[np.float64], start: NDArray[np.float64], sums: Floats) -> NDArray[np.float64]:
+def _product(factor: Doubles, start: Doubles, sums: Floats) -> Doubles:
     steps = sums.astype(np.float64)
     np.multiply(steps, factor, out=steps)
     np.add(steps, start, out=steps)
@@ -176,22 +169,18 @@ def _product(factor: NDArray[np.float64], start: NDArray[np.float64], sums: Floa
 def _float(
     lowest: float, highest: float, start: NDArray[Any], factor: NDArray[np.float32], sums: Floats
 ) -> NDArray[np.int32]:
-    steps = np.add(sums, start).astype(np.float32, copy=False)
+    steps: NDArray[np.float32] = np.add(sums, start).astype(np.float32, copy=False)
     with np.errstate(over="ignore"):
         np.multiply(steps, factor, out=steps)
     steps.clip(lowest, highest, out=steps)
     np.rint(steps, out=steps)
-    whole: NDArray[np.int32] = steps.astype(np.int32)
-    return whole
+    return steps.astype(np.int32)
 
 
-def _wide(
-    lowest: float, highest: float, start: NDArray[np.float64], factor: NDArray[np.float64], sums: Floats
-) -> NDArray[np.int32]:
-    steps = np.add(sums, start, dtype=np.float64)
+def _wide(lowest: float, highest: float, start: Doubles, factor: Doubles, sums: Floats) -> NDArray[np.int32]:
+    steps: Doubles = np.add(sums, start, dtype=np.float64)
     with np.errstate(over="ignore"):
         np.multiply(steps, factor, out=steps)
     steps.clip(lowest, highest, out=steps)
     np.add(steps, np.copysign(BELOW_HALF, steps), out=steps)
-    whole: NDArray[np.int32] = steps.astype(np.int32)
-    return whole
+    return steps.astype(np.int32)

@@ -34,15 +34,8 @@ def softmax_fixed(
 ) -> NDArray[Any]:
     """Exponentials of the distance to the row's maximum, times the reciprocal of their sum.
 
-    Args:
-        x: int8 or uint8 (..., n).
-        input_scale: real value of one step of ``x``, times the layer's beta; float64, above :func:`smallest_scale`.
-        _output_scale: is 1 / 256, whatever it says.
-        output_zero_point: integer that stands for 0.
-        clamp: smallest and largest output.
-
-    Returns:
-        Array of ``x``'s shape and dtype.
+    Arguments and result as for :func:`~tilesim.arithmetic.softmax.softmax`, but that the input's scale is a float64
+    above :func:`smallest_scale`, and the output's is 1 / 256, whatever is said.
     """
     wide = x.astype(np.int64)
     distances = wide.max(axis=-1, keepdims=True) - wide

@@ -94,20 +94,15 @@ def tabulate(function: Callable[[Reals], Reals], ends: Mapped, rounding: str) ->
     return ends.saturated(np.clip(np.nan_to_num(steps), -LARGEST, LARGEST).astype(np.int32))
 
 
-def _away(reals: Reals, scale: np.float32) -> NDArray[Any]:
-    return _half_away(reals * (np.float32(1) / scale))
-
-
 def _half_away(reals: Reals) -> NDArray[np.float64]:
     steps = reals.astype(np.float64)  # where adding a half is exact
     return np.trunc(steps + np.copysign(0.5, steps))
 
 
-def _even(reals: Reals, scale: np.float32) -> NDArray[Any]:
-    return np.asarray(np.rint(reals / scale))
-
-
-_ROUNDINGS: Mapping[str, Callable[[Reals, np.float32], NDArray[Any]]] = {"away": _away, "even": _even}
+_ROUNDINGS: Mapping[str, Callable[[Reals, np.float32], NDArray[Any]]] = {
+    "away": lambda reals, scale: _half_away(reals * (np.float32(1) / scale)),
+    "even": lambda reals, scale: np.rint(reals / scale),
+}
 
 
 def leaky_table(alpha: float, ends: Mapped) -> NDArray[Any]:

@@ -5,18 +5,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.assembly import BINARY, TEXT
 from tilesim.assembly.binary import Binary, chip_lines
-from tilesim.assembly.records import Grammar
 from tilesim.assembly.scanner import Fault
 from tilesim.assembly.streams import Damage
 from tilesim.assembly.text import P, Text
@@ -45,23 +41,8 @@ def machine_in(path: Path) -> str:
     return machine[1] if machine else ""
 
 
-@dataclass(frozen=True, eq=False)
-class Assembly(Generic[P]):
-    """How the programs of one machine are written, read, saved and loaded.
-
-    Attributes:
-        program, instructions, directives, grammar, spellings: as :class:`~tilesim.assembly.text.Text` has them.
-    """
-
-    program: type[P]
-    instructions: Sequence[type[Any]]
-    directives: Mapping[str, str]
-    grammar: Grammar
-    spellings: Mapping[type, Mapping[str, Mapping[str, object]]] = field(default_factory=dict)
-
-    @cached_property
-    def text(self) -> Text[P]:
-        return Text(self.program, self.instructions, self.directives, self.grammar, self.spellings)
+class Assembly(Text[P]):
+    """How the programs of one machine are written, read, saved and loaded: their text form, and files of either."""
 
     @cached_property
     def binary(self) -> Binary[P]:
@@ -99,7 +80,7 @@ class Assembly(Generic[P]):
     def _write_text(self, program: P, path: Path) -> None:
         names = self.grammar.names
         write_npz(path.with_suffix(_BYTES), {names.write(segment.name): segment.data for segment in program.data})
-        path.write_text(self.text.write(program), encoding="utf-8", newline="\n")
+        path.write_text(self.write(program), encoding="utf-8", newline="\n")
 
     def load(self, path: Path) -> P:
         """The program in the file ``path``: binary if that ends in ``.tbin``, else text with the ``.npz`` file beside
@@ -109,7 +90,7 @@ class Assembly(Generic[P]):
             ProgramError: With every fault of the files.
         """
         if path.suffix != BINARY:
-            return self.text.read(read_program_text(path), path, self._read_arrays(path.with_suffix(_BYTES)))
+            return self.read(read_program_text(path), path, self._read_arrays(path.with_suffix(_BYTES)))
         content = read_bytes(path, LARGEST_MODEL_BYTES, ProgramError)
         try:
             return self.binary.decode(content)

@@ -76,7 +76,7 @@ class Text(Generic[P]):
     instructions: Sequence[type[Any]]
     directives: Mapping[str, str]
     grammar: Grammar
-    spellings: Mapping[type, Mapping[str, Mapping[str, object]]]
+    spellings: Mapping[type, Mapping[str, Mapping[str, object]]] = field(default_factory=dict)
 
     def write(self, program: P) -> str:
         """``program`` as text, without the bytes of its data segments; ``read`` gives the same program back."""

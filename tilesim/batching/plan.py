@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tilesim.batching.flow import moments
 from tilesim.batching.graph import LayerGraph
 from tilesim.batching.schedules import SCHEDULES, Schedule, ScheduleStep, fetches, in_groups, on_demand, together, whole
-from tilesim.errors import CapacityError, InputError
+from tilesim.errors import CapacityError, refuse
 from tilesim.units import format_bytes
 
 
@@ -179,8 +179,7 @@ def _check(graph: LayerGraph, value: Fraction | float, inferences: object, sched
         faults.append(f"the weight reuse value must be a number above 0, not {value!r}")
     if not isinstance(inferences, int) or isinstance(inferences, bool) or inferences < 1:
         faults.append(f"inferences must be a whole number of at least 1, not {inferences!r}")
-    if faults:
-        raise InputError(faults)
+    refuse(faults)
 
 
 def _lack(graph: LayerGraph, plan: Plan, capacity_bytes: int, fit: bool) -> str:

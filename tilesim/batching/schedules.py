@@ -77,15 +77,11 @@ def _filled(
 
 def together(steps: Sequence[ScheduleStep], at_once: Collection[int]) -> list[list[ScheduleStep]]:
     """The steps, those that run as one put together: of a layer ``at_once``, those in a row of the same round."""
-    numbered = zip(range(len(steps)), rounds(steps), steps, strict=True)
-    runs = groupby(
-        numbered,
-        lambda numbered_step: (
-            numbered_step[2].layer,
-            numbered_step[1] if numbered_step[2].layer in at_once else numbered_step[0],
-        ),
-    )
-    return [[step for _, _, step in run] for _, run in runs]
+    keys = [
+        (step.layer, number if step.layer in at_once else place)
+        for place, (number, step) in enumerate(zip(rounds(steps), steps, strict=True))
+    ]
+    return [[step for _, step in run] for _, run in groupby(zip(keys, steps, strict=True), lambda pair: pair[0])]
 
 
 def whole(run: Sequence[ScheduleStep]) -> ScheduleStep:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
-from tilesim.errors import InputError
+from tilesim.errors import kept
 
 Faults: TypeAlias = Annotated[list[str], "no option"]
 """What is wrong with the words of a command line, for a command that goes on to look for more."""
@@ -30,15 +29,6 @@ PLACES = (
 """Where a fault names an argument."""
 
 
-@contextmanager
-def kept(faults: list[str]) -> Iterator[None]:
-    """Keep the faults of what is wrong in here, which ends there."""
-    try:
-        yield
-    except InputError as error:
-        faults += error.faults
-
-
 def faults_of(*readings: Callable[[], object]) -> list[str]:
     """The faults of all that is read."""
     faults: list[str] = []
@@ -46,12 +36,6 @@ def faults_of(*readings: Callable[[], object]) -> list[str]:
         with kept(faults):
             read()
     return faults
-
-
-def refuse(faults: Iterable[str]) -> None:
-    """Raise InputError with the faults, each once, if there are any."""
-    if distinct := dict.fromkeys(faults):
-        raise InputError(distinct)
 
 
 def in_options(fault: str) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tilesim import api
-from tilesim.cli.faults import kept
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions, PlacementOptions, unmet
 from tilesim.cli.options.groups import Options, given
 from tilesim.cli.options.models import Named, is_program, load_all, ready_program, titles
 from tilesim.cli.options.scope import Capability, misapplied
-from tilesim.errors import CapacityError, ProgramError
+from tilesim.errors import CapacityError, ProgramError, kept
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.registry import can, refusal

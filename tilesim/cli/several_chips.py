@@ -15,7 +15,7 @@ from tilesim.cli.output import tell, tell_json
 from tilesim.cli.programs import Sources
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import samples, simulated_once
-from tilesim.errors import CapacityError, ProgramError, TilesimError
+from tilesim.errors import CapacityError, ProgramError, TilesimError, refuse
 from tilesim.machines.policies import PartitionPolicy
 from tilesim.machines.topology import Topology
 from tilesim.run import Run
@@ -66,8 +66,7 @@ def compare(
         tell_json([run.statistics for _, run in ran])
     else:
         _show(named.network.name, attempts, changes, quiet)
-    if too_small := dict.fromkeys(fault for attempt in attempts for fault in attempt.faults):
-        raise CapacityError(too_small)
+    refuse((fault for attempt in attempts for fault in attempt.faults), CapacityError)
 
 
 def _attempt(named: Named, chip: Topology, policy: PartitionPolicy, options: RunningOptions, quiet: bool) -> Attempt:

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from tilesim import api
 from tilesim.budgets import LARGEST_INPUTS_BYTES
-from tilesim.cli.faults import refuse
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.progress import simulating
 from tilesim.energy import priced
-from tilesim.errors import ArrayError, ProgramError
+from tilesim.errors import ArrayError, ProgramError, refuse
 from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines.host import samples_of
 from tilesim.machines.options import Say

@@ -7,13 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from tilesim.network.graph import Network, Node, Operator, Tensor
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.dequantise import Dequantise
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.quantise import Quantise
-from tilesim.network.operators.reshape import Reshape
-from tilesim.network.operators.windows import Padding
+from tilesim.network.operators import Convolution, DepthwiseConvolution, Dequantise, Pad, Padding, Quantise, Reshape
 
 Padded: TypeAlias = Convolution | DepthwiseConvolution
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
-from tilesim.errors import InputError
+from tilesim.errors import refuse
 from tilesim.machines.options import RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
@@ -21,12 +21,6 @@ P = TypeVar("P", bound=Program)
 Op = TypeVar("Op", bound=Instruction)
 
 NOBODY: WakeupSources = MappingProxyType({})
-
-
-def check_rules(options: RunOptions) -> None:
-    """Raises InputError for rules, or readings of them, that there are not."""
-    if faults := [*options.faults()]:
-        raise InputError(faults)
 
 
 def named(program: P) -> P:
@@ -53,8 +47,8 @@ def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Uni
     """Raises InputError for patterns of tracks to record that match none of the chip's ``units``."""
     tracks = [unit.track for unit in units]
     what = f"a unit or link of {program.topology.name}, or a pattern of such"
-    if options.recording is not None and (wrong := options.recording.unmatched(tracks)):
-        raise InputError(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in wrong)
+    unmatched = [] if options.recording is None else options.recording.unmatched(tracks)
+    refuse(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in unmatched)
 
 
 def look_at(program: Program, section_of: Callable[[], tuple[str, int]], controls: Sequence[Unit]) -> Look:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, SupportsIndex, TypeAlias
 
-from tilesim.errors import InputError
+from tilesim.errors import refuse
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import kind_of, shown, unknown
 
@@ -27,18 +27,16 @@ def holds(program: Program, given: Mapping[str, int], tiles_of: Callable[[Any], 
     Raises:
         InputError: no such instruction, one that no unit begins, another tile, or no cycle; all at once.
     """
-    if faults := [*_no_cycles(given)]:
-        raise InputError(faults)
+    refuse(_no_cycles(given))
     if not given:
         return NO_HOLDS
     labelled = {op.label: op for op in (*program.load, *program.run) if op.label}
     resolved = {key: _resolved(key, labelled) for key in given}
-    if faults := [
+    refuse(
         fault if label not in labelled else f"hold {shown(key)}: {fault}"
         for key, (label, tile) in resolved.items()
         for fault in _faults(label, tile, given[key], labelled, tiles_of)
-    ]:
-        raise InputError(faults)
+    )
     return {(label, None if tile is None else int(tile)): given[key] for key, (label, tile) in resolved.items()}
 
 

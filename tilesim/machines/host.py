@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import ArrayError, InputError
+from tilesim.errors import ArrayError, InputError, refuse
 from tilesim.machines.program import HostTensor
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.quantise import Quantise
@@ -27,8 +27,7 @@ def samples_of(tensors: Sequence[HostTensor], inputs: Sequence[Array]) -> int:
     if len(inputs) != len(tensors):
         raise ArrayError(f"inputs must be {counted(len(tensors), 'array')}, not {len(inputs)}")
     pairs = list(zip(tensors, inputs, strict=True))
-    if faults := [fault for tensor, array in pairs for fault in _faults(tensor, array)]:
-        raise ArrayError(faults)
+    refuse((fault for tensor, array in pairs for fault in _faults(tensor, array)), ArrayError)
     samples = {len(array) // tensor.shape[0] for tensor, array in pairs}
     if len(samples) > 1:
         raise ArrayError(f"all inputs must hold the same number of samples, not {sorted(samples)}")

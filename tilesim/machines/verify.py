@@ -108,12 +108,9 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
     divergence = None
     if different and event.end == stepped.end == ENDED:
         say("looking for where the traces part")
-        traces = (
-            event_result(machine, program, inputs, trace=True).spans,
-            machine.step(program, inputs, trace=True).spans,
-        )
+        ours, theirs = event_result(machine, program, inputs, trace=True), machine.step(program, inputs, trace=True)
         labels = {op.label or f"run[{k}]" for k, op in enumerate(program.run)}
-        divergence = find_divergence(*traces, labels)
+        divergence = find_divergence(ours.spans, theirs.spans, labels)
     return Verdict(
         program.name,
         program.topology.name,

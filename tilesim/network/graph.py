@@ -118,24 +118,25 @@ class Network:
     outputs: tuple[int, ...]
     """The numbers of the tensors that it gives."""
 
-    def evaluate(self, inputs: Sequence[Array]) -> dict[int, Array]:
+    def evaluate(self, inputs: Array | Sequence[Array]) -> dict[int, Array]:
         """The golden results: every tensor by its number, constants included, computed operator by operator without any
         machine. What a chip computes must be the same bits.
 
         Args:
-            inputs: an array for each of :attr:`inputs`, channels last (:meth:`Tensor.from_model` makes it so). Its
-                first axis may hold any number of samples.
+            inputs: an array for each of :attr:`inputs`, or the only one, channels last (:meth:`Tensor.from_model` makes
+                it so). Its first axis may hold any number of samples.
 
         Raises:
             ArrayError: inputs whose number, shape or dtype is not the network's.
         """
-        if len(inputs) != len(self.inputs):
-            raise ArrayError(f"{self.name}: takes {len(self.inputs)} inputs, not {len(inputs)}")
+        arrays = [inputs] if isinstance(inputs, np.ndarray) else inputs
+        if len(arrays) != len(self.inputs):
+            raise ArrayError(f"{self.name}: takes {len(self.inputs)} inputs, not {len(arrays)}")
         taken = [self.tensors[index] for index in self.inputs]
-        if faults := [fault for pair in zip(taken, inputs, strict=True) if (fault := _input_fault(*pair))]:
+        if faults := [fault for pair in zip(taken, arrays, strict=True) if (fault := _input_fault(*pair))]:
             raise ArrayError(faults)
         values = {index: tensor.data for index, tensor in self.tensors.items() if tensor.data is not None}
-        values.update(zip(self.inputs, inputs, strict=True))
+        values.update(zip(self.inputs, arrays, strict=True))
         for node in self.nodes:
             values[node.output] = node.operator.evaluate([values[index] for index in node.inputs])
         return values

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tilesim.api.arguments import checked
-from tilesim.errors import InputError
+from tilesim.errors import InputError, kept, refuse
 from tilesim.machines.options import silent
 from tilesim.report.document import SavedRun, load_run, shown
 from tilesim.run import Run
@@ -141,12 +141,9 @@ def _all_saved(runs: Iterable[AnyRun]) -> list[SavedRun]:
     saved: list[SavedRun] = []
     faults: list[str] = []
     for run in runs:
-        try:
+        with kept(faults):
             saved.append(_saved(run, with_trace=False))
-        except InputError as error:
-            faults += error.faults
-    if faults:
-        raise InputError(dict.fromkeys(faults))
+    refuse(faults)
     return saved
 
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tilesim.errors import InputError
+from typing_extensions import TypedDict  # of typing's own, pydantic reads that of Python 3.12 and later only
+
+from tilesim.errors import InputError, refuse
 from tilesim.report.analysis.batching import footprint
 from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
 from tilesim.report.document import SavedRun, invalid, shown
 from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
-
-if sys.version_info >= (3, 12):
-    from typing import TypedDict
-else:  # pydantic reads a TypedDict of an older Python only from there
-    from typing_extensions import TypedDict
 
 SCHEMA = "tilesim.comparison/1"
 NO_WORK = "no work"
@@ -163,8 +159,7 @@ def compared(runs: Sequence[SavedRun], names: Sequence[str] = ()) -> ComparisonD
     """
     if len(runs) < 2:
         raise InputError(f"a comparison must be of at least two runs, not of {len(runs)}")
-    if faults := list(_faults(runs)):
-        raise InputError(faults)
+    refuse(_faults(runs))
     names, statistics = list(names or _names(runs)), [run.statistics for run in runs]
     if mixed := not _same_machine(statistics):
         statistics = [_in_common(run) for run in statistics]
@@ -191,8 +186,7 @@ def must_be_comparison(document: object) -> None:
         raise InputError(
             f"a comparison must be what tilesim.compare returns, of schema {SCHEMA!r}, not {shown(document)}"
         )
-    if faults := list(invalid(ComparisonDocument, document, "comparison")):
-        raise InputError(dict.fromkeys(faults))
+    refuse(invalid(ComparisonDocument, document, "comparison"))
 
 
 def _faults(runs: Sequence[SavedRun]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from tilesim.api.arguments import checked
 from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
-from tilesim.errors import InputError
+from tilesim.errors import InputError, refuse
 from tilesim.files import odd_kind, read_text
 from tilesim.run import run_words
 from tilesim.saving import undisturbed
@@ -75,18 +75,16 @@ def _statistics(path: Path) -> RunStatistics:
         raise InputError(f"{path}: must be an object with the statistics of a run, not {shown(document)}")
     if document.get("schema") != SCHEMA:
         raise InputError(f"{path}: schema must be {SCHEMA!r}, not {shown(document.get('schema'))}")
-    if faults:
-        raise InputError(faults)
+    refuse(faults)
     return _validated(path, document)
 
 
 def _validated(path: Path, document: Any) -> RunStatistics:
-    if faults := list(invalid(RunStatistics, document)):
-        raise InputError(f"{path}: {fault}" for fault in faults)
+    refuse(f"{path}: {fault}" for fault in invalid(RunStatistics, document))
     statistics: RunStatistics = document
-    products = any(layer.get("matrix") for layer in statistics["layers"])  # which have gone through an array
-    if products and (faults := list(invalid(ArrayShape, statistics["chip"].get("array"), "chip", "array"))):
-        raise InputError(f"{path}: {fault}" for fault in faults)
+    if any(layer.get("matrix") for layer in statistics["layers"]):  # which have gone through an array
+        shape = statistics["chip"].get("array")
+        refuse(f"{path}: {fault}" for fault in invalid(ArrayShape, shape, "chip", "array"))
     energy, layers = statistics.get("energy"), statistics["layers"]
     if energy and len(energy["layers"]) != len(layers):
         raise InputError(f"{path}: energy.layers must be those of {len(layers)} layers, not of {len(energy['layers'])}")

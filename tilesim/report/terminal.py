@@ -6,13 +6,14 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
 from tilesim.findings import sentence
-from tilesim.printable import printable
+from tilesim.printable import counted, printable
 from tilesim.registry import description_of
 from tilesim.report.analysis.layers import costs, mac_arrays, working
 from tilesim.report.tables import folded, grid, left, right, table
@@ -20,7 +21,8 @@ from tilesim.report.words import Ending, cause_words, energy_words, kind_word, k
 from tilesim.statistics import BatchingStatistics, LayerStatistics, PartitionCandidate, RunStatistics
 from tilesim.units import format_bytes, format_seconds
 
-LARGEST = 3
+NAMED_SHARE = 0.9
+"""So much of a run is said in words, at least."""
 NAME_WIDTH = 40
 WIDEST = 100_000
 """Columns that no line fills."""
@@ -175,11 +177,8 @@ def inference_rows(statistics: RunStatistics) -> Iterator[tuple[str, int | None,
     requests = statistics["requests"]
     networks = list(dict.fromkeys(request["network"] for request in requests))
     first = requests[0]
-    yield (
-        "latency",
-        first["latency_cycles"],
-        "for the first inference" + f", of {first['network']}" * (len(networks) > 1),
-    )
+    whose = f", of {first['network']}" if len(networks) > 1 else ""
+    yield "latency", first["latency_cycles"], f"for the first inference{whose}"
     for network in networks:
         later = [request["latency_cycles"] for request in requests[1:] if request["network"] == network]
         if later:
@@ -206,10 +205,7 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     layers = statistics["layers"]
     homes = Counter(layer["parameters"] for layer in layers if layer.get("parameters"))
     if set(homes) - {"copy", "partition"}:
-        yield (
-            "parameters",
-            ", ".join(f"{home}: {count} layer{'s' * (count != 1)}" for home, count in homes.most_common()),
-        )
+        yield "parameters", ", ".join(f"{home}: {counted(count, 'layer')}" for home, count in homes.most_common())
     if streamed := statistics.get("streamed_bytes"):
         memory = description_of(statistics["machine"]).parameter_memory
         yield "streaming", f"{format_bytes(streamed)} of parameters from {memory}, during the run"
@@ -221,7 +217,7 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     tiles, busy = len(mac_arrays(statistics)), len(working(statistics))
     if busy < tiles:
         yield "tiles", f"{busy} of {tiles} compute, the others are idle"
-    if statistics.get("partition") and (line := partition_words(statistics)):
+    if line := partition_words(statistics):
         yield "partition", line
     if banded := [layer["bands"] for layer in layers if layer.get("bands", 1) > 1]:
         yield "row bands", f"{len(banded)} layers are made in up to {max(banded)} bands of rows, to fit the tiles"
@@ -265,9 +261,12 @@ def batch_words(batching: BatchingStatistics) -> str:
 
 
 def largest(statistics: RunStatistics) -> RenderableType:
-    """The largest costs in words, and the rest of the run."""
+    """The largest costs in words, so many that the rest of the run is small."""
     lines = grid(*right("", ""), Column())
-    shown = costs(statistics)[:LARGEST]
+    every = costs(statistics)
+    sums = accumulate(cycles for cycles, _ in every)
+    enough = 1 + sum(total < NAMED_SHARE * statistics["cycles"] for total in sums)
+    shown = every[:enough]
     for cycles, what in shown:
         lines.add_row(share(cycles, statistics), f"{cycles:,} cycles", what)
     rest = statistics["cycles"] - sum(cycles for cycles, _ in shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -76,9 +77,6 @@ class CachePlan:
 def plan_cache(networks: Mapping[str, Network], topology: Topology, options: CompileOptions = DEFAULTS) -> CachePlan:
     """Decide where the parameters of ``networks``, by name, live that are compiled together, whose requests may come in
     any order.
-
-    Raises:
-        CapacityError: a network does not fit the chip, or has layers that it can't run.
     """
     wishes = settled_wishes(list(networks.values()), topology, options)
     planned = plan_parameters(list(networks.values()), topology, options.cache, wishes)
@@ -110,21 +108,20 @@ def accounts(
     """Whose the bytes of each tile's wide memory are: the programs' reserve, the running network's at its peak, or
     cached parameters'.
     """
+    cached: Counter[int] = Counter()
+    for decision in decisions:
+        cached.update(dict.fromkeys(decision.holders, decision.set.bytes_per_tile))
     return tuple(
-        _account(decisions, tile, capacity_bytes, reserve_bytes, peak) for tile, peak in enumerate(peaks_bytes)
+        {
+            "tile": tile,
+            "capacity_bytes": capacity_bytes,
+            "reserve_bytes": reserve_bytes,
+            "peak_bytes": peak,
+            "cached_bytes": cached[tile],
+            "free_bytes": capacity_bytes - reserve_bytes - peak - cached[tile],
+        }
+        for tile, peak in enumerate(peaks_bytes)
     )
-
-
-def _account(decisions: Sequence[Decision], tile: int, capacity: int, reserve: int, peak: int) -> TileAccount:
-    cached = sum(decision.set.bytes_per_tile for decision in decisions if tile in decision.holders)
-    return {
-        "tile": tile,
-        "capacity_bytes": capacity,
-        "reserve_bytes": reserve,
-        "peak_bytes": peak,
-        "cached_bytes": cached,
-        "free_bytes": capacity - reserve - peak - cached,
-    }
 
 
 def load_bytes(decisions: Iterable[Decision]) -> int:

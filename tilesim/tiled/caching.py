@@ -181,9 +181,7 @@ def _copied(decision: Decision, room: _Room) -> Decision:
 
 
 def order_of(
-    sets: Sequence[ParameterSet],
-    network_priority: Sequence[int] = (),
-    layer_priority: Sequence[tuple[int, int]] = (),
+    sets: Sequence[ParameterSet], network_priority: Sequence[int] = (), layer_priority: Sequence[tuple[int, int]] = ()
 ) -> tuple[int, ...]:
     """The indices of ``sets``, the most important first: the layers (network, layer) of ``layer_priority``, then the
     networks of ``network_priority``, both in descending order, then the others, first come first served: network by

@@ -153,8 +153,9 @@ def _meeting(work: WorkQueues, collision: Collision) -> dict[str, int]:
         gap, held = _row_cycles(work, through), work.senders[through.number]
         passes = quiet + _lead(work, through) + through.hops(node) * hop
     else:
+        assert gate.node is not None, "it takes rows off the ring"
         gap, held = 1, gate
-        passes = quiet + (node - _node(gate)) % work.nodes * hop
+        passes = quiet + (node - gate.node) % work.nodes * hop
     closed = gap == 1 and through.reach > through.hops(node)
     early = through.rows == 1 or (closed and here.rows > 1)
     return {_key(held): quiet, _key(work.senders[here.number]): passes - early - _lead(work, here)}
@@ -201,11 +202,6 @@ def _gate(work: WorkQueues, transfer: Transfer, after: int, node: int) -> WorkIt
         if taker is not None:
             return taker
     return None
-
-
-def _node(item: WorkItem) -> int:
-    assert item.node is not None
-    return item.node
 
 
 def _key(item: WorkItem) -> str:

@@ -6,18 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.errors import CapacityError
-from tilesim.machines.machine import (
-    Array,
-    Check,
-    Describes,
-    HasCacheDocument,
-    ModelResult,
-    PlansCache,
-    Proves,
-    RunsInTurn,
-    SecondModel,
-    Spreads,
-)
+from tilesim.machines import machine
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
@@ -45,12 +34,12 @@ ELSEWHERE = {
 
 
 class Tiled(
-    Describes[Topology, Program],
-    Proves[Topology, Program],
-    PlansCache[Topology, Program],
-    Spreads[Topology, Program],
-    RunsInTurn[Topology, Program],
-    SecondModel[Topology, Program],
+    machine.Describes[Topology, Program],
+    machine.Proves[Topology, Program],
+    machine.PlansCache[Topology, Program],
+    machine.Spreads[Topology, Program],
+    machine.RunsInTurn[Topology, Program],
+    machine.SecondModel[Topology, Program],
 ):
     """The multi-tile chip."""
 
@@ -74,7 +63,7 @@ class Tiled(
         _check_operators(networks)
         return compile_networks(networks, topology, options)
 
-    def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
+    def simulate(self, program: Program, inputs: Sequence[machine.Array], options: RunOptions) -> Run:
         return simulate(program, inputs, options)
 
     def faults(self, program: Program) -> list[str]:
@@ -92,7 +81,7 @@ class Tiled(
     def has_no_choice(self, key: str) -> bool:
         return key in MODELLED
 
-    def check(self, programs: Sequence[Program], masters: str, say: Say) -> Check:
+    def check(self, programs: Sequence[Program], masters: str, say: Say) -> machine.Check:
         from tilesim.tiled.counterexamples import seen
         from tilesim.tiled.rules.proof import proof_of
         from tilesim.tiled.rules.ring.readings import reading_of
@@ -101,11 +90,11 @@ class Tiled(
         reading = reading_of(masters)
         proofs = [proof_of(program, reading) for program in programs]
         say("looking for start times with which refuted transfers are seen")
-        return Check(tuple(seen(proof).document() for proof in proofs), tuple(overlaps_between(programs)))
+        return machine.Check(tuple(seen(proof).document() for proof in proofs), tuple(overlaps_between(programs)))
 
     def cache_plan(
         self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions
-    ) -> HasCacheDocument:
+    ) -> machine.HasCacheDocument:
         from tilesim.tiled.cache_plan import plan_cache
 
         _check_operators([*networks.values()])
@@ -120,16 +109,16 @@ class Tiled(
                     f"could not be spread {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}",
                 )
 
-    def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> ModelResult:
+    def step(self, program: Program, inputs: Sequence[machine.Array], trace: bool) -> machine.ModelResult:
         from tilesim.tiled import stepped
 
         outcome = stepped.simulate(program, inputs, trace=trace)
         if outcome.collided:
-            return ModelResult(COLLIDED)
+            return machine.ModelResult(COLLIDED)
         if outcome.hung:
-            return ModelResult(hung(outcome.hung))
+            return machine.ModelResult(hung(outcome.hung))
         spans = tuple(outcome.spans)
-        return ModelResult(ENDED, outcome.outputs, outcome.cycles, outcome.load_cycles, outcome.units, spans)
+        return machine.ModelResult(ENDED, outcome.outputs, outcome.cycles, outcome.load_cycles, outcome.units, spans)
 
 
 def _check_operators(networks: Sequence[Network]) -> None:

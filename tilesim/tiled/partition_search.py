@@ -28,10 +28,6 @@ Layers = frozenset[int]
 def compile_networks(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
     """Compile networks as :func:`~tilesim.tiled.compiler.compile.compile_networks` does, the layers spread as the
     options want it; for those that are to be chosen for, try what is fastest for each network alone.
-
-    Raises:
-        CapacityError: a network does not fit, or has layers that this machine can't run.
-        ProgramError: the chip is too small for an instruction that a network needs.
     """
     searches = _searches(networks, topology, options)
     if len(searches) == 1 and searches[0].best.program is not None:
@@ -42,11 +38,7 @@ def compile_networks(networks: Sequence[Network], topology: Topology, options: C
 
 
 def settled_wishes(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Wishes]:
-    """What :func:`compile_networks` asks of the compiler for each network, having tried what there is to choose.
-
-    Raises:
-        CapacityError, ProgramError: as there.
-    """
+    """What :func:`compile_networks` asks of the compiler for each network, having tried what there is to choose."""
     return [search.wishes(search.best) for search in _searches(networks, topology, options)]
 
 
@@ -99,15 +91,12 @@ class Search:
         spatial, channel = self._try(SPATIAL, frozenset()), self._try(CHANNEL, self.free)
         if channel.program is not None and spatial.program is not None:
             self._refine(spatial, channel)
-        fastest = min(
-            (trial for trial in self.tried.values() if trial.program is not None),
-            key=lambda attempt: attempt.cycles,
-            default=None,
-        )
-        if fastest is None:
-            assert spatial.fault is not None
+        if channel.program is None and spatial.fault is not None:
             raise spatial.fault
-        return fastest
+        return self._fastest()
+
+    def _fastest(self) -> Trial:
+        return min((trial for trial in self.tried.values() if trial.program), key=lambda trial: trial.cycles)
 
     def wishes(self, attempt: Trial) -> Wishes:
         """What an attempt asks of the compiler."""
@@ -164,11 +153,11 @@ class Search:
         possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)
         runs = [range(k, end) for k, end in pairwise([*possible, len(self.network.nodes)])]
         gains = {run[0]: spatial.share(run) - channel.share(run) for run in runs}
-        self._try("what was faster so", frozenset(k for k, gain in gains.items() if gain > 0))
+        self._try("each layer's faster cut", frozenset(k for k, gain in gains.items() if gain > 0))
         tails = {k: sum(gain for at, gain in gains.items() if at >= k) for k in possible}
         for k in sorted(tails, key=lambda k: (-tails[k], k))[:1]:
             self._try(f"from layer {k} on", frozenset(at for at in possible if at >= k))
-        best = min((trial for trial in self.tried.values() if trial.program), key=lambda trial: trial.cycles)
+        best = self._fastest()
         promising = [k for k in possible if gains[k] and (gains[k] > 0) != (k in best.by_channel)]
         for k in sorted(promising, key=lambda k: (-abs(gains[k]), k)):
             changed = self._try(f"{best.name}, layer {k} otherwise", best.by_channel ^ {k})

@@ -140,9 +140,7 @@ class Classifier(ConfigSection):
     cycles_per_element: Annotated[Count, Field(description="cycles that its function takes for an output")] = 1
 
 
-MODELLED: dict[str, object] = {
-    "ring.consumer_queues": 1,
-}
+MODELLED: dict[str, object] = {"ring.consumer_queues": 1}
 """Keys of which only one choice is modelled so far: another one is refused instead of being ignored."""
 
 

@@ -205,3 +205,13 @@ def test_programs_and_models_may_be_mixed(tilesim: Any, tmp_path: Path) -> None:
         f"error: --priority applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
         f"error: --no-cache applies to models that are compiled, not to {tmp_path / 'p.tbin'}, a program",
     ]
+
+
+def test_programs_of_one_name_are_called_by_their_files(tilesim: Any, tmp_path: Path) -> None:
+    first, other = tmp_path / "first.tbin", tmp_path / "other.tbin"
+    for path in (first, other):
+        assert tilesim("compile", "pocket", "-t", "pocket-2x1", "-o", path).exit_code == 0
+    result = tilesim("check", first, other)
+    assert result.exit_code == 1
+    assert f"{first} on pocket-2x1: proven" in result.stdout.splitlines()
+    assert f"refuted (parameters): {first} and {other}: their regions " in result.stdout

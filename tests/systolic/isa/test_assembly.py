@@ -80,7 +80,7 @@ WINDOW = Window(0x40, 1, 64, 4, 4, 16, 4, 4, 4, 4, (3, 3), padding=(1, 1))
     ],
 )
 def test_a_line_is_short(op: Instruction, line: str) -> None:
-    assert ASSEMBLY.text.write_instruction(op) == line
+    assert ASSEMBLY.write_instruction(op) == line
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_a_line_is_short(op: Instruction, line: str) -> None:
 def test_a_fault_says_what_is_wrong(old: str, new: str, fault: str) -> None:
     assert old in SYSTOLIC.text
     with pytest.raises(ProgramError) as caught:
-        ASSEMBLY.text.read(SYSTOLIC.text.replace(old, new, 1), PATH, data_of(SYSTOLIC.sample))
+        ASSEMBLY.read(SYSTOLIC.text.replace(old, new, 1), PATH, data_of(SYSTOLIC.sample))
     assert any(fault in each for each in caught.value.faults), caught.value.faults
 
 
 def test_a_step_belongs_to_a_batching_line() -> None:
     lines = [line for line in SYSTOLIC.text.splitlines() if not line.startswith(".batching")]
     with pytest.raises(ProgramError, match=r"a \.step must belong to a \.batching line"):
-        ASSEMBLY.text.read("\n".join(lines), PATH, data_of(SYSTOLIC.sample))
+        ASSEMBLY.read("\n".join(lines), PATH, data_of(SYSTOLIC.sample))
 
 
 def test_all_faults_come_at_once_with_their_places() -> None:
@@ -124,7 +124,7 @@ def test_all_faults_come_at_once_with_their_places() -> None:
         .replace("rows=4", "rows=-1", 1)
     )
     with pytest.raises(ProgramError) as caught:
-        ASSEMBLY.text.read(text, PATH, data_of(SYSTOLIC.sample))
+        ASSEMBLY.read(text, PATH, data_of(SYSTOLIC.sample))
     lines = text.splitlines()
     sync, multiply = (1 + next(k for k, line in enumerate(lines) if word in line) for word in ("cont=", "y=1"))
     places = [fault.split(": ")[0] for fault in caught.value.faults]

@@ -21,7 +21,7 @@ PATH = Path("p.tasm")
 
 
 def test_the_text_leaves_defaults_out_and_names_the_label_first() -> None:
-    write = ASSEMBLY.text.write_instruction
+    write = ASSEMBLY.write_instruction
     assert write(OP) == (
         "L3: tensorop tiles=0x1 operation=convolution nest=[y:8,z:4,lane:16 alternate y:3] reduce=z "
         "input=@0x40+y*64+z*-4 wait=avdata>=1,wide_to_narrow@y>=3+2"
@@ -55,14 +55,14 @@ def test_the_text_leaves_defaults_out_and_names_the_label_first() -> None:
 def test_a_fault_says_what_is_wrong(old: str, new: str, fault: str) -> None:
     assert old in TILED.text
     with pytest.raises(ProgramError) as caught:
-        ASSEMBLY.text.read(TILED.text.replace(old, new, 1), PATH, data_of(TILED.sample))
+        ASSEMBLY.read(TILED.replace(old, new, 1), PATH, data_of(TILED.sample))
     assert any(fault in sentence for sentence in caught.value.faults), caught.value.faults
 
 
 def test_all_faults_come_at_once_with_their_places() -> None:
-    text = TILED.text.replace("rows=36", "rows=x tp=1").replace("count=2", "cout=2").replace("rows=4", "rows=-1")
+    text = TILED.replace("rows=36", "rows=x tp=1").replace("count=2", "cout=2").replace("rows=4", "rows=-1")
     with pytest.raises(ProgramError) as caught:
-        ASSEMBLY.text.read(text, PATH, data_of(TILED.sample))
+        ASSEMBLY.read(text, PATH, data_of(TILED.sample))
     places = [fault.split(": ")[0] for fault in caught.value.faults]
     line = 1 + text.splitlines().index("  scalar_fence cout=2")
     assert places[0].startswith("p.tasm:4:")
@@ -75,7 +75,7 @@ def test_compiled_programs_come_back_and_run_alike(models: Path) -> None:
     program = tilesim.compile(network, tilesim.load_topology("edge-4x4"))
     again = ASSEMBLY.binary.decode(ASSEMBLY.binary.encode(program))
     assert TILED.same(again, program)
-    text = ASSEMBLY.text.read(ASSEMBLY.text.write(again), PATH, data_of(again))
+    text = ASSEMBLY.read(ASSEMBLY.write(again), PATH, data_of(again))
     assert ASSEMBLY.binary.encode(text) == ASSEMBLY.binary.encode(program)
     first = program.inputs[0]
     image = np.arange(np.prod(first.shape)).reshape(first.shape).astype(first.dtype)

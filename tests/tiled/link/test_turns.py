@@ -33,12 +33,12 @@ both: ring_produce tiles=0x3 read=[r:1 @0x0] to={SINK}
 
 def written(tails: TurnRewriter, one: Program) -> list[str]:
     tails.begin()
-    return [ASSEMBLY.text.write_instruction(rewritten) for op in one.run for rewritten in tails.rewrite(op)]
+    return [ASSEMBLY.write_instruction(rewritten) for op in one.run for rewritten in tails.rewrite(op)]
 
 
 def test_the_first_program_stays_as_it_is() -> None:
     one = program(TURNS)
-    assert written(TurnRewriter(one.topology), one) == [ASSEMBLY.text.write_instruction(op) for op in one.run]
+    assert written(TurnRewriter(one.topology), one) == [ASSEMBLY.write_instruction(op) for op in one.run]
 
 
 def test_the_next_one_waits_for_all_tails_before() -> None:
@@ -49,7 +49,7 @@ def test_the_next_one_waits_for_all_tails_before() -> None:
     start, into, out0, out1, back, both0, both1 = written(tails, one)
     assert "reset=avdata" in start
     assert "ring_producer_a" not in start
-    assert into == ASSEMBLY.text.write_instruction(one.run[1])
+    assert into == ASSEMBLY.write_instruction(one.run[1])
     assert "wait=ring_producer_a>=5" in out0
     assert "wait=ring_producer_a>=7" in out1
     assert "turn=3" in back

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.tiled.programs import program
 from tilesim.sim.core.memory import Bytes
-from tilesim.tiled.isa.checks.host import output_faults
+from tilesim.tiled.isa.checks.tensors import output_faults
 from tilesim.tiled.isa.model.program import Block, HostTensor
 from tilesim.tiled.run.host_driver import output_array, rows_of_inputs
 

@@ -11,15 +11,16 @@ import typer
 from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
 from tilesim.batching.document import BatchingDocument, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
-from tilesim.cli.faults import Faults, refuse
+from tilesim.cli.faults import Faults
 from tilesim.cli.options.batching import BatchSizeOptions, advised
 from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.groups import word_option
 from tilesim.cli.options.models import ModelArgument
 from tilesim.cli.options.running import whole_number
 from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.programs import read_sources
 from tilesim.cli.progress import progress
-from tilesim.errors import CapacityError
+from tilesim.errors import CapacityError, refuse
 from tilesim.machines.machine import PlansBatches
 from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
@@ -47,11 +48,11 @@ def command(
     ] = None,
     schedule: Annotated[
         str,
-        typer.Option(
-            "--schedule",
-            metavar="|".join(CHOICES),
-            help="In what order layers run: one inference after the other; each layer as much as the next one asks "
+        word_option(
+            "|".join(CHOICES),
+            "In what order layers run: one inference after the other; each layer as much as the next one asks "
             "for; each the least common multiple of all batches; or all of these, side by side.",
+            "--schedule",
         ),
     ] = ALL,
     json_: JsonOption = False,

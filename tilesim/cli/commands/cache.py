@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from tilesim import api
-from tilesim.cli.faults import Faults, refuse
+from tilesim.cli.faults import Faults
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import PlacementOptions
 from tilesim.cli.options.models import ModelsArgument, titles
 from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.programs import read_sources
 from tilesim.cli.progress import progress
+from tilesim.errors import refuse
 from tilesim.machines.machine import PlansCache
 
 

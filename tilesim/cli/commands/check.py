@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 
 import typer
 
 from tilesim import api
-from tilesim.cli.faults import Faults, refuse
+from tilesim.cli.faults import Faults
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.groups import spelt
-from tilesim.cli.options.models import SourcesArgument, is_program
+from tilesim.cli.options.models import SourcesArgument, distinct, is_program
 from tilesim.cli.options.running import MastersOption
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
+from tilesim.errors import refuse
 from tilesim.machines.machine import Document, Proves
 from tilesim.machines.options import RunOptions
 from tilesim.printable import counted
@@ -62,7 +64,12 @@ def command(
         ready = iter(sources.programs)
         made = iter(programs_of(sources, compilation, say)[0] if sources.named else [])
         programs = [next(ready if is_program(model) else made) for model in models]
-        checked = api.check(programs, masters, say)
+        names = distinct(models, [program.name for program in programs])
+        called = [
+            program if program.name == name else replace(program, name=name)
+            for program, name in zip(programs, names, strict=True)
+        ]
+        checked = api.check(called, masters, say)
     if json_:
         tell_json(checked.document())
     else:
@@ -72,7 +79,8 @@ def command(
             run = shlex.join(["tilesim", "run", file, *([] if is_program(model) else options)])
             reproducible = model.isprintable() and (is_program(model) or len(models) == 1)
             verdict, *others = _lines(run if reproducible else "", proof)
-            tell(f"{model}: {verdict}" if len(models) > 1 and is_program(model) else verdict, *others)
+            is_named = len(models) == 1 or proof["program"] == model
+            tell(f"{model}: {verdict}" if is_program(model) and not is_named else verdict, *others)
         for sentence in checked.together:
             tell(f"refuted (parameters): {sentence}")
     if not checked.proven:

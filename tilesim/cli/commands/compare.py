@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tilesim.cli.options.groups import path_option
 from tilesim.cli.output import QuietOption, tell, tell_json
 from tilesim.cli.paths import files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.progress import progress
@@ -24,15 +25,9 @@ def command(
             metavar="RUN_DIR", help="Folders that `tilesim run --out` has written, of one network.", parser=given_path
         ),
     ],
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help=f"The page; {NAME} if not given.", parser=given_path),
-    ] = None,
+    out: Annotated[Path | None, path_option("FILE", f"The page; {NAME} if not given.", "-o", "--out")] = None,
     png_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Draw the comparison as PNG and SVG into DIR, too; needs matplotlib.", parser=given_path
-        ),
+        Path | None, path_option("DIR", "Draw the comparison as PNG and SVG into DIR, too; needs matplotlib.")
     ] = None,
     json_: Annotated[
         bool, typer.Option("--json", help="Print the comparison as JSON and nothing else; a page only with -o.")

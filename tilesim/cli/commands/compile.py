@@ -5,28 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tilesim import api
 from tilesim.api.files import must_be_program
 from tilesim.assembly import BINARY
-from tilesim.cli.faults import Faults, faults_of, kept, refuse
+from tilesim.cli.faults import Faults, faults_of
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
+from tilesim.cli.options.groups import path_option
 from tilesim.cli.options.models import SourceArgument, is_program
 from tilesim.cli.output import QuietOption, tell
-from tilesim.cli.paths import files_of_model, given_path, must_be_free
+from tilesim.cli.paths import files_of_model, must_be_free
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
+from tilesim.errors import kept, refuse
 from tilesim.machines.program import Program
 from tilesim.units import format_bytes
 
 
 def command(
     model: SourceArgument,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the program goes.", parser=given_path)
-    ],
+    output: Annotated[Path, path_option("FILE", "Where the program goes.", "--output", "-o")],
     chips: ChipOptions,
     compilation: CompilationOptions,
     faults: Faults,

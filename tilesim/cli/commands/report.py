@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tilesim.cli.options.groups import path_option
 from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import FIGURES, PAGE, files_of_run, given_path, must_be_folder, must_be_free
 from tilesim.cli.progress import progress
@@ -19,18 +20,13 @@ RunOption = Annotated[
 def command(
     folder: RunOption,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", metavar="FILE", help="The page; RUN_DIR/report.html if not given.", parser=given_path
-        ),
+        Path | None, path_option("FILE", "The page; RUN_DIR/report.html if not given.", "-o", "--out")
     ] = None,
     png: Annotated[
         bool,
         typer.Option("--png", help="Draw the pictures as PNG and SVG, too, into RUN_DIR/figures; needs matplotlib."),
     ] = False,
-    png_dir: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw them into DIR instead.", parser=given_path)
-    ] = None,
+    png_dir: Annotated[Path | None, path_option("DIR", "Draw them into DIR instead.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     quiet: QuietOption = False,
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tilesim import api
-from tilesim.cli.faults import Faults, kept, refuse
+from tilesim.cli.faults import Faults
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
@@ -18,6 +18,7 @@ from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.several_chips import compare, conflicts
 from tilesim.cli.simulation import samples, simulated
+from tilesim.errors import kept, refuse
 from tilesim.files import Array
 from tilesim.machines.program import Program
 from tilesim.run import FILES, Run

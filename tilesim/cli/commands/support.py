@@ -5,12 +5,12 @@ from __future__ import annotations
 import typer
 
 from tilesim import api
-from tilesim.cli.faults import Faults, faults_of, refuse
+from tilesim.cli.faults import Faults, faults_of
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.models import ModelsArgument, load_all
 from tilesim.cli.output import JsonOption, QuietOption, tell_json
 from tilesim.cli.progress import progress
-from tilesim.errors import InputError
+from tilesim.errors import InputError, refuse
 from tilesim.machines.topology import Topology
 from tilesim.network.obstacles import ModelSupport, SupportDocument
 

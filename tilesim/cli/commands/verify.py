@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from tilesim import api
-from tilesim.cli.faults import Faults, faults_of, refuse
+from tilesim.cli.faults import Faults, faults_of
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourceArgument
@@ -16,6 +16,7 @@ from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import arrays_for, naming
+from tilesim.errors import refuse
 from tilesim.machines.machine import SecondModel
 from tilesim.printable import printable
 

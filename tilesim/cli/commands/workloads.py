@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def command(
     keys: Annotated[bool, typer.Option("--keys", help="Show every key of a network in YAML instead.")] = False,
 ) -> None:
-    """List the networks that come with tilesim, or every key of one."""
+    """List the networks that come with tilesim, or every key of a network in YAML."""
     from tilesim.report.terminal import show
 
     show(*_keys() if keys else [_networks()])

@@ -13,7 +13,7 @@ import typer
 from tilesim import api
 from tilesim.batching import SCHEDULES, Plan, Schedule
 from tilesim.cli.faults import faults_of
-from tilesim.cli.options.groups import Options, given
+from tilesim.cli.options.groups import Options, given, word_option
 from tilesim.errors import CapacityError, InputError
 from tilesim.machines.machine import PlansBatches
 from tilesim.machines.topology import Topology
@@ -31,9 +31,8 @@ class BatchSizeOptions(Options):
 
     weight_reuse: Annotated[
         str,
-        typer.Option(
-            metavar="V",
-            help="How often a weight is to be used; if not given, as often as the chip's weight memory asks for.",
+        word_option(
+            "V", "How often a weight is to be used; if not given, as often as the chip's weight memory asks for."
         ),
     ] = ""
     power_of_two: Annotated[bool, typer.Option("--power-of-two", help="Round batches up to powers of two.")] = False
@@ -62,9 +61,9 @@ class BatchOptions(BatchSizeOptions):
 
     batch_schedule: Annotated[
         str,
-        typer.Option(
-            metavar="|".join(SCHEDULES),
-            help="Of several inferences on a systolic machine: one after the other; each layer as much as the next one "
+        word_option(
+            "|".join(SCHEDULES),
+            "Of several inferences on a systolic machine: one after the other; each layer as much as the next one "
             "asks for; or each the least common multiple of all batches. If not given, whichever is fastest.",
         ),
     ] = ""

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-import typer
-
 from tilesim import api
-from tilesim.cli.options.groups import Options
+from tilesim.cli.options.groups import Options, word_option
 from tilesim.errors import ConfigError
 from tilesim.machines.topology import Topology
 
@@ -20,19 +18,19 @@ class ChipOptions(Options):
 
     topology: Annotated[
         list[str] | None,
-        typer.Option(
+        word_option(
+            "NAME_OR_FILE",
+            "The chip: see `tilesim topologies`; a program brings its own. `tilesim run` compares several.",
             "--topology",
             "-t",
-            metavar="NAME_OR_FILE",
-            help="The chip: see `tilesim topologies`; a program brings its own. `tilesim run` compares several.",
         ),
     ] = None
     set_: Annotated[
         list[str] | None,
-        typer.Option(
+        word_option(
+            "KEY=VALUE",
+            "Change a key of the chip, e.g. grid.rows=2; grid=2x4 sets both. May be given several times.",
             "--set",
-            metavar="KEY=VALUE",
-            help="Change a key of the chip, e.g. grid.rows=2; grid=2x4 sets both. May be given several times.",
         ),
     ] = None
 

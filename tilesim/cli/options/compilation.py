@@ -10,10 +10,10 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from tilesim.cli.faults import faults_of, refuse
-from tilesim.cli.options.groups import Options
+from tilesim.cli.faults import faults_of
+from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.options.models import Named
-from tilesim.errors import InputError
+from tilesim.errors import InputError, refuse
 from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import CHOICES, SPATIAL, CachePolicy, PartitionPolicy, weighs
 from tilesim.machines.program import Program
@@ -31,23 +31,21 @@ class PlacementOptions(Options):
 
     priority: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL,...",
-            help="Networks whose parameters get room in the tiles first, in descending order; else as listed.",
+        word_option(
+            "MODEL,...", "Networks whose parameters get room in the tiles first, in descending order; else as listed."
         ),
     ] = None
     layer_priority: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL:LAYER,...",
-            help="Layers, by name or number, that get room before all others, in descending order.",
+        word_option(
+            "MODEL:LAYER,...", "Layers, by name or number, that get room before all others, in descending order."
         ),
     ] = None
     partition: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="[LAYER=]spatial|channel|auto",
-            help="How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
+        word_option(
+            "[LAYER=]spatial|channel|auto",
+            "How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
             "whichever takes fewer simulated cycles; with LAYER=, a name or a number, for one layer. May be given "
             "several times.",
         ),

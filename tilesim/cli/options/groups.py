@@ -10,7 +10,9 @@ from typing import get_type_hints
 
 import typer
 
-from tilesim.cli.faults import Faults, refuse
+from tilesim.cli.faults import Faults
+from tilesim.cli.paths import given_path
+from tilesim.errors import refuse
 
 SEVERAL: Mapping[str, Callable[[str], str]] = {
     "--set": lambda word: word.partition("=")[0],
@@ -32,6 +34,16 @@ class Options:
     def faults(self) -> Iterator[str]:
         """What is wrong with their words, whatever they are about."""
         yield from ()
+
+
+def word_option(metavar: str, meaning: str, *names: str) -> object:
+    """An option that takes what the help calls ``metavar``; without ``names`` it has that of its parameter."""
+    return typer.Option(*names, metavar=metavar, help=meaning)
+
+
+def path_option(metavar: str, meaning: str, *names: str) -> object:
+    """The same of a file or folder."""
+    return typer.Option(*names, metavar=metavar, help=meaning, parser=given_path)
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:

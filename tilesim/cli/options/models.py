@@ -12,9 +12,8 @@ import typer
 
 from tilesim import api
 from tilesim.assembly import SUFFIXES
-from tilesim.cli.faults import kept, refuse
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.errors import InputError
+from tilesim.errors import InputError, kept, refuse
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology, differences
 from tilesim.network.graph import Network
@@ -66,8 +65,12 @@ def load_all(models: Sequence[str]) -> list[Named]:
 
 def titles(named: Sequence[Named]) -> list[str]:
     """What to call each network so that no two are called alike: its name, or the model's word if names repeat."""
-    names = Counter(model.network.name for model in named)
-    return [model.network.name if names[model.network.name] == 1 else model.word for model in named]
+    return distinct([model.word for model in named], [model.network.name for model in named])
+
+
+def distinct(words: Sequence[str], names: Sequence[str]) -> list[str]:
+    """The names of what ``words`` stand for; for each name that repeats, the word."""
+    return [name if names.count(name) == 1 else word for word, name in zip(words, names, strict=True)]
 
 
 def is_program(model: str) -> bool:

@@ -10,11 +10,10 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.faults import faults_of, refuse
-from tilesim.cli.options.groups import Options
-from tilesim.cli.paths import given_path
+from tilesim.cli.faults import faults_of
+from tilesim.cli.options.groups import Options, path_option, word_option
 from tilesim.energy import Table, load_table
-from tilesim.errors import ArrayError, InputError
+from tilesim.errors import ArrayError, InputError, refuse
 from tilesim.files import must_be_file
 from tilesim.machines.options import RunOptions
 from tilesim.printable import shown
@@ -29,16 +28,13 @@ def whole_number(word: str) -> int:
 
 
 InputsOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE.npz|.npy", help="Arrays in0, in1, ... of one model; random ones if not given.", parser=given_path
-    ),
+    Path | None, path_option("FILE.npz|.npy", "Arrays in0, in1, ... of one model; random ones if not given.")
 ]
 MastersOption = Annotated[
     str,
-    typer.Option(
-        metavar="single|disjoint|meet",
-        help="What transfers of two masters must not do: be under way at once (single), be so past a node in common "
+    word_option(
+        "single|disjoint|meet",
+        "What transfers of two masters must not do: be under way at once (single), be so past a node in common "
         "(disjoint), or meet there.",
     ),
 ]
@@ -68,50 +64,42 @@ class RunningOptions(Options):
     ] = False
     trace_window: Annotated[
         str | None,
-        typer.Option(
-            metavar="FROM:TO",
-            help="Record only these cycles of the run, the second one left out; either may be missing.",
-        ),
+        word_option("FROM:TO", "Record only these cycles of the run, the second one left out; either may be missing."),
     ] = None
     trace_tracks: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="GLOB",
-            help="Record only the units and links whose names match, such as 'chip.tile0.*' or 'chip.ring.*'. May be "
+        word_option(
+            "GLOB",
+            "Record only the units and links whose names match, such as 'chip.tile0.*' or 'chip.ring.*'. May be "
             "given several times.",
         ),
     ] = None
     rules: Annotated[
         str,
-        typer.Option(
-            metavar="strict|observe",
-            help="What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
+        word_option(
+            "strict|observe",
+            "What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
             "refuses the run; observe goes on, and says what came of it.",
         ),
     ] = "strict"
     masters: MastersOption = "meet"
     hold: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LABEL[@TILE]=CYCLE",
-            help="Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
+        word_option(
+            "LABEL[@TILE]=CYCLE",
+            "Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
             "run. May be given several times.",
         ),
     ] = None
     energy: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.yaml",
-            help="Energies of actions that replace those of tilesim's own table, which is in run.json.",
-            parser=given_path,
+        path_option(
+            "FILE.yaml", "Energies of actions that replace those of tilesim's own table, which is in run.json."
         ),
     ] = None
 
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Where outputs, statistics and program go; nowhere if not given.", parser=given_path
-        ),
+        Path | None, path_option("DIR", "Where outputs, statistics and program go; nowhere if not given.")
     ] = None
 
     def faults(self) -> Iterator[str]:

@@ -22,25 +22,18 @@ class Subject(StrEnum):
 
 Capability: TypeAlias = type[Machine[Any, Any]]
 
+CACHED = ("--no-cache", "--priority", "--layer-priority")
+BATCHED = ("--batch-schedule", "--weight-reuse", "--power-of-two", "--fit")
+RUN = (
+    "--inferences", "--trace", "--trace-window", "--trace-tracks", "--rules", "--masters", "--hold", "--energy", "--out"
+)  # fmt: skip
+
 APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {
-    "--no-cache": (Subject.MODELS, Subject.ONE_CHIP, PlansCache),
-    "--priority": (Subject.MODELS, Subject.ONE_CHIP, PlansCache),
-    "--layer-priority": (Subject.MODELS, Subject.ONE_CHIP, PlansCache),
+    **dict.fromkeys(CACHED, (Subject.MODELS, Subject.ONE_CHIP, PlansCache)),
     "--partition": (Subject.MODELS, Spreads),
-    "--batch-schedule": (Subject.MODELS, Subject.ONE_CHIP, PlansBatches),
-    "--weight-reuse": (Subject.MODELS, Subject.ONE_CHIP, PlansBatches),
-    "--power-of-two": (Subject.MODELS, Subject.ONE_CHIP, PlansBatches),
-    "--fit": (Subject.MODELS, Subject.ONE_CHIP, PlansBatches),
+    **dict.fromkeys(BATCHED, (Subject.MODELS, Subject.ONE_CHIP, PlansBatches)),
     "--inputs": (Subject.ONE_MODEL,),
-    "--inferences": (Subject.ONE_CHIP,),
-    "--trace": (Subject.ONE_CHIP,),
-    "--trace-window": (Subject.ONE_CHIP,),
-    "--trace-tracks": (Subject.ONE_CHIP,),
-    "--rules": (Subject.ONE_CHIP,),
-    "--masters": (Subject.ONE_CHIP,),
-    "--hold": (Subject.ONE_CHIP,),
-    "--energy": (Subject.ONE_CHIP,),
-    "--out": (Subject.ONE_CHIP,),
+    **dict.fromkeys(RUN, (Subject.ONE_CHIP,)),
 }
 """All that is listed must be so, and the chip's machine able; an option that is not here applies to everything."""
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.arithmetic.average import average, average_scaling
 from tilesim.arithmetic.requantise import float_bits, requantise, saturate
 from tilesim.network.operators.windows import Padding, output_size, pad, taps, windows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import exact_matmul, magnitude
 from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.network.graph import Tensor
 from tilesim.network.operators.windows import Padding, pad, windows
-
-if TYPE_CHECKING:
-    from tilesim.network.graph import Tensor
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tilesim.arithmetic.softmax import softmax, softmax_aligned
-from tilesim.arithmetic.softmax_fixed import softmax_fixed
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-_RULES = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
+from tilesim.arithmetic.classify import RULES
 
 
 @dataclass(frozen=True)
@@ -29,4 +25,4 @@ class Softmax:
     rule: str = "plain"
 
     def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
-        return _RULES[self.rule](inputs[0], self.input_scale, self.output_scale, self.output_zero_point, self.clamp)
+        return RULES[self.rule](inputs[0], self.input_scale, self.output_scale, self.output_zero_point, self.clamp)

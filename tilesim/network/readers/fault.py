@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from tilesim.errors import ModelError
@@ -90,8 +91,6 @@ def gather_each(faults: list[str], items: Iterable[Item], read: Callable[[Item],
     return results
 
 
-def raise_all(place: str, faults: Iterable[str]) -> None:
-    """Raise every fault at once, led by the file, if there is any."""
-    sentences = [ModelFault.of(fault).of_file(place) for fault in faults]
-    if sentences:
-        raise ModelError(sentences)
+def in_file(path: Path, error: ModelError) -> ModelError:
+    """Every fault of an error, led by the file."""
+    return ModelError(ModelFault.of(fault).of_file(str(path)) for fault in error.faults)

@@ -22,23 +22,12 @@ from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
+from tilesim.network.readers import onnx_graph
 from tilesim.network.readers.builder import Built
-from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all
+from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
-from tilesim.network.readers.onnx_graph import (
-    Constant,
-    Dequantised,
-    Graph,
-    Integers,
-    Pending,
-    Reals,
-    Target,
-    Value,
-    array_of,
-    attribute,
-    target,
-)
+from tilesim.network.readers.onnx_graph import Dequantised, Graph, Integers, Pending, attribute
 from tilesim.network.readers.onnx_operands import bias_scale
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
 
@@ -60,8 +49,7 @@ def read(path: Path) -> Network:
             del content  # or else all weights would be there three times
             return _network(path.stem, model)
     except ModelError as error:
-        raise_all(str(path), error.faults)
-        raise
+        raise in_file(path, error) from error
 
 
 def _model(content: bytes) -> onnx.ModelProto:
@@ -163,7 +151,7 @@ def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
         raise ModelError(f"must have 1 output, not {len(list(filter(None, node.output)))}")
     output = node.output[0]
     if node.op_type == "Constant":
-        graph.values[output] = Constant(array_of(attribute(node, "value", onnx.TensorProto())))
+        graph.values[output] = onnx_graph.Constant(onnx_graph.array_of(attribute(node, "value", onnx.TensorProto())))
     elif node.op_type == "QuantizeLinear":
         _quantise(graph, node)
     elif node.op_type == "DequantizeLinear":
@@ -187,7 +175,7 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
         tensor = graph.builder.tensors[value.index]
         known = tensor.quantisation or Quantisation(np.array(1.0), 0)
         operand = Dequantised(tensor.name, tensor.index, None, tensor.dtype, known)
-        graph.emit(node.output[0], read(graph, node, [operand]), target(tensor.dtype, known))
+        graph.emit(node.output[0], read(graph, node, [operand]), onnx_graph.target(tensor.dtype, known))
         moved = graph.builder.tensors[graph.indices[node.output[0]]]
         graph.builder.tensors[moved.index] = replace(moved, quantisation=tensor.quantisation)  # unknown stays unknown
     else:
@@ -202,9 +190,11 @@ def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Dequantised:
     return value
 
 
-def _type_of(value: Value) -> str:
+def _type_of(value: onnx_graph.Value) -> str:
     """The type of numbers that are not those of an operand."""
-    return value.array.dtype.name if isinstance(value, Constant) else "" if isinstance(value, Integers) else "float32"
+    if isinstance(value, onnx_graph.Constant):
+        return value.array.dtype.name
+    return "" if isinstance(value, Integers) else "float32"
 
 
 def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
@@ -233,14 +223,14 @@ def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
     elif isinstance(value, Dequantised):
         _refuse_merged(graph, node, value, wanted)
         graph.emit(output, rescale(graph, node, [value]), wanted)
-    elif isinstance(value, Reals):
+    elif isinstance(value, onnx_graph.Reals):
         operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
         graph.add(output, Built(operator, (value.index,), graph.builder.tensors[value.index].shape), wanted)
     else:
         raise ModelError(f"{titled(node.input[0])} must be reals that a node or an input gives")
 
 
-def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Dequantised, wanted: Target) -> None:
+def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Dequantised, wanted: onnx_graph.Target) -> None:
     """Refuse to quantise again what only a DequantizeLinear came after: ONNX Runtime makes one of both pairs."""
     before, uses = graph.quantised.get(x.name), [*graph.uses[x.name], *graph.uses[node.input[0]]]
     if before is None or uses != ["DequantizeLinear", "QuantizeLinear"] or before.dtype != wanted.dtype:

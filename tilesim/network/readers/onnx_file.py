@@ -22,12 +22,8 @@ _MESSAGE, _TEXTS, _NUMBER_BYTES = 11, (9, 12), {1: 8, 2: 4}
 
 
 def check_counts(content: bytes) -> None:
-    """Refuse a file that has more fields, or more numbers in lists, than a model.
-
-    What is damaged is left to the parser.
-
-    Raises:
-        ModelError: it has.
+    """Refuse a file that has more fields, or more numbers in lists, than a model; what is damaged is left to the
+    parser. Raises ModelError.
     """
     fields = numbers = 0
     inside: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]

@@ -45,8 +45,22 @@ class Reals:
     index: int
 
 
+class Affine:
+    """What has a ``quantisation``, in the float32 that ONNX Runtime computes with."""
+
+    quantisation: Quantisation
+
+    @property
+    def scale(self) -> np.float32:
+        return np.float32(self.quantisation.scale)
+
+    @property
+    def zero_point(self) -> int:
+        return self.quantisation.zero_point
+
+
 @dataclass(frozen=True)
-class Dequantised:
+class Dequantised(Affine):
     """Reals that integers stand for: a tensor of the network, or a constant (then ``index`` is -1)."""
 
     name: str
@@ -61,17 +75,9 @@ class Dequantised:
         """The name, cut for a sentence."""
         return titled(self.name)
 
-    @property
-    def scale(self) -> np.float32:
-        return np.float32(self.quantisation.scale)
-
-    @property
-    def zero_point(self) -> int:
-        return self.quantisation.zero_point
-
 
 @dataclass(frozen=True)
-class Target:
+class Target(Affine):
     """The quantisation that a result must get, and the output integers that it may take.
 
     ``fused`` says whether ONNX Runtime makes the operator and its QuantizeLinear one operator on integers. Otherwise it
@@ -83,14 +89,6 @@ class Target:
     quantisation: Quantisation
     clamp: tuple[int, int]
     fused: bool = True
-
-    @property
-    def scale(self) -> np.float32:
-        return np.float32(self.quantisation.scale)
-
-    @property
-    def zero_point(self) -> int:
-        return self.quantisation.zero_point
 
     @property
     def whole(self) -> bool:

@@ -26,7 +26,7 @@ from tilesim.network.readers.builder import (
     must_be_bearable,
     quantisation,
 )
-from tilesim.network.readers.fault import ModelFault, collect, gather, no_model, raise_all, wrong_type
+from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model, wrong_type
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, names_of, parse
 from tilesim.network.readers.tflite_operators import READERS
 
@@ -44,8 +44,7 @@ def read(path: Path) -> Network:
     try:
         return _network(path.stem, parse(content))
     except ModelError as error:
-        raise_all(str(path), error.faults)
-        raise
+        raise in_file(path, error) from error
 
 
 OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"))

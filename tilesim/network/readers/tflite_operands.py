@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ from tilesim.network.operators import Table
 from tilesim.network.readers.builder import Built, NetworkBuilder, broadcast
 from tilesim.network.readers.fixed_point import clamp, in_32_bits
 from tilesim.network.readers.tflite_file import FileOperator
+
+Doubles: TypeAlias = NDArray[np.float64]
 
 ACTIVATIONS = ("none", "relu", "relu_n1_to_1", "relu6")
 """Fused activations in the order of the schema's codes."""
@@ -117,7 +120,7 @@ class Parameters:
     weights: Array
     zero_point: int
     bias: int
-    factor: NDArray[np.float64]
+    factor: Doubles
 
 
 def convolution_parameters(builder: NetworkBuilder, op: FileOperator, ends: Ends, axis: int) -> Parameters:
@@ -143,9 +146,7 @@ def fully_connected_parameters(builder: NetworkBuilder, op: FileOperator, ends: 
     return _checked(builder, op, ends, data, 0, zero_point, ends.x_scale * scales)
 
 
-def _weights(
-    builder: NetworkBuilder, op: FileOperator, ends: Ends, rank: int, axis: int
-) -> tuple[Array, NDArray[np.float64], int]:
+def _weights(builder: NetworkBuilder, op: FileOperator, ends: Ends, rank: int, axis: int) -> tuple[Array, Doubles, int]:
     data, scales, zero_point = builder.weights(op.inputs[1], rank, axis)
     title = builder.tensors[op.inputs[1]].title
     if data.dtype != ends.x.dtype:
@@ -156,13 +157,7 @@ def _weights(
 
 
 def _checked(
-    builder: NetworkBuilder,
-    op: FileOperator,
-    ends: Ends,
-    data: Array,
-    axis: int,
-    zero_point: int,
-    products: NDArray[np.float64],
+    builder: NetworkBuilder, op: FileOperator, ends: Ends, data: Array, axis: int, zero_point: int, products: Doubles
 ) -> Parameters:
     """The layer's parameters, if its bias suits them and no sum of it leaves 32 bits, scaled or not."""
     factor = products / ends.y_scale
@@ -177,9 +172,7 @@ def _checked(
     return Parameters(data, zero_point, bias, factor)
 
 
-def _reach(
-    data: Array, axis: int, zero_point: int, x_bound: int, bias: Array, factor: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _reach(data: Array, axis: int, zero_point: int, x_bound: int, bias: Array, factor: Doubles) -> Doubles:
     """The largest magnitude of each channel's sums; if they are small whatever the weights are, a bound of it."""
     offset = np.abs(bias.astype(np.float64))
     taps = prod(data.shape) // data.shape[axis]

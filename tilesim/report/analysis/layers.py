@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tilesim.registry import description_of
 from tilesim.report.words import cause_words, kind_words, short_name
-from tilesim.statistics import BytesByBus, EnergyStatistics, LayerEnergy, LayerStatistics, RunStatistics, UnitStatistics
+from tilesim.statistics import EnergyStatistics, LayerEnergy, LayerStatistics, RunStatistics, UnitStatistics
 
 Cycles: TypeAlias = dict[str, float]
 """Cycles of the average MAC array, by cause."""
@@ -66,24 +66,15 @@ def layers(statistics: RunStatistics) -> list[LayerRow]:
     """Every layer, numbered as run.json lists them."""
     energies = _energies(statistics)
     return [
-        LayerRow(
+        replace(
+            _row(layer, energy),
             index=k,
-            network=layer["network"],
             name=short_name(layer["name"]),
             full_name=layer["name"],
             kind=kind_words(layer["kind"]),
             tiles=layer["tiles"],
-            macs=layer["macs"],
             start_cycle=layer["start_cycle"],
-            cycles=layer["cycles"],
             of_run=layer["cycles"] / max(1, statistics["cycles"]),
-            in_use=layer["mac_utilisation"],
-            bound_by=layer["bound_by"],
-            breakdown=layer["breakdown"],
-            entered=_entered(layer["bytes"]),
-            carried=_carried(layer["bytes"]),
-            energy_pj=energy and energy["total_pj"],
-            action_bytes=_action_bytes(energy),
         )
         for k, (layer, energy) in enumerate(zip(statistics["layers"], energies, strict=True))
     ]
@@ -108,20 +99,21 @@ def beside(statistics: RunStatistics, of_layers: Sequence[LayerRow]) -> LayerRow
 
 def total(statistics: RunStatistics) -> LayerRow:
     """The run as a whole, as run.json has it."""
-    energy = statistics.get("energy")
+    row, tiles = _row(statistics, statistics.get("energy")), len(mac_arrays(statistics))
+    return replace(row, name="run", full_name="run", tiles=tiles, of_run=1.0)
+
+
+def _row(part: LayerStatistics | RunStatistics, energy: LayerEnergy | EnergyStatistics | None) -> LayerRow:
+    """What run.json says alike of a layer and of the whole run."""
     return LayerRow(
-        network=statistics["network"],
-        name="run",
-        full_name="run",
-        tiles=len(mac_arrays(statistics)),
-        macs=statistics["macs"],
-        cycles=statistics["cycles"],
-        of_run=1.0,
-        in_use=statistics["mac_utilisation"],
-        bound_by=statistics["bound_by"],
-        breakdown=statistics["breakdown"],
-        entered=_entered(statistics["bytes"]),
-        carried=_carried(statistics["bytes"]),
+        network=part["network"],
+        macs=part["macs"],
+        cycles=part["cycles"],
+        in_use=part["mac_utilisation"],
+        bound_by=part["bound_by"],
+        breakdown=part["breakdown"],
+        entered={bus: moved["entered"] for bus, moved in part["bytes"].items()},
+        carried={bus: moved["carried"] for bus, moved in part["bytes"].items()},
         energy_pj=energy and energy["total_pj"],
         action_bytes=_action_bytes(energy),
     )
@@ -142,14 +134,6 @@ def _energies(statistics: RunStatistics) -> Sequence[LayerEnergy | None]:
 
 def _action_bytes(energy: LayerEnergy | EnergyStatistics | None) -> dict[str, int]:
     return {name: action["bytes"] for name, action in energy["actions"].items()} if energy else {}
-
-
-def _entered(buses: BytesByBus) -> dict[str, int]:
-    return {bus: moved["entered"] for bus, moved in buses.items()}
-
-
-def _carried(buses: BytesByBus) -> dict[str, int]:
-    return {bus: moved["carried"] for bus, moved in buses.items()}
 
 
 def _rest(whole: Mapping[str, int], parts: Sequence[Mapping[str, int]]) -> dict[str, int]:

@@ -13,15 +13,7 @@ from numpy.typing import NDArray
 from tilesim.machines.description import Description
 from tilesim.registry import description_of
 from tilesim.report.analysis.spans import Words, edges_of, run_spans
-from tilesim.report.figures.style import (
-    TALLEST_INCHES,
-    WIDTH_INCHES,
-    colour,
-    cycles_axis,
-    key,
-    name_rows,
-    stacked_shares,
-)  # fmt: skip
+from tilesim.report.figures import style
 from tilesim.report.tracks import accounts_of, kind_of, role, stacked, track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
@@ -52,17 +44,17 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     """For each pixel column the exact share of each kind."""
     shown = shares(statistics, trace, BINS)
     rows = len(shown.rows)
-    figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
+    figure = Figure(figsize=(style.WIDTH_INCHES, min(style.TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
     axes = figure.add_subplot()
-    colours, idle = [colour(kind) for kind in shown.kinds], colour("idle")
-    picture = stacked_shares(shown.fractions, colours, idle, PIXELS)
+    colours, idle = [style.colour(kind) for kind in shown.kinds], style.colour("idle")
+    picture = style.stacked_shares(shown.fractions, colours, idle, PIXELS)
     axes.imshow(picture, extent=(0, statistics["cycles"], rows, 0), aspect="auto", interpolation="nearest")
     axes.hlines(range(1, rows), 0, statistics["cycles"], "white", linewidth=0.8)
-    name_rows(axes, [_label(*row) for row in zip(shown.rows, shown.units, strict=True)], middle=0.5)
+    style.name_rows(axes, [_label(*row) for row in zip(shown.rows, shown.units, strict=True)], middle=0.5)
     axes.tick_params(axis="y", labelsize=6 if rows <= 48 else 4)
-    cycles_axis(axes, statistics["cycles"], statistics["clock_hz"])
+    style.cycles_axis(axes, statistics["cycles"], statistics["clock_hz"])
     hues = [*zip(shown.kinds, colours, strict=True), ("idle", idle)]
-    key(figure, [Patch(facecolor=hue, label=kind_of(kind).words) for kind, hue in hues])
+    style.key(figure, [Patch(facecolor=hue, label=kind_of(kind).words) for kind, hue in hues])
     return figure
 
 

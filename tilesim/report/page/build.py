@@ -15,16 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-ARRAYS = {
-    "uint8": "Uint8Array",
-    "int8": "Int8Array",
-    "uint16": "Uint16Array",
-    "int16": "Int16Array",
-    "uint32": "Uint32Array",
-    "int32": "Int32Array",
-    "float32": "Float32Array",
-    "float64": "Float64Array",
-}
+WHOLE = ("uint8", "int8", "uint16", "int16", "uint32", "int32")
+"""The dtypes of whole numbers, the smallest first."""
+ARRAYS = {dtype: f"{dtype.capitalize()}Array" for dtype in (*WHOLE, "float32", "float64")}
 """What a column of each dtype is in the browser."""
 EXACT = 2**53
 """The browser's numbers hold whole numbers below this."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import InputError
+from tilesim.errors import refuse
 from tilesim.sim.trace.trace import Trace, Words
 from tilesim.sim.trace.wakeups import Wakeup, WakeupSources, released_by
 
@@ -44,8 +44,7 @@ class Recording:
     """Patterns, such as ``chip.tile0.*``: all tracks that match one of them are recorded."""
 
     def __post_init__(self) -> None:
-        if faults := [*_faults(self.window, self.tracks)]:
-            raise InputError(faults)
+        refuse(_faults(self.window, self.tracks))
 
     def unmatched(self, tracks: Collection[str]) -> list[str]:
         """The patterns that none of a machine's ``tracks`` matches."""
@@ -190,11 +189,7 @@ def _joined(spans: _Spans) -> _Spans:
 def _sorted(names: dict[str, int], numbers: Words) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """The names that occur, sorted, and for each number the place of its name among them."""
     listed = list(names)
-    occurring = sorted(_occurring(listed, numbers))
+    occurring = sorted(listed[k] for k in np.flatnonzero(np.bincount(numbers, minlength=len(listed))).tolist())
     place = np.zeros(max(len(listed), 1), np.int32)
     place[[names[name] for name in occurring]] = np.arange(len(occurring))
     return tuple(occurring), place
-
-
-def _occurring(names: Sequence[str], numbers: Words) -> Iterator[str]:
-    return (names[k] for k in np.flatnonzero(np.bincount(numbers, minlength=len(names))).tolist())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.budgets import LARGEST_TRACE_BYTES, MOST_TRACE_NAMES
-from tilesim.errors import ArrayError
+from tilesim.errors import ArrayError, refuse
 from tilesim.files import must_be_file, read_npz, write_npz
 
 SCHEMA = "tilesim.trace/1"
@@ -92,8 +92,7 @@ class Trace:
         columns = read_npz(path, most_bytes=LARGEST_TRACE_BYTES)
         if str(columns.pop("schema", np.asarray("none"))) != SCHEMA:
             raise ArrayError(f"{path}: must be a trace of the version {SCHEMA}, which `tilesim run --trace` writes")
-        if faults := [f"{path}: {fault}" for fault in _faults(columns)]:
-            raise ArrayError(faults)
+        refuse((f"{path}: {fault}" for fault in _faults(columns)), ArrayError)
         values: dict[str, Any] = {**columns, **{name: tuple(columns[name].tolist()) for name in NAMES}}
         values["start"] = int(columns["start"])
         return cls(**{field.name: values[field.name] for field in fields(cls)})

@@ -10,12 +10,7 @@ from math import prod
 from tilesim.errors import CapacityError
 from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
 from tilesim.network.graph import Network, Node, Tensor
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.dequantise import Dequantise
-from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.normalise import Normalise
-from tilesim.network.operators.quantise import Quantise
-from tilesim.network.operators.table import Table
+from tilesim.network.operators import Convolution, Dequantise, FullyConnected, Normalise, Quantise, Table
 from tilesim.systolic.compiler.lower.operators import node_faults
 from tilesim.systolic.compiler.task import POOLS, WEIGHTED, OperatorTask, operand_indices
 from tilesim.systolic.isa.model.program import Place

@@ -92,11 +92,8 @@ class Together:
 
 
 def together(*operands: Sequence[int], pitches: Mapping[int, int] = ANY) -> Iterator[Together]:
-    """Cut the inferences of a step where the images of an operand are no longer equally far apart.
-
-    Args:
-        operands: of each, an address for each inference.
-        pitches: of some operands, by number, the only distance that will do.
+    """Cut the inferences of a step where the images of an operand, whose addresses are given, are no longer equally far
+    apart. ``pitches``: of some operands, by number, the only distance that will do.
     """
     first, count = 0, len(operands[0])
     while first < count:

@@ -15,7 +15,7 @@ from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, host_fie
 from tilesim.machines.options import Say, silent
 from tilesim.machines.program import DataSegment
 from tilesim.network.graph import Network, macs
-from tilesim.network.operators.table import Table
+from tilesim.network.operators import Table
 from tilesim.systolic.compiler.array_plan import ArrayPlan, plan_operators, tasks_of
 from tilesim.systolic.compiler.emitter import synchronised
 from tilesim.systolic.compiler.fetching import fetched
@@ -37,12 +37,7 @@ def compile_network(network: Network, topology: Topology, say: Say = silent, pla
 
     Layers with weights run on the array, all others in the vector unit; tensors lie whole in the unified buffer, and
     parameters beside them all the time. Weights are in weight memory as tiles in the order in which they are fetched.
-
-    Args:
-        network: what to compute.
-        topology: the chip.
-        say: is told what was done.
-        plan: which layer runs for how many inferences, and when.
+    ``say`` is told what was done.
 
     Raises:
         CapacityError: a network that does not fit, or has layers that this machine can't run.

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.network.graph import Network, Tensor
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.network.operators import Convolution, DepthwiseConvolution, FullyConnected
 from tilesim.systolic.compiler.boxes import windows_over
 from tilesim.systolic.compiler.storage import Storage
 from tilesim.systolic.compiler.task import WEIGHTED, OperatorTask, Weighted, element_of

@@ -8,12 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilesim.network.graph import Node, Tensor
-from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
-from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
+from tilesim.network.operators import AveragePool, Convolution, DepthwiseConvolution, FullyConnected, MaxPool, Mean
 from tilesim.systolic.isa.model.instructions import Element
 
 Weighted: TypeAlias = Convolution | DepthwiseConvolution | FullyConnected

@@ -22,11 +22,8 @@ def prepare_multiply(op: MatrixMultiply, memories: Memories, tile: NDArray[Any])
 def multiply(op: MatrixMultiply, memories: Memories, tile: NDArray[Any]) -> NDArray[np.int32]:
     """What leaves the array: (samples, vectors, columns) of int32, wrapped around.
 
-    Args:
-        op: the instruction.
-        memories: the unified buffer holds the activations.
-        tile: (inputs, outputs) integers of :func:`~tilesim.systolic.datapath.memories.read_tile`; of those beyond the
-            rows and columns of the instruction, nothing is seen: rows beyond get no activations.
+    Of ``tile``, (inputs, outputs) integers of :func:`~tilesim.systolic.datapath.memories.read_tile`, nothing is seen
+    beyond the rows and columns of the instruction: rows beyond get no activations.
     """
     x = maps(memories.buffer, op.window, op.activations)
     vectors = unfolded(x, op.window, op.first, op.vectors, op.first_row, op.rows, op.activation_zero_point)

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.add import add
+from tilesim.arithmetic.classify import RULES
 from tilesim.arithmetic.multiply import multiply
 from tilesim.arithmetic.normalise import normalise
 from tilesim.arithmetic.requantise import requantise, saturate
-from tilesim.arithmetic.softmax import softmax, softmax_aligned
-from tilesim.arithmetic.softmax_fixed import softmax_fixed
 from tilesim.arithmetic.table import ENTRIES, look_up
 from tilesim.systolic.datapath.memories import Commit, Memories, at, entries, maps, nest, writing
 from tilesim.systolic.datapath.windows import pooled
@@ -22,7 +21,6 @@ from tilesim.systolic.isa.model import instructions as isa
 Array = NDArray[Any]
 
 _SUMS = {"add": add, "multiply": multiply}
-_SOFTMAX = {"plain": softmax, "aligned": softmax_aligned, "fixed": softmax_fixed}
 
 
 def prepare(op: isa.VectorInstruction, memories: Memories) -> Commit:
@@ -112,7 +110,7 @@ def _softmax(op: isa.RowSoftmax, memories: Memories) -> Commit:
     *bits, zero_point = op.scaling
     input_scale, output_scale = (float(scale) for scale in np.array(bits, np.int64).view(np.float64))
     x = nest(memories.buffer, op.source, op.element)
-    values = _SOFTMAX[op.rule](x, input_scale, output_scale, zero_point, op.clamp)
+    values = RULES[op.rule](x, input_scale, output_scale, zero_point, op.clamp)
     return writing(nest(memories.buffer, op.destination, op.element), values)
 
 

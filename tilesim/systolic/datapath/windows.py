@@ -52,16 +52,9 @@ def inside(window: Window, axis: int, place: int, first: int, count: int) -> tup
 
 
 def parts(x: Array, window: Window, box: Box, place: tuple[int, int]) -> tuple[tuple[slice, ...], Array]:
-    """Elements at one place of the kernel for the positions of a box.
-
-    Args:
-        x: maps (samples, images, height, width, channels).
-        window: what runs over them.
-        box: which positions.
-        place: row and column of the kernel.
-
-    Returns:
-        Where, in an array (samples, images, rows, columns, ...) of the box, elements are inside of the map, and those.
+    """The elements of maps ``x``, (samples, images, height, width, channels), at one ``place`` of the kernel, row and
+    column, for the positions of a box: where, in an array (samples, images, rows, columns, ...) of the box, they are
+    inside of the map, and those.
     """
     rows, ys = inside(window, 0, place[0], box.row, box.rows)
     columns, xs = inside(window, 1, place[1], 0, window.output_width)
@@ -126,16 +119,9 @@ def _averages(pooling: Pooling, elements: Iterable[Array], scaling: tuple[int, .
 def unfolded(
     x: Array, window: Window, first: int, vectors: int, first_row: int, rows: int, zero_point: int
 ) -> NDArray[np.float32]:
-    """Windows as vectors: (samples, vectors, rows) of float32, less the zero point; what is outside of the map is 0.
-
-    Args:
-        x: maps (samples, images, height, width, channels).
-        window: what runs over them.
-        first: number of the first position.
-        vectors: how many positions.
-        first_row: the first element of each window.
-        rows: how many elements of each.
-        zero_point: what stands for 0.
+    """Windows over maps ``x``, (samples, images, height, width, channels), as vectors: (samples, vectors, rows) of
+    float32, less the zero point; what is outside of the map is 0. There is one for each of ``vectors`` positions from
+    number ``first`` on, of the ``rows`` elements of its window from ``first_row`` on.
     """
     blocks = [_box(x, window, box, first_row, rows, zero_point) for box in boxes(window, first, vectors)]
     lines = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)

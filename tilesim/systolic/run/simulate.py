@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import ProgramError
+from tilesim.errors import ProgramError, refuse
 from tilesim.machines import frame
 from tilesim.machines.holds import NO_HOLDS, Holds, holds
 from tilesim.machines.host import carried, received, samples_of
@@ -44,9 +44,8 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
     """Load weights and parameters, then run the program, carrying all samples of ``inputs`` at once; raises as
     :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
-    frame.check_rules(options)
-    if wrong := program.once(faults):
-        raise ProgramError(wrong)
+    refuse(options.faults())
+    refuse(program.once(faults), ProgramError)
     return _run(frame.named(program), inputs, options)
 
 

@@ -19,15 +19,8 @@ from tilesim.statistics import (
     RequestStatistics,
     RunStatistics,
 )
-from tilesim.systolic.isa.model.instructions import (
-    Instruction,
-    MatrixMultiply,
-    Queue,
-    ReadHostMemory,
-    Sync,
-    WriteHostMemory,
-)
-from tilesim.systolic.isa.model.program import Layer, Program
+from tilesim.systolic.isa.model import instructions as isa
+from tilesim.systolic.isa.model.program import Layer, Program, Step
 from tilesim.systolic.run.bottleneck import UNUSED, USEFUL, bottlenecks_of
 from tilesim.systolic.units.chip import Chip
 
@@ -86,9 +79,9 @@ def _requests(program: Program, chip: Chip, run: range) -> Iterator[RequestStati
     starts: dict[int, int] = {0: run.start}
     ends: dict[int, int] = {}
     for op in program.run:
-        if isinstance(op, ReadHostMemory) and op.source == "input":
+        if isinstance(op, isa.ReadHostMemory) and op.source == "input":
             starts.setdefault(program.inputs[op.tensor].inference, begun[op.label])
-        elif isinstance(op, WriteHostMemory):
+        elif isinstance(op, isa.WriteHostMemory):
             k = program.outputs[op.tensor].inference
             ends[k] = max(ends.get(k, 0), retired[op.label])
     for k in range(program.inferences):
@@ -144,13 +137,14 @@ def _batching(
     batching = program.batching
     if batching is None:
         return None
+    by_step = list(_by_step(program.run, batching.steps))
     return {
         "schedule": batching.schedule,
         "predicted_cycles": {plan.schedule: plan.cycles for plan in batching.predicted} or None,
         "weight_reuse": batching.weight_reuse,
         "batches": list(batching.batches),
-        "steps": _steps(program, chip, start),
-        "weight_set_loads": sum(1 for ops in _by_step(program) if _fetches(ops)),
+        "steps": [_step(step, ops, chip, start) for step, ops in by_step],
+        "weight_set_loads": sum(_fetches(ops) for _, ops in by_step),
         "weight_bytes": chip.weight_memory.bytes,
         "peak_buffer_bytes": max((step.buffer_bytes for step in batching.steps), default=0),
         "latency_first_cycles": requests[0]["latency_cycles"],
@@ -158,39 +152,31 @@ def _batching(
     }
 
 
-def _by_step(program: Program) -> Iterator[Sequence[Instruction]]:
-    """What stands in the program for each step, and belongs to its layer."""
-    assert program.batching is not None
-    places = {op.label: k for k, op in enumerate(program.run)}
+def _by_step(run: Sequence[isa.Instruction], steps: Sequence[Step]) -> Iterator[tuple[Step, Sequence[isa.Instruction]]]:
+    """Each step with what stands in the program for it, and belongs to its layer."""
+    places = {op.label: k for k, op in enumerate(run)}
     first = 0
-    for step in program.batching.steps:
+    for step in steps:
         end = places.get(step.label, first - 1) + 1
-        yield [op for op in program.run[first:end] if _computes(op, step.layer)]
+        yield step, [op for op in run[first:end] if _computes(op, step.layer)]
         first = max(first, end)
 
 
-def _fetches(ops: Sequence[Instruction]) -> bool:
-    return next((op.switch for op in ops if isinstance(op, MatrixMultiply)), False)
+def _computes(op: isa.Instruction, layer: int) -> bool:
+    return op.layer == layer and op.queue in {isa.Queue.MATRIX, isa.Queue.VECTOR} and not isinstance(op, isa.Sync)
 
 
-def _computes(op: Instruction, layer: int) -> bool:
-    return op.layer == layer and op.queue in {Queue.MATRIX, Queue.VECTOR} and not isinstance(op, Sync)
+def _fetches(ops: Sequence[isa.Instruction]) -> bool:
+    return next((op.switch for op in ops if isinstance(op, isa.MatrixMultiply)), False)
 
 
-def _steps(program: Program, chip: Chip, start: int) -> list[BatchStep]:
-    assert program.batching is not None
-    begun, retired = chip.retirement.begun, chip.retirement.retired
-    steps: list[BatchStep] = []
-    for step, ops in zip(program.batching.steps, _by_step(program), strict=True):
-        began = min((begun[op.label] for op in ops), default=start)
-        steps.append(
-            {
-                "layer": step.layer,
-                "first": step.first,
-                "count": step.count,
-                "start_cycle": began - start,
-                "end_cycle": retired.get(step.label, began) - start,
-                "buffer_bytes": step.buffer_bytes,
-            }
-        )
-    return steps
+def _step(step: Step, ops: Sequence[isa.Instruction], chip: Chip, start: int) -> BatchStep:
+    began = min((chip.retirement.begun[op.label] for op in ops), default=start)
+    return {
+        "layer": step.layer,
+        "first": step.first,
+        "count": step.count,
+        "start_cycle": began - start,
+        "end_cycle": chip.retirement.retired.get(step.label, began) - start,
+        "buffer_bytes": step.buffer_bytes,
+    }

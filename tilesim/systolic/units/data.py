@@ -15,13 +15,7 @@ from tilesim.sim.core.memory import Bytes
 from tilesim.systolic.datapath.matrix import prepare_multiply
 from tilesim.systolic.datapath.memories import Commit, Memories, read_tile
 from tilesim.systolic.datapath.vector import prepare
-from tilesim.systolic.isa.model.instructions import (
-    MatrixMultiply,
-    ReadHostMemory,
-    ReadWeights,
-    VectorInstruction,
-    WriteHostMemory,
-)
+from tilesim.systolic.isa.model import instructions as isa
 from tilesim.systolic.topology import Topology
 
 
@@ -32,20 +26,20 @@ class Data:
     on any of it.
     """
 
-    def bring(self, _op: ReadHostMemory) -> Commit:
+    def bring(self, _op: isa.ReadHostMemory) -> Commit:
         return _write_nothing
 
-    def send(self, _op: WriteHostMemory) -> Commit:
+    def send(self, _op: isa.WriteHostMemory) -> Commit:
         return _write_nothing
 
-    def tile(self, _op: ReadWeights, _number: int) -> NDArray[Any]:
+    def tile(self, _op: isa.ReadWeights, _number: int) -> NDArray[Any]:
         """Tile ``number`` of those that ``op`` fetches: (inputs, outputs)."""
         return np.zeros((0, 0), np.int8)
 
-    def multiply(self, _op: MatrixMultiply, _tile: NDArray[Any]) -> Commit:
+    def multiply(self, _op: isa.MatrixMultiply, _tile: NDArray[Any]) -> Commit:
         return _write_nothing
 
-    def compute(self, _op: VectorInstruction) -> Commit:
+    def compute(self, _op: isa.VectorInstruction) -> Commit:
         return _write_nothing
 
 
@@ -65,13 +59,13 @@ class HostMemory:
         self.outputs: list[Bytes] = [np.zeros((samples, size), np.uint8) for size in output_bytes]
         self._come: list[NDArray[np.bool_]] = [np.zeros(size, bool) for size in output_bytes]
 
-    def read(self, op: ReadHostMemory) -> Bytes:
+    def read(self, op: isa.ReadHostMemory) -> Bytes:
         """The bytes that ``op`` sends, (samples or 1, bytes)."""
         source = _numbered(self._sources[op.source], op.tensor, f"{op.label}: the host's {op.source}")
         _check(op.label, source.shape[1], op.offset, op.bytes)
         return source[:, op.offset : op.offset + op.bytes]
 
-    def write(self, op: WriteHostMemory, data: Bytes) -> None:
+    def write(self, op: isa.WriteHostMemory, data: Bytes) -> None:
         """Take ``data``, (samples, bytes), for ``op``."""
         output = _numbered(self.outputs, op.tensor, f"{op.label}: the host's output")
         _check(op.label, output.shape[1], op.offset, op.bytes)
@@ -92,22 +86,22 @@ class Carried(Data):
         self.memories = memories
         self._host = host
 
-    def bring(self, op: ReadHostMemory) -> Commit:
+    def bring(self, op: isa.ReadHostMemory) -> Commit:
         to_buffer = op.destination == "unified_buffer"
         memory = self.memories.buffer if to_buffer else self.memories.weights
         return partial(memory.write_row, op.address, self._host.read(op))
 
-    def send(self, op: WriteHostMemory) -> Commit:
+    def send(self, op: isa.WriteHostMemory) -> Commit:
         return partial(self._host.write, op, self.memories.buffer.row(op.address, op.bytes))
 
-    def tile(self, op: ReadWeights, number: int) -> NDArray[Any]:
+    def tile(self, op: isa.ReadWeights, number: int) -> NDArray[Any]:
         address = op.address + number * self._topology.weight_tile_bytes * op.weight_bytes
         return read_tile(self.memories, address, op.weight_bytes, self._topology)
 
-    def multiply(self, op: MatrixMultiply, tile: NDArray[Any]) -> Commit:
+    def multiply(self, op: isa.MatrixMultiply, tile: NDArray[Any]) -> Commit:
         return prepare_multiply(op, self.memories, tile)
 
-    def compute(self, op: VectorInstruction) -> Commit:
+    def compute(self, op: isa.VectorInstruction) -> Commit:
         return prepare(op, self.memories)
 
 

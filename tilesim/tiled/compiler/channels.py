@@ -10,8 +10,7 @@ from math import prod
 
 from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
 from tilesim.network.graph import Node
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of

@@ -12,20 +12,19 @@ from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
 from tilesim.tiled.compiler.compute import Pieces, compute
-from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, map_name, place_name
+from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, place_name
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
-from tilesim.tiled.compiler.host_tensors import host_input, host_output, reply
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
-from tilesim.tiled.compiler.tile_plan import TileOutput, TilePlan
-from tilesim.tiled.compiler.transfers import blocks_of, drain, feed
+from tilesim.tiled.compiler.tile_plan import TilePlan
+from tilesim.tiled.compiler.transfers import drain, feed, host_input, host_output
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.checks.tensors import covers
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TileFence, program_bytes
-from tilesim.tiled.isa.model.program import Block, HostTensor, Layer, Program, Region, TensorLayout, TensorPiece
+from tilesim.tiled.isa.model.program import Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.link.turns import with_start_fence
 from tilesim.tiled.rules.soundness import unsound
 from tilesim.tiled.topology import Topology
@@ -40,10 +39,6 @@ def compile_networks(
     in wide memory, those of all networks side by side. Layers whose maps are too large are made in row bands, several
     layers at a time. Parameters for which there is no room come over the ring while their network runs, from the tile
     that keeps them or from data memory.
-
-    Raises:
-        CapacityError: a network does not fit, or has layers that this machine can't run.
-        ProgramError: the chip is too small for an instruction that a network needs.
     """
     programs = [_program(*planned) for planned in plan_parameters(networks, topology, policy, wishes)]
     if faults := [fault for program in programs for fault in _too_long(program)]:
@@ -99,11 +94,8 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
         load=wide.load(),
         run=with_start_fence(builder.run, builder.topology),
         data=wide.data(),
-        inputs=tuple(
-            host_input(source, MapShape.of(source.stored.shape), tuple(_blocks(builder, source.stored)))
-            for source in plan.sources
-        ),
-        outputs=tuple(_output(builder, sink) for sink in plan.sinks),
+        inputs=tuple(host_input(builder, source) for source in plan.sources),
+        outputs=tuple(host_output(builder, sink) for sink in plan.sinks),
         layers=tuple(_layer(builder, wide, k, node) for k, node in enumerate(network.nodes)),
         partition=builder.partition.wishes.default,
         tensors=tensors,
@@ -149,12 +141,6 @@ def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
         _exchange(builder, name, source.stored)
 
 
-def _blocks(builder: ProgramBuilder, tensor: Tensor) -> Iterator[Block]:
-    """A tensor as the host sends it: one band after the other."""
-    for name in builder.partition.maps_of(tensor.index):
-        yield from blocks_of(builder.placement.maps[name], builder.topology.wide_memory.row_bytes)
-
-
 def _gather(builder: ProgramBuilder, wide: WideLayout, tensor: Tensor, call: LayerCall) -> None:
     """Copy an input to all who read it whole, before the first of them does."""
     copy = copy_name(tensor.index)
@@ -179,12 +165,6 @@ def _fill(builder: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> Non
 def _reader(plan: TilePlan, tensor: Tensor) -> int:
     """The first layer that reads a tensor, or -1."""
     return next((layer for layer, node in plan.steps if tensor in plan.activations(node)), -1)
-
-
-def _output(builder: ProgramBuilder, sink: TileOutput) -> HostTensor:
-    map_, row_bytes = builder.placement.maps[map_name(sink.stored.index)], builder.topology.wide_memory.row_bytes
-    blocks = blocks_of(map_, row_bytes) if sink.softmax is None else reply(map_.shape, row_bytes)
-    return host_output(sink, map_.shape, blocks)
 
 
 def _layouts(builder: ProgramBuilder) -> Iterator[TensorLayout]:

@@ -37,9 +37,6 @@ STAGING_SHARE = 4
 def fitted(plan: TilePlan, topology: Topology, wishes: Wishes = DEFAULT) -> tuple[Partition, MapPlacement]:
     """Spread and place all maps as is wished; if there is no room for that, with smaller copies for layers that are
     spread by channel, in the end with none.
-
-    Raises:
-        CapacityError: not even that helps.
     """
     tried: list[dict[int, Spread]] = []
     for share in COPY_SHARES:

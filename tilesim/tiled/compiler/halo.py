@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
@@ -159,7 +158,7 @@ class Halo:
     def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
             return None  # nobody there would wait for it, nor therefore the next band, which comes to the same place
-        return self._mesh_in(tile, side, rows, columns, self.zero_point)
+        return self._receive(tile, side, rows, columns, self.zero_point)
 
     @cached_property
     def _read(self) -> dict[int, set[Side]]:
@@ -173,10 +172,8 @@ class Halo:
                     sides.setdefault(tile, set()).update(sides_read(self.builder, self.name, call, tile))
         return sides
 
-    def _receive(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
-        return self._mesh_in(tile, side, rows, columns, None)
-
-    def _mesh_in(self, tile: int, side: Side, rows: range, columns: range, fill: int | None) -> MeshIn | None:
+    def _receive(self, tile: int, side: Side, rows: range, columns: range, fill: int | None = None) -> MeshIn | None:
+        """Words from the neighbour, or ``fill``."""
         if not rows or not columns:
             return None
         target = self._words(tile, rows, columns)
@@ -201,7 +198,8 @@ class Halo:
 
     def _meet(self, a: Traversal, b: Traversal) -> bool:
         if (a, b) not in self._met:  # tiles differ little in where they write
-            self._met[a, b] = bool(np.isin(_addresses(a), _addresses(b)).any())
+            ones, others = (addresses(words.nest, words.reference) for words in (a, b))
+            self._met[a, b] = bool(np.isin(ones, others).any())
         return self._met[a, b]
 
     def _send(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
@@ -220,10 +218,6 @@ class Halo:
         present = {tile: op for tile, op in ops.items() if op is not None}
         self.builder.write(f"{self.name}.{what}", present)
         self.builder.use(self.name, present.values())
-
-
-def _addresses(words: Traversal) -> NDArray[np.int64]:
-    return addresses(words.nest, words.reference)
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilesim.network.graph import Network, Node, Operator
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.dequantise import Dequantise
-from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.quantise import Quantise
-from tilesim.network.operators.reshape import Reshape
-from tilesim.network.operators.softmax import Softmax
+from tilesim.network.operators import Convolution, Dequantise, FullyConnected, Quantise, Reshape, Softmax
 from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.lower import convolution, copy, elementwise, pool
 from tilesim.tiled.compiler.traits import Fields, TileTraits

@@ -9,19 +9,10 @@ from operator import or_
 
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
+from tilesim.tiled.compiler import fusion
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, band_name, copy_name, map_name, padded, tensor_of
-from tilesim.tiled.compiler.fusion import (
-    FusedGroup,
-    FusionGroup,
-    LayerCall,
-    Spans,
-    banded_calls,
-    fuse,
-    nodes_of,
-    tiles_of,
-)
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.traits import ReceptiveField
@@ -45,7 +36,7 @@ class Partition:
     copy_bytes: int = 0
     maps: dict[str, FeatureMap] = field(default_factory=dict)
     whole: dict[int, FeatureMap] = field(default_factory=dict)
-    fused: list[FusedGroup] = field(default_factory=list)
+    fused: list[fusion.FusedGroup] = field(default_factory=list)
     spreads: dict[int, Spread] = field(default_factory=dict)
 
     def read(self, node: Node, tensor: Tensor) -> str:
@@ -88,36 +79,32 @@ class Partition:
         """What a map, a copy or a band holds of."""
         return self.plan.network.tensors[tensor_of(name)]
 
-    def read_at_all(self, name: str) -> bool:
-        """Whether any layer reads a map, or copies it."""
-        return bool(self.plan.readers(self.tensor(name).index))
-
     @cached_property
-    def calls(self) -> list[LayerCall]:
+    def calls(self) -> list[fusion.LayerCall]:
         """The steps in their order, those of a group again in each of its bands."""
         groups = {fused.group.steps.start: fused for fused in self.fused}
-        calls: list[LayerCall] = []
+        calls: list[fusion.LayerCall] = []
         step = 1
         while step <= len(self.plan.steps):
             fused = groups.get(step)
-            calls += [self._call(step)] if fused is None else banded_calls(self.plan, fused)
+            calls += [self._call(step)] if fused is None else fusion.banded_calls(self.plan, fused)
             step += 1 if fused is None else len(fused.group.steps)
         return calls
 
     @cached_property
-    def _inside(self) -> dict[int, FusedGroup]:
+    def _inside(self) -> dict[int, fusion.FusedGroup]:
         return {index: fused for fused in self.fused for index in fused.inner}
 
-    def _call(self, step: int) -> LayerCall:
+    def _call(self, step: int) -> fusion.LayerCall:
         layer, node = self.plan.steps[step - 1]
         reads = {tensor.index: self.read(node, tensor) for tensor in self.plan.activations(node)}
-        return LayerCall(step, layer, node, reads, map_name(node.output), self.made(node).tiles)
+        return fusion.LayerCall(step, layer, node, reads, map_name(node.output), self.made(node).tiles)
 
 
 def partition_network(
     plan: TilePlan,
     topology: Topology,
-    groups: Sequence[FusionGroup] = (),
+    groups: Sequence[fusion.FusionGroup] = (),
     wishes: Wishes = DEFAULT,
     copy_bytes: int = 0,
 ) -> Partition:
@@ -135,7 +122,7 @@ def partition_network(
         partition.whole[node.output] = bare if spread.block else _following(partition, node, bare)
     for source in plan.sources:
         _settle_source(partition, source.stored)
-    partition.fused = [fuse(plan, partition.whole, group) for group in groups]
+    partition.fused = [fusion.fuse(plan, partition.whole, group) for group in groups]
     inner = {index for fused in partition.fused for index in fused.inner}
     real = [index for index in partition.whole if index not in inner]
     partition.maps = {map_name(index): partition.whole[index] for index in real}
@@ -173,14 +160,21 @@ def _following(partition: Partition, node: Node, bare: FeatureMap) -> FeatureMap
 
 
 def _map(
-    partition: Partition, shape: MapShape, rows: Spans, columns: Spans, tiles: int | None = None, block: int = 0
+    partition: Partition,
+    shape: MapShape,
+    rows: fusion.Spans,
+    columns: fusion.Spans,
+    tiles: int | None = None,
+    block: int = 0,
 ) -> FeatureMap:
     """In ``tiles``, or those at whose places of the grid there is something."""
     down, across = (
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
     pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology))
-    return FeatureMap(shape, down, across, tiles_of(rows, columns) if tiles is None else tiles, pixel_bytes, block)
+    return FeatureMap(
+        shape, down, across, fusion.tiles_of(rows, columns) if tiles is None else tiles, pixel_bytes, block
+    )
 
 
 def _everywhere(partition: Partition, shape: MapShape, tiles: int, block: int = 0) -> FeatureMap:
@@ -204,7 +198,7 @@ def _settle_source(partition: Partition, tensor: Tensor) -> None:
     partition.whole[index] = _map(partition, shape, rows, columns)
 
 
-def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> Spans:
+def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> fusion.Spans:
     """Blocks that are those of all readers times their stride, if there are such."""
     blocks = {window.stride * len(made.blocks[0]) for made, window in readers}
     length = blocks.pop() if len(blocks) == 1 else 0
@@ -245,7 +239,7 @@ def _has_all(map_: FeatureMap, tiles: int) -> bool:
 def _needed(partition: Partition, map_: FeatureMap, readers: list[Node]) -> FeatureMap:
     """The map with what its readers that are in no group need at each place of the grid."""
     rows, columns = map_.rows, map_.columns
-    grouped = {id(node) for fused in partition.fused for node in nodes_of(partition.plan, fused.group.steps)}
+    grouped = {id(node) for fused in partition.fused for node in fusion.nodes_of(partition.plan, fused.group.steps)}
     for reader in (reader for reader in readers if id(reader) not in grouped):
         made, (down, across) = partition.made(reader), receptive_fields(partition.plan.network, reader)
         rows, columns = _grown(rows, down, made.rows), _grown(columns, across, made.columns)

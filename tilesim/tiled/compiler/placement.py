@@ -45,9 +45,6 @@ class MapPlacement:
 def place(partition: Partition, topology: Topology) -> MapPlacement:
     """Give every map an address, the same one to all bands of a tensor. No byte serves two tensors if all fit side by
     side: then nothing ever has to wait for a place.
-
-    Raises:
-        CapacityError: the tensor that finds no place, its bytes, and what is free.
     """
     maps, calls = with_slack(partition, topology), in_calls(partition)
     items = in_steps(partition, maps, calls)
@@ -93,7 +90,7 @@ def in_calls(partition: Partition) -> dict[str, list[int]]:
     sinks = {map_name(sink.stored.index) for sink in partition.plan.sinks}
     for name, when in calls.items():
         # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
-        if name in sinks or not partition.read_at_all(name):
+        if name in sinks or not partition.plan.readers(tensor_of(name)):
             when.append(len(partition.calls) + 1)
     return calls
 

@@ -35,9 +35,6 @@ def plan_parameters(
 ) -> list[tuple[ProgramBuilder, list[Pieces], WideLayout]]:
     """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
     that can be; else layers in runs of their outputs.
-
-    Raises:
-        CapacityError: a network does not fit, or has layers that this machine can't run.
     """
     asked = wishes or [DEFAULT] * len(networks)
     builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]

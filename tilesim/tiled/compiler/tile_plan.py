@@ -79,11 +79,7 @@ class TilePlan(OperatorPlan[TileOutput]):
 
 
 def plan_operators(network: Network, word_bytes: int) -> TilePlan:
-    """Sort the nodes by place.
-
-    Raises:
-        CapacityError: nodes that no place of this machine can run, all at once.
-    """
+    """Sort the nodes by place."""
     inputs, at_host = network_inputs(network)
     finishing = _finishing(network)
     plan = TilePlan(network, *nodes_and_root(network, at_host | finishing), inputs, ())

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators.convolution import Convolution
-from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.compiler.axis import NOTHING, clip
 from tilesim.tiled.isa.model.instructions import TensorOp
 

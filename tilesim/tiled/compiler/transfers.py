@@ -1,21 +1,26 @@
-"""The way in and the way out: host, ring, wide staging, narrow memory; and back, through the classifier or past it."""
+"""The way in and the way out: host, ring, wide staging, narrow memory; and back, through the classifier or past it; and
+what the host's driver has to know of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
-from tilesim.lowering.operator_plan import NetworkInput
+from tilesim.arithmetic.classify import classify_scaling
+from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
-from tilesim.tiled.compiler.host_tensors import SOFTMAX_FUNCTIONS, softmax_scaling
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, map_name
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import part_words, receive, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Flag, Traversal, bits
-from tilesim.tiled.isa.model.program import Block
+from tilesim.tiled.isa.model.program import Block, HostTensor
+
+SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned", "fixed": "softmax_fixed"}
 
 
 def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
@@ -128,9 +133,50 @@ def _classify(sink: TileOutput, softmax: Softmax, rows: int, block: int, label: 
         elements=sink.elements,
         elements_per_sender=block,
         function=SOFTMAX_FUNCTIONS[softmax.rule],
-        scaling=softmax_scaling(softmax),
+        scaling=_softmax_scaling(softmax),
         input_type=kind,
         output_type=kind,
         layer=sink.softmax_layer,
         label=label,
+    )
+
+
+def host_input(builder: ProgramBuilder, source: NetworkInput) -> HostTensor:
+    """A network input as the host sends it: one band after the other."""
+    maps = [builder.placement.maps[name] for name in builder.partition.maps_of(source.stored.index)]
+    blocks = [block for map_ in maps for block in blocks_of(map_, builder.topology.wide_memory.row_bytes)]
+    quantisation = source.stored.quantisation
+    return _host_tensor(source, maps[0].shape, tuple(blocks), pad=quantisation.zero_point if quantisation else 0)
+
+
+def host_output(builder: ProgramBuilder, sink: TileOutput) -> HostTensor:
+    """A network output as the host gets it: from the tiles, or from the classifier one vector from its first row on."""
+    map_, row_bytes = builder.placement.maps[map_name(sink.stored.index)], builder.topology.wide_memory.row_bytes
+    channels, function = map_.shape.channels, sink.at_host
+    reply = Block((0, 0, 0), (1, 1, channels), channels, -(-channels // row_bytes))
+    return _host_tensor(
+        sink,
+        map_.shape,
+        blocks_of(map_, row_bytes) if sink.softmax is None else (reply,),
+        lookup=sink.lookup,
+        function=SOFTMAX_FUNCTIONS[function.rule] if function else "",
+        scaling=_softmax_scaling(function) if function else (),
+    )
+
+
+def _softmax_scaling(softmax: Softmax) -> tuple[int, ...]:
+    """What the classifier or the host needs to know of a softmax."""
+    scales = softmax.input_scale, softmax.output_scale
+    return classify_scaling(SOFTMAX_FUNCTIONS[softmax.rule], scales, softmax.output_zero_point, softmax.clamp)
+
+
+def _host_tensor(
+    end: NetworkInput | TileOutput, shape: MapShape, blocks: tuple[Block, ...], **conversion: Any
+) -> HostTensor:
+    return HostTensor(
+        **host_fields(end),
+        element=str(element_type(end.stored.dtype)),
+        extent=(shape.height, shape.width, shape.channels),
+        blocks=blocks,
+        **conversion,
     )

@@ -80,11 +80,7 @@ def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | 
 
 
 def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]:
-    """As much in the tiles as fits beside the region through which the rest streams.
-
-    Raises:
-        CapacityError: not even what one round of tensorops needs fits.
-    """
+    """As much in the tiles as fits beside the region through which the rest streams."""
     free = min(need.free_bytes - _stream_bytes(need) for need in needs)
     budget = free if policy.cache else 0
     residency = _joint_residency(needs, policy, budget)
@@ -116,7 +112,6 @@ def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) 
 
 
 def _stream_bytes(needs: Needs) -> int:
-    """Bytes for what streams."""
     if least_bytes(needs.sets, needs.uses) > needs.free_bytes:
         raise _too_large(needs, least_bytes(needs.sets, needs.uses))
     return region_bytes(needs.sets, needs.uses, needs.free_bytes)
@@ -234,9 +229,6 @@ def stream_buffers(
 ) -> dict[SetKey, StreamBuffer]:
     """A place in ``region`` for each of ``keys``, in the order of their use. At most ``ahead`` of them are on their way
     at once: more would fill the ring consumers' buffers and hold the instruction bus.
-
-    Raises:
-        DoesNotFit: one of them finds none.
     """
     streaming = _by_use(uses, keys)
     sizes = {key: sets.size_bytes(key) for key in streaming}

@@ -46,6 +46,11 @@ class _LinkedSection:
         """What its labels begin with."""
         return f"{'load' if self.section == 'load' else 'request'}{self.request + 1}"
 
+    @property
+    def fence(self) -> str:
+        """The scalar fence behind which it begins."""
+        return f"begin.{self.title}"
+
 
 def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """The program that runs ``programs`` in ``order``, by their numbers.
@@ -55,15 +60,12 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     outputs with ``request2.``, where 2 is the request's number, counted from 1. Fences stand between:
     ``fence.request2``, if the program does not itself begin with one, and ``begin.request2``; ``replies.request2``
     where the classifier's replies to those before must have left. Tensors can't be read out of the tiles.
-
-    Raises:
-        ProgramError: programs for several chips, or too much for the controller's memories, all at once.
     """
     if faults := list(_faults(programs)):
         raise ProgramError(faults)
     load, run = _parts(programs, order)
     loaded = {part.request for part in (*load, *run) if part.section == "load"}
-    begins = {part.request: _scalar(part) for part in reversed(run[1:])}
+    begins = {part.request: part.fence for part in reversed(run[1:])}
     return Program(
         name=" + ".join(program.name for program in programs),
         topology=programs[0].topology,
@@ -159,12 +161,8 @@ def _fenced(ops: Sequence[Instruction], part: _LinkedSection, tiles: int) -> Ite
         ops = ops[1:]
     else:
         yield TileFence(tiles=everywhere, reset=anew, increment=1, label=f"fence.{part.title}")
-    yield ScalarFence(count=tiles, label=_scalar(part))
+    yield ScalarFence(count=tiles, label=part.fence)
     yield from ops
-
-
-def _scalar(part: _LinkedSection) -> str:
-    return f"begin.{part.title}"
 
 
 def _faults(programs: Sequence[Program]) -> Iterator[str]:

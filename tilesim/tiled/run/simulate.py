@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim import compiled
-from tilesim.errors import ArrayError, InputError, ProgramError
+from tilesim.errors import ArrayError, InputError, ProgramError, refuse
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
@@ -39,7 +39,7 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
     """Load the parameters, then run the program, mostly one inference, carrying all samples of ``inputs`` at once;
     raises as :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
-    frame.check_rules(options)
+    refuse(options.faults())
     reading = reading_of(options.masters)
     lenient = options.rules == "observe" and len(program.requests) < 2
     _must_be_sound([program], unrunnable if lenient else unsound)
@@ -58,7 +58,7 @@ def simulate_requests(
     Each program is checked alone: the fences between requests let none meet another. Accesses that nothing orders are
     refused whatever the rules.
     """
-    frame.check_rules(options)
+    refuse(options.faults())
     reading = reading_of(options.masters)
     _must_be_sound(programs, unsound)
     program = link_programs(programs, order)

@@ -12,13 +12,7 @@ from tilesim.machines.statistics import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
-from tilesim.statistics import (
-    BytesByBus,
-    LayerStatistics,
-    PartitionStatistics,
-    RequestStatistics,
-    RunStatistics,
-)
+from tilesim.statistics import BytesByBus, LayerStatistics, PartitionStatistics, RequestStatistics, RunStatistics
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed
 from tilesim.tiled.isa.model.program import Program, Request
@@ -44,7 +38,7 @@ def document(
     buses = buses_of(chip)
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
-    bottlenecks = bottlenecks_of(program, chip)
+    bottlenecks, moved_by_layer = bottlenecks_of(program, chip), statistics.by_layer(program, buses)
     return statistics.document(
         program,
         run,
@@ -56,7 +50,7 @@ def document(
         buses=buses,
         tallies=tallies(program, chip, buses),
         bottleneck=whole(bottlenecks.values()),
-        layers=_layers(program, chip, run.start, bottlenecks, statistics.by_layer(program, buses)),
+        layers=[_layer(program, chip, k, run.start, bottlenecks[k], moved) for k, moved in enumerate(moved_by_layer)],
         requests=requests,
         throughput_per_second=topology.clock_hz / max(1, interval or cycles),
         streamed_bytes=_streamed_bytes(program),
@@ -107,12 +101,6 @@ def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistic
 def _interval(ends: list[int]) -> float | None:
     apart = [later - earlier for earlier, later in pairwise(ends)]
     return sum(apart) / len(apart) if apart else None
-
-
-def _layers(
-    program: Program, chip: Chip, start: int, bottlenecks: dict[int, Bottleneck], moved: list[BytesByBus]
-) -> list[LayerStatistics]:
-    return [_layer(program, chip, k, start, bottlenecks[k], bytes_) for k, bytes_ in enumerate(moved)]
 
 
 def _layer(

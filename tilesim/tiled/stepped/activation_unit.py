@@ -16,11 +16,6 @@ ROUNDED = (Operation.ADD, Operation.MULTIPLY, Operation.AVERAGE)
 """Operations whose results have the output's zero point already."""
 
 
-def rows_to_read(op: TensorOp, row_bytes: int) -> int:
-    """The wide rows that an instruction's parameters take; a table may be longer than a row."""
-    return -(-TABLE_BYTES // row_bytes) if op.operation is Operation.TABLE else PARAMETER_ROWS
-
-
 class ActivationUnit:
     """Keeps the parameter rows of one instruction until others are read, and finishes result groups with them."""
 
@@ -36,7 +31,9 @@ class ActivationUnit:
         if first == self._first_row:
             return []
         self._first_row, self._rows = first, []
-        return [first + k * self._row_bytes for k in range(rows_to_read(self._op, self._row_bytes))]
+        is_table = self._op.operation is Operation.TABLE  # which may be longer than a row
+        rows = -(-TABLE_BYTES // self._row_bytes) if is_table else PARAMETER_ROWS
+        return [first + k * self._row_bytes for k in range(rows)]
 
     def load(self, row: Bytes) -> None:
         """The next of the missing rows."""

@@ -134,7 +134,6 @@ class Fifo(Generic[Item]):
         return self._items[0][1] if self._items and self._items[0][0] <= self._clock.cycle else None
 
     def take(self) -> Item:
-        """Take the head."""
         if self._freed_in < self._clock.cycle:
             self._used -= self._freed
             self._freed, self._freed_in = 0, self._clock.cycle

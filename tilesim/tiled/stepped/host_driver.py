@@ -18,11 +18,7 @@ ELEMENTS = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
 
 
 def input_rows(program: Program, inputs: list[Array]) -> list[Bytes]:
-    """The rows that the host sends.
-
-    Raises:
-        ArrayError: inputs that do not fit.
-    """
+    """The rows that the host sends. Raises ArrayError for inputs that do not fit."""
     if len(inputs) != len(program.inputs):
         count = len(program.inputs)
         raise ArrayError(f"inputs must be {count} array{'s' * (count != 1)}, not {len(inputs)}")

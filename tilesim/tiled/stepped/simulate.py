@@ -49,15 +49,11 @@ def simulate(
     holds: Holds = NO_HOLDS,
     watched: Collection[tuple[int, str]] = (),
 ) -> Outcome:
-    """Load the parameters, then run one inference.
+    """Load the parameters, then run one inference, of one sample; with a ``trace`` spans are kept.
 
-    Args:
-        program: what to run; it brings its chip along.
-        inputs: an array for each of the program's inputs, of one sample.
-        trace: keep spans.
-        observes: go on when transfers meet on the ring.
-        holds: cycles of a section before which an instruction must not begin, by label and tile (None: anywhere).
-        watched: instructions, by tile and label, whose accesses to their tile's memories are kept.
+    Who ``observes`` goes on when transfers meet on the ring. ``holds`` are the cycles of a section before which an
+    instruction must not begin, by label and tile (None: anywhere). Of instructions ``watched``, by tile and label, the
+    accesses to their tile's memories are kept.
 
     Raises:
         ProgramError: an instruction that the chip could not run, or several inferences.

@@ -70,7 +70,14 @@ class Chip:
         self.recorder = recorder
         tiles = topology.tiles
         self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
-        self.packet_stops = [] if bursts else [self._ring_stop(node) for node in range(tiles + 3)]
+        self.packet_stops = (
+            []
+            if bursts
+            else [
+                RingStop(self.clock, topology, node - 1 if node else None, self._ring_link(node))
+                for node in range(tiles + 3)
+            ]
+        )
         for stop, following in zip(self.packet_stops, [*self.packet_stops[1:], *self.packet_stops[:1]], strict=True):
             stop.connect(following)
         self.stops: Sequence[RingStop | BurstStop] = self.packet_stops if self.bursts is None else self.bursts.stops
@@ -206,9 +213,6 @@ class Chip:
         unit = self._unit(f"chip.mesh.tile{tile.index}.{side}")
         sender.link = receiver.link = MeshLink(unit, self.topology.mesh, sender, receiver, receiver.writing)
         return sender.link
-
-    def _ring_stop(self, node: int) -> RingStop:
-        return RingStop(self.clock, self.topology, node - 1 if node else None, self._ring_link(node))
 
     def _ring_link(self, node: int) -> Unit:
         return self._unit(f"chip.ring.link{node}")

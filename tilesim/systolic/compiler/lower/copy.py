@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilesim.lowering.copy_runs import copy_runs
-from tilesim.network.operators.concatenation import Concatenation
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.resize_nearest import ResizeNearest
-from tilesim.network.operators.slice import Slice
+from tilesim.network.operators import Concatenation, Pad, ResizeNearest, Slice
 from tilesim.systolic.compiler.boxes import Strided, nests, strides_of, together
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
 from tilesim.systolic.isa.model.instructions import Copy, Fill, Instruction

@@ -9,12 +9,7 @@ from dataclasses import replace
 from math import prod
 
 from tilesim.arithmetic.softmax import softmax_scaling
-from tilesim.network.operators.add import Add
-from tilesim.network.operators.multiply import Multiply
-from tilesim.network.operators.normalise import Normalise
-from tilesim.network.operators.rescale import Rescale
-from tilesim.network.operators.softmax import Softmax
-from tilesim.network.operators.table import Table
+from tilesim.network.operators import Add, Multiply, Normalise, Rescale, Softmax, Table
 from tilesim.systolic.compiler.boxes import Strided, broadcast, nests, together
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
 from tilesim.systolic.compiler.task import element_of

@@ -7,9 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.network.operators.normalise import Normalise
-from tilesim.network.operators.table import Table
+from tilesim.network.operators import FullyConnected, Normalise, Table
 from tilesim.systolic.compiler.boxes import Together, together
 from tilesim.systolic.compiler.call import ArrayTraits, Item, PendingMultiply, TaskCall
 from tilesim.systolic.compiler.lower.elementwise import normalise_of

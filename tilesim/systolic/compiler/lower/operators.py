@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilesim.network.graph import Network, Node, Tensor
-from tilesim.network.operators.dequantise import Dequantise
-from tilesim.network.operators.quantise import Quantise
+from tilesim.network.operators import Dequantise, Quantise
 from tilesim.systolic.compiler.call import ArrayTraits, Item, TaskCall
 from tilesim.systolic.compiler.lower import copy, elementwise, matrix, pool
 from tilesim.systolic.compiler.task import ELEMENTS, WEIGHTED

@@ -8,9 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
+from tilesim.network.operators import AveragePool, MaxPool, Mean
 from tilesim.network.operators.windows import output_size
 from tilesim.systolic.compiler.boxes import together, windows_over
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall

@@ -69,9 +69,7 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
             ),
             Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
             Level(
-                "cg",
-                block // vector,
-                {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector},
+                "cg", block // vector, {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector}
             ),
             Level("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
             Level("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
@@ -119,8 +117,6 @@ def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
 
 def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     """Grouped weights with the weights between groups written out as ``fill``, their zero point."""
-    if groups == 1:
-        return weights
     outputs, height, width, channels = weights.shape
     dense = np.full((outputs, height, width, groups, channels), fill, weights.dtype)
     group = np.arange(outputs) * groups // outputs
@@ -148,11 +144,7 @@ def _windows(
             Level(
                 "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
             ),
-            Level(
-                "zb",
-                blocks,
-                {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes},
-            ),
+            Level("zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}),
             Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
             Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
             Level("kx", width, {"input": dilations[1] * pixel, "weights": steps * step}, reduce=True),

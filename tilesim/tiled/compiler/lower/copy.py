@@ -13,10 +13,7 @@ from typing import Any
 from tilesim.lowering.copy_runs import CopyRun, copy_runs
 from tilesim.lowering.operator_plan import is_spatial
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators.concatenation import Concatenation
-from tilesim.network.operators.pad import Pad
-from tilesim.network.operators.resize_nearest import ResizeNearest
-from tilesim.network.operators.slice import Slice
+from tilesim.network.operators import Concatenation, Pad, ResizeNearest, Slice
 from tilesim.tiled.compiler.feature_map import MapPart, padded
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
 from tilesim.tiled.compiler.traits import CopiedField, Fields, ReceptiveField, TileTraits, no_constants

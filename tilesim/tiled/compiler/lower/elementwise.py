@@ -15,26 +15,14 @@ from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
-def lower_add(task: TileTask, op: Add) -> list[TensorOp]:
-    return [_pairs(task, op, Operation.ADD)]
-
-
-def lower_multiply(task: TileTask, op: Multiply) -> list[TensorOp]:
-    return [_pairs(task, op, Operation.MULTIPLY)]
-
-
-def _pairs(task: TileTask, op: Add | Multiply, operation: Operation) -> TensorOp:
+def lower_pairs(task: TileTask, op: Add | Multiply) -> list[TensorOp]:
+    operation = Operation.ADD if isinstance(op, Add) else Operation.MULTIPLY
     a, b, target = *task.inputs, task.output
     first, left = task.first_row, target.columns.start
     nest = _words(task, target.block_rows, target.block_columns, {"input": a, "b": b, "output": target})
-    return replace(
-        task.tensorop(operation, nest, a.at(first, left), target.at(first, left)),
-        input_b=nest.reference("b", b.at(first, left)),
-        rule=op.rule,
-        scaling=op.scaling,
-        clamp=op.clamp,
-        produce=task.raises(nest),
-    )
+    pairs = task.tensorop(operation, nest, a.at(first, left), target.at(first, left))
+    input_b, produce = nest.reference("b", b.at(first, left)), task.raises(nest)
+    return [replace(pairs, input_b=input_b, rule=op.rule, scaling=op.scaling, clamp=op.clamp, produce=produce)]
 
 
 def lower_table(task: TileTask, op: Table) -> list[TensorOp]:
@@ -67,7 +55,7 @@ def _faults(network: Network, node: Node, word_bytes: int) -> list[str]:
 
 
 OPERATORS = {
-    Add: TileTraits(lower_add, faults=_faults, channel_wise=True, row_by_row=True),
-    Multiply: TileTraits(lower_multiply, faults=_faults, channel_wise=True, row_by_row=True),
+    Add: TileTraits(lower_pairs, faults=_faults, channel_wise=True, row_by_row=True),
+    Multiply: TileTraits(lower_pairs, faults=_faults, channel_wise=True, row_by_row=True),
     Table: TileTraits(lower_table, channel_wise=True, one_table=True),
 }

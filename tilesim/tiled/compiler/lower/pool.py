@@ -7,10 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from tilesim.network.operators.average_pool import AveragePool
-from tilesim.network.operators.max_pool import MaxPool
-from tilesim.network.operators.mean import Mean
-from tilesim.network.operators.rescale import Rescale
+from tilesim.network.operators import AveragePool, MaxPool, Mean, Rescale
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
 from tilesim.tiled.compiler.traits import Fields, ReceptiveField, TileTraits, everything
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp

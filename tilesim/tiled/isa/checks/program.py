@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from tilesim.machines.program import where
 from tilesim.printable import shown, unknown
 from tilesim.tiled.isa.checks import buses
-from tilesim.tiled.isa.checks.host import input_faults, output_faults
 from tilesim.tiled.isa.checks.tensorop import tensorop_faults
-from tilesim.tiled.isa.checks.tensors import tensor_faults
+from tilesim.tiled.isa.checks.tensors import input_faults, output_faults, tensor_faults
 from tilesim.tiled.isa.checks.values import nest_faults, value_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults

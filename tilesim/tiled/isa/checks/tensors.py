@@ -1,17 +1,100 @@
-"""Static checks of where model tensors are said to stand."""
+"""Static checks of inputs and outputs as the host sees them, and of where model tensors are said to stand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
 import numpy as np
 
+from tilesim.machines.checks import MOST_HOST_BYTES, conversion_faults
 from tilesim.printable import unknown
+from tilesim.tiled.isa.checks.values import FUNCTIONS, RANGES
 from tilesim.tiled.isa.model.instructions import ElementType
-from tilesim.tiled.isa.model.program import Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.model.program import Block, HostTensor, Program, TensorLayout, TensorPiece
 
+HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8"}
+EITHER = min(low for low, _ in RANGES.values()), max(high for _, high in RANGES.values())
+"""What a byte of whichever type can be."""
 MAP_AXES = (0, 1, 2, 3)
+
+
+def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    """What is wrong with a network input as the host sees it."""
+    if tensor.element not in HOST_DTYPES:
+        yield f"element {unknown(tensor.element, ElementType, 'a type')}"
+        return
+    low, high = RANGES[ElementType(tensor.element)]
+    # the entries of a look-up may be of the other type
+    yield from conversion_faults(tensor, _dtypes(tensor), EITHER if tensor.lookup else (low, high))
+    yield from _function_faults(tensor)
+    if not low <= tensor.pad <= high:
+        yield f"pad must be {low} to {high}, not {tensor.pad}"
+    yield from _shape_faults(tensor)
+    yield from _block_faults(tensor, row_bytes)
+
+
+def _dtypes(tensor: HostTensor) -> list[str]:
+    """What integers the host may give: bytes as they are, or what all entries of the look-up are."""
+    if not tensor.lookup:
+        return [HOST_DTYPES[ElementType(tensor.element)]]
+    least, most = min(tensor.lookup), max(tensor.lookup)
+    return [HOST_DTYPES[kind] for kind, (low, high) in RANGES.items() if low <= least and most <= high]
+
+
+def _function_faults(tensor: HostTensor) -> Iterator[str]:
+    """What is wrong with what the host computes of an output."""
+    if tensor.function and tensor.function not in FUNCTIONS:
+        yield f"function {unknown(tensor.function, FUNCTIONS, 'a function of the classifier')}"
+    elif len(tensor.scaling) != FUNCTIONS.get(tensor.function, 0):
+        yield f"scaling must hold {FUNCTIONS.get(tensor.function, 0)} numbers, not {len(tensor.scaling)}"
+
+
+def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    """What is wrong with a network output as the host sees it: its blocks must make up the whole."""
+    faults = list(input_faults(tensor, row_bytes))
+    yield from faults
+    if faults:  # the sizes below are bounded only in a sound tensor
+        return
+    elements, given = prod(tensor.extent), sum(prod(block.extent) for block in tensor.blocks)
+    if given != elements:
+        yield f"blocks must make up its {elements} elements, not {given}"
+        return
+    covered = np.zeros(tensor.extent, bool)
+    for block in tensor.blocks:
+        covered[block.place] = True
+    if not covered.all():
+        y, x, c = np.argwhere(~covered)[0]
+        yield f"blocks must not overlap, as they do, so that none holds the element {y}, {x}, {c}"
+
+
+def _shape_faults(tensor: HostTensor) -> Iterator[str]:
+    if not tensor.shape or min(tensor.shape) < 1 or sorted(tensor.axes) != list(range(len(tensor.shape))):
+        yield f"shape must be sizes of at least 1 and axes their order, not {tensor.shape} and {tensor.axes}"
+    elif min(tensor.extent) < 1 or prod(tensor.extent) != prod(tensor.shape):
+        yield f"extent must be that of a map of {prod(tensor.shape)} elements, not {tensor.extent}"
+    elif prod(tensor.shape) > MOST_HOST_BYTES:
+        yield f"shape must be that of at most {MOST_HOST_BYTES} elements, not {tensor.shape}"
+
+
+def _block_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    if not tensor.blocks:
+        yield "blocks must be at least one"
+    for place, block in enumerate(tensor.blocks):
+        yield from (f"block {place}: {sentence}" for sentence in _faults_of(block, tensor.extent, row_bytes))
+    if tensor.rows * row_bytes > MOST_HOST_BYTES:
+        yield f"rows must be at most {MOST_HOST_BYTES // row_bytes}, not {tensor.rows}"
+
+
+def _faults_of(block: Block, whole: tuple[int, int, int], row_bytes: int) -> Iterator[str]:
+    height, width, channels = block.extent
+    reach = zip(block.origin, block.extent, whole, strict=True)
+    if any(start < 0 or size < 1 or start + size > most for start, size, most in reach):
+        yield f"origin and extent must lie in the map {whole}, not be {block.origin} and {block.extent}"
+    elif block.pixel_bytes < channels:
+        yield f"pixel_bytes must hold the {channels} channels, not {block.pixel_bytes}"
+    elif height * width * block.pixel_bytes > block.rows * row_bytes:
+        yield f"rows must hold all {height * width} pixels, not {block.rows} of {row_bytes} bytes"
 
 
 def tensor_faults(program: Program) -> Iterator[str]:

@@ -13,16 +13,12 @@ from tilesim.tiled.isa.model.sheet import Operand
 from tilesim.tiled.topology import LANE_BYTES, Topology
 
 
-def mesh_memory(op: MeshIn | MeshOut, topology: Topology) -> MemoryName:
-    """The memory that a mesh instruction works on: words arrive where the mesh takes them, and leave from either."""
-    return op.memory if isinstance(op, MeshOut) else MemoryName(topology.mesh.destination)
-
-
 def operands(instruction: Instruction, topology: Topology) -> tuple[Operand, ...]:
     """What the instruction may address on such a chip."""
     if not isinstance(instruction, MeshIn | MeshOut):
         return instruction.row.operands
-    memory = mesh_memory(instruction, topology)
+    # words arrive where the mesh takes them, and leave from either
+    memory = instruction.memory if isinstance(instruction, MeshOut) else MemoryName(topology.mesh.destination)
     return tuple(operand for operand in instruction.row.operands if operand.memory == memory)
 
 

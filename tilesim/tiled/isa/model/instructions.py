@@ -320,7 +320,6 @@ class Infeed(_Listed):
 
     @property
     def total_rows(self) -> int:
-        """Rows of all transfers."""
         return self.rows * self.transfers
 
 

@@ -39,11 +39,7 @@ class Reading(StrEnum):
 
 
 def reading_of(word: str) -> Reading:
-    """The reading of that name.
-
-    Raises:
-        InputError: there is none.
-    """
+    """The reading of that name. Raises InputError if there is none."""
     if word not in [*Reading]:
         raise InputError(f"masters {unknown(word, Reading)}")
     return Reading(word)

@@ -149,7 +149,7 @@ class HappensBefore:
     @cached_property
     def _behind(self) -> list[int]:
         links = [[*step.over, *self._watched(step)] for step in self.steps]
-        behind = [step.through | (self.never if self._sticks(step) else 0) for step in self.steps]
+        behind = [step.through | (self._needs(step)[2] & self.never) for step in self.steps]
         changed = True
         while changed:
             changed = False
@@ -166,10 +166,6 @@ class HappensBefore:
         for wait, raiser in zip(step.effects.waits, step.reached, strict=True):
             if wait.last > 0:
                 yield from [raiser] if raiser else self.raisers(step, wait.watcher.flag)[-1:]
-
-    def _sticks(self, step: TileStep) -> bool:
-        waits = zip(step.effects.waits, step.reached, strict=True)
-        return any(self._needed(wait, raiser) == self.never for wait, raiser in waits)
 
     def reaches(self, step: TileStep, flag: Flag, count: int) -> TileStep | None:
         """The instruction that raises ``flag`` to ``count`` in the time in which ``step`` may watch it."""

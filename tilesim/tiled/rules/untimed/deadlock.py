@@ -126,10 +126,7 @@ def _way(execution: UntimedExecution, transfer: Transfer) -> Awaited[WorkItem]:
 
 
 def _blocker(
-    execution: UntimedExecution,
-    transfer: Transfer,
-    waiter: WorkItem | None = None,
-    behind: tuple[Transfer, ...] = (),
+    execution: UntimedExecution, transfer: Transfer, waiter: WorkItem | None = None, behind: tuple[Transfer, ...] = ()
 ) -> WorkItem | None:
     """The item, other than the one that waits, for which a transfer does: who is to take its rows, or those of another
     in its way, or who is to send them, or what is before that.

@@ -9,15 +9,7 @@ from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.instructions import (
-    Broadcast,
-    ControllerInstruction,
-    Infeed,
-    Instruction,
-    Outfeed,
-    ScalarFence,
-    header_of,
-)
+from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.control.instruction_bus import Delivery, InstructionBus, bus_words
 
@@ -41,12 +33,12 @@ class Sequencer:
         unit: Unit,
         topology: Topology,
         bus: InstructionBus,
-        infeed: Fifo[Infeed],
-        outfeed: Fifo[Outfeed | Infeed],
+        infeed: Fifo[isa.Infeed],
+        outfeed: Fifo[isa.Outfeed | isa.Infeed],
     ) -> None:
         self.unit = unit
         self.counters = FlagFile(clock)
-        self._current: Instruction | None = None
+        self._current: isa.Instruction | None = None
         self._clock = clock
         self._tiles, self._width_bytes = topology.tiles, topology.instruction_bus.width_bytes
         self._bus = bus
@@ -55,23 +47,23 @@ class Sequencer:
         self._outfeeds = 0
 
     @property
-    def current(self) -> Instruction | None:
+    def current(self) -> isa.Instruction | None:
         """The instruction that is being issued."""
         return self._bus.current or self._current
 
-    def start(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> None:
+    def start(self, instructions: tuple[isa.Instruction, ...], passed: Callable[[str], None]) -> None:
         """Issue instructions; ``passed(label)`` hears of each scalar fence when it is through."""
         self._clock.process(self._work(instructions, passed))
 
-    def _work(self, instructions: tuple[Instruction, ...], passed: Callable[[str], None]) -> Work:
+    def _work(self, instructions: tuple[isa.Instruction, ...], passed: Callable[[str], None]) -> Work:
         for op in instructions:
-            if not isinstance(op, ControllerInstruction):
+            if not isinstance(op, isa.ControllerInstruction):
                 self._broadcast(op)
                 continue
             yield self._bus.issued()
             self._current = op
             self.unit.instruction = op.label
-            if isinstance(op, ScalarFence):
+            if isinstance(op, isa.ScalarFence):
                 yield from self._await_fences(op)
                 passed(op.label)
             else:
@@ -80,19 +72,19 @@ class Sequencer:
         yield self._bus.issued()
         self.unit.instruction = ""
 
-    def _broadcast(self, op: Instruction) -> None:
+    def _broadcast(self, op: isa.Instruction) -> None:
         words = bus_words(op, self._width_bytes)
-        stops = header_of(op, self._tiles)
+        stops = isa.header_of(op, self._tiles)
         delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
-        self._starts = stops if isinstance(op, Broadcast) else 0
+        self._starts = stops if isinstance(op, isa.Broadcast) else 0
         self._bus.send(delivery)
 
-    def _dispatch(self, op: Infeed | Outfeed) -> Work:
+    def _dispatch(self, op: isa.Infeed | isa.Outfeed) -> Work:
         """Rows that are forwarded concern both: the outfeed takes them, the infeed sends them."""
         queues: list[Fifo[Any]] = []
-        if isinstance(op, Infeed):
+        if isinstance(op, isa.Infeed):
             queues.append(self._infeed)
-        if isinstance(op, Outfeed) or op.source == "ring":
+        if isinstance(op, isa.Outfeed) or op.source == "ring":
             queues.append(self._outfeed)
         for queue in queues:
             yield from self.unit.wait(queue.room(), Reason.FIFO, lambda: f"a place in the buffer of the {op.mnemonic}")
@@ -102,7 +94,7 @@ class Sequencer:
             queue.put(op)
         self._outfeeds += self._outfeed in queues
 
-    def _await_fences(self, op: ScalarFence) -> Work:
+    def _await_fences(self, op: isa.ScalarFence) -> Work:
         met = self.counters.reached(FENCES, op.count)
         waker = yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
         self.unit.woken_by(waker)
@@ -118,5 +110,5 @@ class Sequencer:
         through = self.counters.count(OUTFEEDS)
         return f"the outfeed to be through with {self._outfeeds} instructions; so far it is with {through}"
 
-    def _describe(self, op: ScalarFence) -> str:
+    def _describe(self, op: isa.ScalarFence) -> str:
         return f"{op.count} tile fences to be through; so far {self.counters.count(FENCES)} are"

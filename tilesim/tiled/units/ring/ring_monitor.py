@@ -204,7 +204,8 @@ class RingMonitor:
         )
 
     def _meeting(self, meeting: _Meeting) -> Finding:
-        both = [self._named(transfer) for transfer in (meeting.first, meeting.second)]
+        transfers = (meeting.first, meeting.second)
+        both = [self._named(transfer) for transfer in transfers]
         return {
             "kind": meeting.kind,
             "section": meeting.section,
@@ -213,7 +214,7 @@ class RingMonitor:
             "instructions": [side["instruction"] for side in both],
             "transfers": [side["transfer"] for side in both],
             "masters": [side["master"] for side in both],
-            "nodes": [self._nodes(transfer) for transfer in (meeting.first, meeting.second)],
+            "nodes": [[node_name(node, self._tiles) for node in self._path(transfer)] for transfer in transfers],
         }
 
     def _mixed(self, passage: Passage, label: str, rows: dict[SentTransfer, list[int]]) -> Finding:
@@ -243,9 +244,6 @@ class RingMonitor:
             "transfer": transfer.ordinal,
             "master": node_name(transfer.master, self._tiles),
         }
-
-    def _nodes(self, transfer: SentTransfer) -> list[str]:
-        return [node_name(node, self._tiles) for node in self._path(transfer)]
 
     def _path(self, transfer: SentTransfer) -> list[int]:
         count = len(self.passages)

@@ -60,17 +60,13 @@ class Elementwise:
     def _outputs(self, x: Array, others: list[Array], memories: TileMemories) -> NDArray[np.uint8]:
         op = self.op
         if op.operation is Operation.TABLE:
-            return _looked_up(self._tables(memories.wide.content), x)
+            base = self.moved["parameters"].base
+            return _looked_up(memories.wide.content[:, base : base + TABLE_BYTES], x)
         if self.scaler is not None:
             axes = tuple(range(1, 1 + len(self.grid.steps)))
             return self.scaler(np.add.reduce(x, axis=axes, dtype=np.float32)).view(np.uint8)
         steps = (x[(slice(None), *step)] for step in np.ndindex(*self.grid.step_bounds))
         return saturated(op, scaled(op, ARITHMETIC[op.operation].sums(op, steps, others)))
-
-    def _tables(self, wide: Bytes) -> Bytes:
-        """Each sample's."""
-        base = self.moved["parameters"].base
-        return wide[:, base : base + TABLE_BYTES]
 
     def _place(self, box: Box) -> Views:
         bounds = [box[k][1] - box[k][0] for k in self.order]
@@ -126,9 +122,7 @@ def _spans(grid: GroupGrid, moved: dict[str, Moved], width: int) -> OperandSpans
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:
     bound = magnitude(ELEMENT_DTYPES[op.input_type]) * steps
-    if op.operation is not Operation.SUM:
-        return None
-    if bound > FLOAT32_EXACT:
+    if op.operation is not Operation.SUM or bound > FLOAT32_EXACT:
         return None
     offset = np.array([-op.input_zero_point * steps])
     multiplier, shift = (np.array([value], np.int32) for value in op.scaling)
@@ -136,6 +130,6 @@ def _scaler(op: TensorOp, steps: int) -> Scaler | None:
 
 
 def _looked_up(tables: Bytes, x: Array) -> NDArray[np.uint8]:
-    """The entry of each of a sample's bytes."""
+    """The entry of each of a sample's bytes in its own table."""
     places = np.ascontiguousarray(x).view(np.uint8)
     return np.stack([table[entries] for table, entries in zip(tables, places, strict=True)])

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tilesim.tiled.isa.checks.host import input_faults, output_faults
+from tilesim.tiled.isa.checks.tensors import input_faults, output_faults
 from tilesim.tiled.isa.model.program import Block, HostTensor
 
 ROW = 16
