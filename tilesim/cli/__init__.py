@@ -41,7 +41,7 @@ COMMANDS = {
     "trace": "Write the trace of a run for a viewer.",
     "support": "Say what stands between models and a run, and what would help.",
     "topologies": "List the chips that come with tilesim, or every key of one.",
-    "workloads": "List the networks that come with tilesim, or every key of a network in YAML.",
+    "workloads": "List the networks that come with tilesim, or every YAML key.",
     "demo": "Let a small network read handwritten digits.",
     "guide": "Show a page of the guide, or the list of its pages.",
 }

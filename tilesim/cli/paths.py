@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import typer
+
 from tilesim.assembly import TEXT
 from tilesim.errors import InputError
 from tilesim.files import odd_kind
@@ -22,6 +24,11 @@ def given_path(word: str) -> Path:
     if not word:
         raise InputError("a file or folder must be given by its name, not by empty text")
     return Path(word)
+
+
+def path_option(metavar: str, meaning: str, *names: str) -> object:
+    """An option that takes a file or folder, which the help calls ``metavar``."""
+    return typer.Option(*names, metavar=metavar, help=meaning, parser=given_path)
 
 
 def files_of_run(folder: Path) -> list[Path]:

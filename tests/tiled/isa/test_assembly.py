@@ -55,12 +55,12 @@ def test_the_text_leaves_defaults_out_and_names_the_label_first() -> None:
 def test_a_fault_says_what_is_wrong(old: str, new: str, fault: str) -> None:
     assert old in TILED.text
     with pytest.raises(ProgramError) as caught:
-        ASSEMBLY.read(TILED.replace(old, new, 1), PATH, data_of(TILED.sample))
+        ASSEMBLY.read(TILED.text.replace(old, new, 1), PATH, data_of(TILED.sample))
     assert any(fault in sentence for sentence in caught.value.faults), caught.value.faults
 
 
 def test_all_faults_come_at_once_with_their_places() -> None:
-    text = TILED.replace("rows=36", "rows=x tp=1").replace("count=2", "cout=2").replace("rows=4", "rows=-1")
+    text = TILED.text.replace("rows=36", "rows=x tp=1").replace("count=2", "cout=2").replace("rows=4", "rows=-1")
     with pytest.raises(ProgramError) as caught:
         ASSEMBLY.read(text, PATH, data_of(TILED.sample))
     places = [fault.split(": ")[0] for fault in caught.value.faults]

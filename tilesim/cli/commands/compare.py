@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesim.cli.options.groups import path_option
 from tilesim.cli.output import QuietOption, tell, tell_json
-from tilesim.cli.paths import files_of_run, given_path, must_be_folder, must_be_free
+from tilesim.cli.paths import files_of_run, given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from tilesim.assembly import BINARY
 from tilesim.cli.faults import Faults, faults_of
 from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.compilation import CompilationOptions
-from tilesim.cli.options.groups import path_option
 from tilesim.cli.options.models import SourceArgument, is_program
 from tilesim.cli.output import QuietOption, tell
-from tilesim.cli.paths import files_of_model, must_be_free
+from tilesim.cli.paths import files_of_model, must_be_free, path_option
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.errors import kept, refuse

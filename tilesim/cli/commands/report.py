@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tilesim.cli.options.groups import path_option
 from tilesim.cli.output import QuietOption, tell
-from tilesim.cli.paths import FIGURES, PAGE, files_of_run, given_path, must_be_folder, must_be_free
+from tilesim.cli.paths import FIGURES, PAGE, files_of_run, given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
 
 RunOption = Annotated[

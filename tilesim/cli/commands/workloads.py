@@ -1,4 +1,4 @@
-"""``tilesim workloads``: the networks that come with tilesim, or every key of a network in YAML."""
+"""``tilesim workloads``: the networks that come with tilesim, or all keys of such a file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def command(
     keys: Annotated[bool, typer.Option("--keys", help="Show every key of a network in YAML instead.")] = False,
 ) -> None:
-    """List the networks that come with tilesim, or every key of a network in YAML."""
+    """List the networks that come with tilesim, or every YAML key."""
     from tilesim.report.terminal import show
 
     show(*_keys() if keys else [_networks()])

@@ -11,7 +11,6 @@ from typing import get_type_hints
 import typer
 
 from tilesim.cli.faults import Faults
-from tilesim.cli.paths import given_path
 from tilesim.errors import refuse
 
 SEVERAL: Mapping[str, Callable[[str], str]] = {
@@ -39,11 +38,6 @@ class Options:
 def word_option(metavar: str, meaning: str, *names: str) -> object:
     """An option that takes what the help calls ``metavar``; without ``names`` it has that of its parameter."""
     return typer.Option(*names, metavar=metavar, help=meaning)
-
-
-def path_option(metavar: str, meaning: str, *names: str) -> object:
-    """The same of a file or folder."""
-    return typer.Option(*names, metavar=metavar, help=meaning, parser=given_path)
 
 
 def flattened(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,7 +11,8 @@ from typing import Annotated
 import typer
 
 from tilesim.cli.faults import faults_of
-from tilesim.cli.options.groups import Options, path_option, word_option
+from tilesim.cli.options.groups import Options, word_option
+from tilesim.cli.paths import path_option
 from tilesim.energy import Table, load_table
 from tilesim.errors import ArrayError, InputError, refuse
 from tilesim.files import must_be_file
