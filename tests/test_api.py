@@ -221,10 +221,10 @@ def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:
         assert caught.value.faults == (sentence.format("a"), sentence.format("b"))
 
 
-@pytest.mark.parametrize("inferences", ["x", None, 2.5, float("inf"), 0])
+@pytest.mark.parametrize("inferences", ["x", None, 2.5, float("inf"), 0, 10**30])
 def test_batches_are_for_a_whole_number_of_inferences(inferences: Any) -> None:
     network, chip = tilesim.load_network("digits"), tilesim.load_topology("systolic-32")
-    with pytest.raises(InputError, match=f"^inferences must be a whole number of at least 1, not {inferences!r}$"):
+    with pytest.raises(InputError, match=f"^inferences must be a whole number from 1 to 4,096, not {inferences!r}$"):
         tilesim.plan_batches(network, chip, inferences)
 
 

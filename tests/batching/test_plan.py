@@ -116,7 +116,7 @@ def test_faults_are_all_named() -> None:
         "empty: must have a layer with weights to form batches for",
         "schedule must be one of none, demand, lcm, not lmc",
         "the weight reuse value must be a number above 0, not 0",
-        "inferences must be a whole number of at least 1, not 0",
+        "inferences must be a whole number from 1 to 4,096, not 0",
     )
 
 

@@ -9,10 +9,11 @@ Source: JP 7561916 B2.
 """
 
 from tilesim.batching.graph import LayerGraph, graph_of
-from tilesim.batching.plan import Plan, Room, batch_size, is_of, plan
+from tilesim.batching.plan import MOST_INFERENCES, Plan, Room, batch_size, is_of, plan
 from tilesim.batching.schedules import SCHEDULES, Schedule, ScheduleStep
 
 __all__ = [
+    "MOST_INFERENCES",
     "SCHEDULES",
     "LayerGraph",
     "Plan",

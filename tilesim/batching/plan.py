@@ -15,6 +15,9 @@ from tilesim.batching.schedules import SCHEDULES, Schedule, ScheduleStep, fetche
 from tilesim.errors import CapacityError, refuse
 from tilesim.units import format_bytes
 
+MOST_INFERENCES = 4096
+"""More than these are not planned one by one."""
+
 
 class Room(NamedTuple):
     """What a plan has to respect: ``capacity_bytes`` of the buffer, which parameters leave for maps; and which layers
@@ -177,8 +180,8 @@ def _check(graph: LayerGraph, value: Fraction | float, inferences: object, sched
         faults.append(f"schedule must be one of {', '.join(SCHEDULES)}, not {schedule}")
     if not isinstance(value, (int, float, Fraction)) or not 0 < value < inf:
         faults.append(f"the weight reuse value must be a number above 0, not {value!r}")
-    if not isinstance(inferences, int) or isinstance(inferences, bool) or inferences < 1:
-        faults.append(f"inferences must be a whole number of at least 1, not {inferences!r}")
+    if not isinstance(inferences, int) or isinstance(inferences, bool) or not 1 <= inferences <= MOST_INFERENCES:
+        faults.append(f"inferences must be a whole number from 1 to {MOST_INFERENCES:,}, not {inferences!r}")
     refuse(faults)
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tilesim.batching import SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
+from tilesim.batching import MOST_INFERENCES, SCHEDULES, LayerGraph, Plan, Room, batch_size, graph_of, plan
 from tilesim.batching.document import BatchingDocument, layers_document, plan_document
 from tilesim.batching.schedules import Schedule
 from tilesim.cli.faults import Faults
@@ -25,7 +25,6 @@ from tilesim.machines.machine import PlansBatches
 from tilesim.printable import unknown
 from tilesim.registry import machine_of, refusal
 
-MOST_INFERENCES = 4096
 ALL = "all"
 CHOICES = (*SCHEDULES, ALL)
 
