@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 _MODULES = {".tflite": "tflite", ".onnx": "onnx", ".yaml": "yaml_workload", ".yml": "yaml_workload"}
 
 
+NAMELESS = "model"
+"""What many models' files are called."""
+
+
+def name_of(path: Path) -> str:
+    """What results call the network in a file: as the file is called, or as its folder where that tells more."""
+    return path.stem if path.stem != NAMELESS else path.absolute().parent.name or NAMELESS
+
+
 def read(path: Path | str) -> Network:
     """The network in a .tflite, .onnx or .yaml file.
 

@@ -22,7 +22,7 @@ from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
-from tilesim.network.readers import onnx_graph
+from tilesim.network.readers import name_of, onnx_graph
 from tilesim.network.readers.builder import Built
 from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model
 from tilesim.network.readers.onnx_file import check_counts
@@ -47,7 +47,7 @@ def read(path: Path) -> Network:
         with np.errstate(over="ignore"):  # ratios of scales that leave float32 are refused
             model = _model(content)
             del content  # or else all weights would be there three times
-            return _network(path.stem, model)
+            return _network(name_of(path), model)
     except ModelError as error:
         raise in_file(path, error) from error
 

@@ -19,6 +19,7 @@ from tilesim.budgets import LARGEST_MODEL_BYTES
 from tilesim.errors import ModelError
 from tilesim.files import read_bytes
 from tilesim.network.graph import Array, Network, Node, Quantisation, Tensor
+from tilesim.network.readers import name_of
 from tilesim.network.readers.builder import (
     ACTIVATION_DTYPES,
     MAX_ELEMENTS,
@@ -42,7 +43,7 @@ def read(path: Path) -> Network:
     """
     content = read_bytes(path, LARGEST_MODEL_BYTES, no_model)
     try:
-        return _network(path.stem, parse(content))
+        return _network(name_of(path), parse(content))
     except ModelError as error:
         raise in_file(path, error) from error
 

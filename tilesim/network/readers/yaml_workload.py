@@ -23,6 +23,7 @@ from tilesim.errors import ModelError
 from tilesim.network import operators
 from tilesim.network.graph import Network, Node, Operator, Quantisation, Tensor
 from tilesim.network.operators import Padding
+from tilesim.network.readers import name_of
 from tilesim.network.readers import yaml_layers as schema
 from tilesim.network.readers.builder import NetworkBuilder, broadcast, sliding_window
 from tilesim.network.readers.fault import collect
@@ -42,7 +43,7 @@ def read(path: Path) -> Network:
     Raises:
         ConfigError: a file that is not a workload, or layers that do not fit together.
     """
-    return load(path, _WovenWorkload).network(path.stem)
+    return load(path, _WovenWorkload).network(name_of(path))
 
 
 class _WovenWorkload(schema.Workload):
