@@ -31,7 +31,8 @@ ORDER = (
     {"machines"},
     {"tiled", "systolic", "rotating"},
     {"registry", "api"},
-    {"report", "sweep"},
+    {"explore"},
+    {"report"},
     {"public", "tilesim"},  # `tilesim` itself only re-exports
     {"cli", "__main__"},
 )
