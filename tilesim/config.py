@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args
 
@@ -31,6 +32,9 @@ Bytes = Annotated[int, BeforeValidator(parse_bytes)]
 """A field in bytes that YAML may write as an int or as ``64 KiB``."""
 Hertz = Annotated[int, BeforeValidator(parse_hertz)]
 """A field in hertz that YAML may write as an int or as ``500 MHz``."""
+
+_SHORT = 1 << 14
+"""Characters of a text that is remembered."""
 
 _HALF = re.compile("[\ud800-\udfff]")
 """Half of a character, as an escape in YAML or a word that is not UTF-8 makes it: JSON has no word for that."""
@@ -109,8 +113,19 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
+@lru_cache(maxsize=1 << 10)
+def _remembered(text: str) -> yaml.Node | None:
+    return _parsed(text)
+
+
 def _composed(text: str) -> yaml.Node | None:
-    """The text's tree of nodes. Raises a YAMLError or a RecursionError where there is none."""
+    """The text's tree of nodes, parsed once if it is short: sweeps read the same chips again and again, with other
+    overrides. Raises a YAMLError or a RecursionError where there is none.
+    """
+    return _remembered(text) if len(text) <= _SHORT else _parsed(text)
+
+
+def _parsed(text: str) -> yaml.Node | None:
     try:
         return yaml.compose(text, Loader=_Loader)
     except (ValueError, OverflowError):  # PyYAML takes any number for one of these
