@@ -33,9 +33,6 @@ Bytes = Annotated[int, BeforeValidator(parse_bytes)]
 Hertz = Annotated[int, BeforeValidator(parse_hertz)]
 """A field in hertz that YAML may write as an int or as ``500 MHz``."""
 
-_SHORT = 1 << 14
-"""Characters of a text that is remembered."""
-
 _HALF = re.compile("[\ud800-\udfff]")
 """Half of a character, as an escape in YAML or a word that is not UTF-8 makes it: JSON has no word for that."""
 
@@ -113,19 +110,9 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-@lru_cache(maxsize=1 << 10)
-def _remembered(text: str) -> yaml.Node | None:
-    return _parsed(text)
-
-
+@lru_cache(maxsize=32)  # a sweep reads the same chips again and again, with other overrides
 def _composed(text: str) -> yaml.Node | None:
-    """The text's tree of nodes, parsed once if it is short: sweeps read the same chips again and again, with other
-    overrides. Raises a YAMLError or a RecursionError where there is none.
-    """
-    return _remembered(text) if len(text) <= _SHORT else _parsed(text)
-
-
-def _parsed(text: str) -> yaml.Node | None:
+    """The text's tree of nodes. Raises a YAMLError or a RecursionError where there is none."""
     try:
         return yaml.compose(text, Loader=_Loader)
     except (ValueError, OverflowError):  # PyYAML takes any number for one of these

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from tilesim import api
@@ -84,7 +84,7 @@ class Bench:
             self._program = compiled(self.networks[task.point.model], topology, task.point.options)
             self._compiled = task.program
         elif self._program.topology != topology:
-            self._program = replace(self._program, topology=topology)
+            self._program = self._program.retargeted(topology)
         return self._program
 
 
