@@ -8,12 +8,13 @@ Python gives them; and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from tilesim.errors import InputError, refuse
+from tilesim.errors import InputError
+from tilesim.explore.names import strange
 from tilesim.explore.point import Value
 from tilesim.explore.terms import (
     COMPARISONS,
@@ -94,20 +95,20 @@ class Expression:
         """
         return truth(f"{shown(self.text)}: it", self.value(values)) is True
 
+    def faults(self, keys: Iterable[str]) -> Iterator[str]:
+        """A sentence for each name that is no option, no measure, and none of the ``keys`` of the chips."""
+        for name, known in strange(self.names, keys):
+            yield f"{shown(self.text)}: {nameless(name, known)}"
 
-def expression(text: str, known: Collection[str] = ()) -> Expression:
-    """The expression in a text. Where some are ``known``, every name in it must be one of these.
+
+def expression(text: str) -> Expression:
+    """The expression in a text.
 
     Raises:
-        InputError: faults in it: the first of its form, or of its names all.
+        InputError: the first fault of its form.
     """
-    parser = _Parser(text)
-    term = parser.parsed()
-    names = frozenset(term.names())
-    if known:
-        among = frozenset(known)
-        refuse(f"{shown(text)}: {nameless(name, among)}" for name in sorted(names - among))
-    return Expression(text, names, term)
+    term = _Parser(text).parsed()
+    return Expression(text, frozenset(term.names()), term)
 
 
 class _Word(NamedTuple):
