@@ -55,6 +55,10 @@ class Bench:
         except MemoryError:
             return self._row(task, "failed", "the memory that a worker may use was too little", None)
 
+    def failed(self, task: Task, reason: str) -> Row:
+        """The row of a task that could not even be tried."""
+        return self._row(task, "failed", reason, None)
+
     def _row(self, task: Task, status: Status, reason: str, measures: Measures | None) -> Row:
         point, topology = task.point, task.topology
         return {
