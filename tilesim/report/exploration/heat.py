@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.report.exploration.keys import Key
-from tilesim.report.exploration.measures import Measure
+from tilesim.report.exploration.points import VariedKey
 
-How = Literal["best", "median"]
+How = Literal["lowest", "highest", "median"]
+Summary = Callable[[NDArray[np.float64]], np.float64]
+SUMMARIES: dict[How, Summary] = {"lowest": np.min, "highest": np.max, "median": np.median}
 MOST_ACROSS, MOST_UP = 40, 30
 """Columns and rows of a map; of a key with more values, those that lie side by side share one."""
 
@@ -21,10 +22,8 @@ MOST_ACROSS, MOST_UP = 40, 30
 class HeatMap:
     """Cells (value of ``up``, value of ``across``)."""
 
-    across: Key
-    up: Key
-    measure: Measure
-    how: How
+    across: VariedKey
+    up: VariedKey
     values: NDArray[np.float64]
     """Of the measure; not a number where no point has it."""
     points: NDArray[np.int64]
@@ -32,53 +31,40 @@ class HeatMap:
 
     @property
     def refused(self) -> NDArray[np.bool_]:
-        """Cells none of whose points ran."""
-        return (self.points > 0) & np.isnan(self.values)
+        """Cells that have points, none of which ran."""
+        refused: NDArray[np.bool_] = (self.points > 0) & np.isnan(self.values)
+        return refused
 
 
-def heat_map(across: Key, up: Key, measure: Measure, of: NDArray[np.bool_], how: How = "best") -> HeatMap:
-    """The map of the points in ``of``."""
+def heat_map(across: VariedKey, up: VariedKey, values: NDArray[np.float64], of: NDArray[np.bool_], how: How) -> HeatMap:
+    """The map of a measure's ``values``, a number a point, of the points in ``of``."""
     shape = (min(len(up.values), MOST_UP), min(len(across.values), MOST_ACROSS))
-    columns, rows = _binned(across, shape[1]), _binned(up, shape[0])
+    columns, rows = _cells(across, shape[1]), _cells(up, shape[0])
     inside = of & (columns >= 0) & (rows >= 0)
-    cells = np.where(inside, rows * shape[1] + columns, 0)
+    cells = rows * shape[1] + columns
     points = np.bincount(cells[inside], minlength=shape[0] * shape[1])
-    ran = inside & ~np.isnan(measure.values)
-    values = _of_cells(cells[ran], measure.values[ran], points.size, _summary(measure, how))
-    return HeatMap(across, up, measure, how, values.reshape(shape), points.reshape(shape))
+    ran = inside & ~np.isnan(values)
+    summed = _summed(cells[ran], values[ran], points.size, SUMMARIES[how])
+    return HeatMap(across, up, summed.reshape(shape), points.reshape(shape))
 
 
-def labels(key: Key, most: int) -> list[str]:
+def labels(key: VariedKey, most: int) -> list[str]:
     """What the columns or rows of a map are called."""
-    count = min(len(key.values), most)
-    columns = np.arange(len(key.values)) * count // len(key.values)
-    ends = [np.flatnonzero(columns == column)[[0, -1]] for column in range(count)]
-    return [
-        str(key.values[first]) if first == last else f"{key.values[first]} … {key.values[last]}" for first, last in ends
-    ]
+    words, count = key.words, min(len(key.values), most)
+    cells = np.arange(len(words)) * count // len(words)
+    ends = [np.flatnonzero(cells == cell)[[0, -1]] for cell in range(count)]
+    return [words[first] if first == last else f"{words[first]} … {words[last]}" for first, last in ends]
 
 
-def _binned(key: Key, count: int) -> NDArray[np.int64]:
+def _cells(key: VariedKey, count: int) -> NDArray[np.int64]:
     """(point): the column or row; -1 where it has no such key."""
-    places = key.places.astype(np.int64)
-    return np.where(places >= 0, places * count // len(key.values), -1)
+    return np.where(key.codes >= 0, key.codes * count // len(key.values), -1)
 
 
-def _summary(measure: Measure, how: How) -> Callable[[NDArray[np.float64]], np.float64]:
-    if how == "median":
-        return np.median
-    return np.max if measure.better == "higher" else np.min
-
-
-def _of_cells(
-    cells: NDArray[np.int64],
-    values: NDArray[np.float64],
-    count: int,
-    summary: Callable[[NDArray[np.float64]], np.float64],
-) -> NDArray[np.float64]:
+def _summed(cells: NDArray[np.int64], values: NDArray[np.float64], count: int, summary: Summary) -> NDArray[np.float64]:
     order = np.argsort(cells, kind="stable")
-    ordered, starts = np.unique(cells[order], return_index=True)
+    filled, starts = np.unique(cells[order], return_index=True)
     summed = np.full(count, np.nan)
-    for cell, part in zip(ordered, np.split(values[order], starts[1:]), strict=True):
+    for cell, part in zip(filled, np.split(values[order], starts[1:]), strict=True):
         summed[cell] = summary(part)
     return summed

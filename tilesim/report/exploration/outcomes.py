@@ -11,7 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.explore.row import Row, Status
-from tilesim.report.exploration.measures import Measure
+from tilesim.report.exploration.measures import costs
+from tilesim.report.exploration.points import Measure
+
+STATUSES: tuple[Status, ...] = ("ran", "refused", "failed")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Best:
 def counts(rows: Sequence[Row]) -> dict[Status, int]:
     """How many points there are of each status."""
     found = Counter(row["status"] for row in rows)
-    return {status: found[status] for status in ("ran", "refused", "failed")}
+    return {status: found[status] for status in STATUSES}
 
 
 def reasons(rows: Sequence[Row]) -> list[Reason]:
@@ -49,21 +52,20 @@ def reasons(rows: Sequence[Row]) -> list[Reason]:
     for point, row in enumerate(rows):
         if row["status"] != "ran":
             groups.setdefault((row["status"], _without_numbers(row["reason"])), []).append(point)
-    found = (
+    found = [
         Reason(status, rows[points[0]]["reason"], len(points), points[0]) for (status, _), points in groups.items()
-    )
+    ]
     return sorted(found, key=lambda reason: -reason.points)
 
 
 def bests(rows: Sequence[Row], measures: Sequence[Measure]) -> Iterator[Best]:
-    """The best of each network by each of the measures that have a better way, of the points that ran."""
-    ran = np.array([row["status"] == "ran" for row in rows], np.bool_)
+    """The best of each network by each of the measures, of the points that ran."""
     names = np.array([row["network"] for row in rows], np.object_)
+    by_measure = costs(rows, measures)
     for network in dict.fromkeys(row["network"] for row in rows):
-        of_network: NDArray[np.bool_] = (names == network) & ran
-        for measure in measures:
-            if (best := _best(network, measure, of_network)) is not None:
-                yield best
+        for measure, of_points in zip(measures, by_measure.T, strict=True):
+            if equals := _lowest(np.where(names == network, of_points, np.nan)):
+                yield Best(network, measure, equals[0], len(equals) - 1)
 
 
 def unlike_outputs(rows: Sequence[Row]) -> list[str]:
@@ -80,11 +82,8 @@ def _without_numbers(sentence: str) -> str:
     return re.sub(r"\d[\d,._]*", "#", sentence)
 
 
-def _best(network: str, measure: Measure, of: NDArray[np.bool_]) -> Best | None:
-    known = np.flatnonzero(of & ~np.isnan(measure.values))
-    if not known.size or not measure.better:
-        return None
-    values = measure.values[known]
-    extreme = values.max() if measure.better == "higher" else values.min()
-    equals = known[values == extreme]
-    return Best(network, measure, int(equals[0]), equals.size - 1)
+def _lowest(numbers: NDArray[np.float64]) -> list[int]:
+    """Where the lowest of them stands, and its equals."""
+    if np.isnan(numbers).all():
+        return []
+    return [int(place) for place in np.flatnonzero(numbers == np.nanmin(numbers))]

@@ -1,18 +1,44 @@
-// What the sections of a sweep share: how keys and measures are put, and what there is to say of a point.
+// What the sections of a sweep share: its points, how keys and measures are put, and what there is to say of a point.
 const { element, svg, number } = tilesim;
 const NONE = "–";
 
+// ---- the points: each a number `k`; keys are codes of values, measures are in the units that show
+
+async function theSpace() {
+  const { data, columns } = await tilesim.given("explore");
+  const ran = (k) => columns.status[k] === 0;
+  return {
+    count: data.count, networks: data.networks, network: columns.network, ran,
+    keys: data.keys.map((key, place) => ({ ...key, codes: columns[`key.${place}`] })),
+    measures: data.measures.map((measure) => ({ ...measure, values: scaled(columns[measure.name], measure.factor) })),
+    status: (k) => data.statuses[columns.status[k]],
+    bound: (k) => (ran(k) ? data.bounds[columns.bound[k]] : ""),
+    command: texts(data.texts.command, columns["command words"], columns["command ends"]),
+    reason: texts(data.texts.reason, columns["reason words"], columns["reason ends"]),
+  };
+}
+
+function scaled(column, factor) {
+  return factor === 1 ? column : Float64Array.from(column, (value) => value * factor);
+}
+
+function texts(words, places, ends) {
+  return (k) => Array.from(places.subarray(k ? ends[k - 1] : 0, ends[k]), (place) => words[place]).join(" ");
+}
+
+function pointsOf(space, network) {
+  const found = [];
+  for (let k = 0; k < space.count; k++) if (space.network[k] === network) found.push(k);
+  return found;
+}
+
 // ---- words
 
-// A value of a key, as people read it; those of names that end in _bytes are sizes.
-function spelt(key, value) {
-  if (typeof value !== "number") return String(value);
-  return key.name.endsWith("_bytes") && value >= 1024 ? tilesim.bytes(value) : number(value);
-}
-
-function keyText(key, k) {
-  return key.places[k] < 0 ? NONE : spelt(key, key.values[key.places[k]]);
-}
+const keyText = (key, k) => (key.codes[k] < 0 ? NONE : key.values[key.codes[k]]);
+const behind = ({ unit }) => (unit && unit !== "B" ? ` ${unit}` : "");
+const titled = ({ words, unit }) => (unit && unit !== "B" ? `${words}, ${unit}` : words);
+const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+const lowest = ({ more_is_better: more }) => (more ? "highest" : "lowest");
 
 // A number of a measure without its unit, as precise as a table needs it.
 function figure(measure, value) {
@@ -22,36 +48,26 @@ function figure(measure, value) {
   return Number.isInteger(value) || Math.abs(value) >= 1000 ? number(Math.round(value)) : number(Number(value.toPrecision(4)));
 }
 
-const behind = ({ unit }) => (unit && unit !== "B" ? ` ${unit}` : "");
-const withUnit = (measure, value) => figure(measure, value) + behind(measure);
-const titled = ({ words, unit }) => (unit && unit !== "B" ? `${words}, ${unit}` : words);
-const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
-const counted = (count, noun) => `${number(count)} ${noun}${count === 1 ? "" : "s"}`;
+const withUnit = (measure, value) => figure(measure, value) + (Number.isNaN(value) ? "" : behind(measure));
 
-// Text with all that nobody sees, or that turns the line round, spelt out.
+// Text with all that nobody sees, or that turns a line round, spelt out.
 function visible(text) {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 }
 
 // ---- a point
 
-// The keys that tell points of one network apart; a grid tells its rows and columns.
-function telling(space) {
-  const grid = space.keys.some(({ name }) => name === "grid");
-  return space.keys.filter(({ name, role }) => role !== "network" && !(grid && /^grid\./.test(name)));
-}
+const nameOf = (space, k) => `point ${number(k + 1)}${space.networks.length > 1 ? ` of ${space.networks[space.network[k]]}` : ""}`;
 
-// The keys of a point on one line.
+// The keys that tell a point from others of its network, on one line.
 function keysLine(space, k) {
-  const words = telling(space).filter((key) => key.places[k] >= 0).map((key) => `${key.name} ${keyText(key, k)}`);
+  const words = space.keys.filter((key) => key.telling && key.codes[k] >= 0).map((key) => `${key.key} ${keyText(key, k)}`);
   return words.join(" · ") || "the only point";
 }
 
-function lines(space, k, chosen) {
+function shortly(space, k, measures) {
   const line = (...words) => element("div", {}, ...words);
-  return [
-    line(element("b", {}, `point ${number(k + 1)}: ${space.networks[space.network[k]]}`)), line(keysLine(space, k)),
-    ...chosen.filter(Boolean).map((measure) => line(`${measure.words}: ${withUnit(measure, measure.values[k])}`))];
+  return [line(element("b", {}, nameOf(space, k))), line(keysLine(space, k)), ...measures.map((measure) => line(`${measure.words}: ${withUnit(measure, measure.values[k])}`))];
 }
 
 // All of a point: its keys, its measures or why it has none, and its command.
@@ -60,15 +76,15 @@ function details(space, k) {
   const command = space.command(k);
   const copy = async () => { said.textContent = (await copied(command)) ? "copied" : "the browser does not let this page copy: select the command"; };
   const pair = (name, value) => [element("dt", {}, name), element("dd", {}, value)];
-  const keys = space.keys.filter((key) => key.places[k] >= 0).flatMap((key) => pair(key.name, keyText(key, k)));
-  const measured = space.measures.filter(({ values }) => !Number.isNaN(values[k]));
-  const gave = measured.flatMap((measure) => pair(measure.words, withUnit(measure, measure.values[k])));
-  const title = `Point ${number(k + 1)} of ${space.networks[space.network[k]]}, ${space.status(k)}${space.bound(k) ? `, bound by ${space.bound(k)}` : ""}`;
+  const keys = space.keys.filter((key) => key.codes[k] >= 0).flatMap((key) => pair(key.key, keyText(key, k)));
+  const known = space.measures.filter(({ values }) => !Number.isNaN(values[k]));
+  const gave = [known.filter(({ share }) => !share), known.filter(({ share }) => share)]
+    .map((part) => part.flatMap((measure) => pair(measure.words, withUnit(measure, measure.values[k])))).filter((part) => part.length);
   return [
-    element("h3", {}, title),
-    ...(space.ran(k) ? [] : [element("p", { class: "note reason" }, space.reason(k))]),
+    element("h3", {}, `${nameOf(space, k).replace("p", "P")}: ${space.status(k)}${space.bound(k) ? `, bound by ${space.bound(k)}` : ""}`),
+    ...(space.ran(k) ? [] : [element("p", { class: "note" }, space.reason(k))]),
     element("div", { class: "command" }, element("code", {}, visible(command)), element("button", { type: "button", click: copy }, "Copy command"), said),
-    element("div", { class: "facts" }, element("dl", {}, ...keys), element("dl", {}, ...gave))];
+    element("div", { class: "facts" }, element("dl", {}, ...keys), ...gave.map((part) => element("dl", {}, ...part)))];
 }
 
 async function copied(text) {
@@ -96,20 +112,14 @@ function tick(words, checked, change) {
   return element("label", { class: "tick" }, box, ` ${words}`);
 }
 
-// The points of a network.
-function pointsOf(space, network) {
-  const found = [];
-  for (let k = 0; k < space.count; k++) if (space.network[k] === network) found.push(k);
-  return found;
+// A choice of the network, where there are several.
+function networkChoice(space, change) {
+  return space.networks.length > 1 ? [choice("network", space.networks, 0, change)] : [];
 }
 
-// Whether numbers are so far apart that only powers of ten show them all.
-function isWide(values) {
-  const [low, high] = span(values);
-  return low > 0 && high > 20 * low;
-}
+// ---- numbers
 
-function span(values) {
+function range(values) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {
     if (value < low) low = value;
@@ -117,3 +127,6 @@ function span(values) {
   }
   return [low, high];
 }
+
+// Whether numbers are so far apart that a logarithm shows them better.
+const isWide = ([low, high]) => low > 0 && high > 20 * low;

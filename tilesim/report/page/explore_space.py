@@ -12,20 +12,12 @@ from numpy.typing import NDArray
 from tilesim.explore.row import Row
 from tilesim.printable import printable
 from tilesim.report.exploration import front, heat
-from tilesim.report.exploration.keys import CHIP, NETWORK, Key, heat_axes, varied
-from tilesim.report.exploration.measures import DEFINITIONS, MAIN, Measure, measures
-from tilesim.report.exploration.outcomes import bests, counts, reasons, unlike_outputs
+from tilesim.report.exploration.keys import heat_axes, space_keys, telling
+from tilesim.report.exploration.measures import DEFINITIONS, SHARE, shown_in, space_measures
+from tilesim.report.exploration.outcomes import STATUSES, bests, counts, reasons, unlike_outputs
+from tilesim.report.exploration.points import MEASURES, Measure, VariedKey, distinct, measured
 from tilesim.report.page.build import PageSection
 from tilesim.report.words import cause_words
-
-STATUSES = ("ran", "refused", "failed")
-TITLES = {
-    "explore_points": "Points",
-    "explore_heat": "Two keys",
-    "explore_pareto": "Pareto front",
-    "explore_table": "All points",
-}
-"""The sections; the first brings the points, which the others wait for."""
 
 
 @dataclass(frozen=True)
@@ -38,20 +30,41 @@ class Texts:
     """(text): where its places end."""
 
 
-def space_sections(rows: Sequence[Row]) -> list[PageSection]:
-    """The sections of :data:`TITLES`, in this order."""
-    keys, measured = varied(rows), measures(rows)
-    axes = heat_axes(keys)
-    data: dict[str, Any] = {
-        "explore_points": _points(rows, keys, measured),
-        "explore_heat": {"axes": [keys.index(key) for key in axes] if axes else None, "most": _most()},
-        "explore_pareto": {"definition": front.DEFINITION},
-        "explore_table": None,
+def points_section(rows: Sequence[Row]) -> PageSection:
+    """The points in figures, and all that the other sections show of them.
+
+    Data: ``networks`` and ``keys[k].values`` are what the columns' codes stand for; ``measures`` says which columns
+    there are. Columns: ``network``, ``status``, ``key.<k>`` (-1: the row has no such key), each measure by its name
+    (not a number: none), and the words of commands and reasons.
+    """
+    keys, measures = space_keys(rows), space_measures(rows)
+    sentences = {name: texts(found) for name, found in _sentences(rows).items()}
+    data = {
+        **_dictionaries(rows, keys, measures),
+        **_figures(rows, measures),
+        "texts": {name: found.words for name, found in sentences.items()},
     }
-    columns = {"explore_points": _columns(rows, keys, measured)}
+    columns = _columns(rows, keys, measures)
+    for name, found in sentences.items():
+        columns |= {f"{name} words": found.places, f"{name} ends": found.ends}
+    return PageSection("explore", "Points", data, columns, ("explore_common.js", "explore.js"))
+
+
+def space_sections(rows: Sequence[Row]) -> list[PageSection]:
+    """A map of two keys, the Pareto front, and the table of all points: of what :func:`points_section` holds."""
+    keys = space_keys(rows)
+    axes = heat_axes(keys)
+    chosen = {
+        "axes": [keys.index(key) for key in axes] if axes else None, "across": heat.MOST_ACROSS, "up": heat.MOST_UP,
+    }  # fmt: skip
+    heat_scripts = ("explore_common.js", "explore_colours.js", "explore_heat_cells.js", "explore_heat.js")
+    front_scripts = ("explore_colours.js", "explore_front.js", "explore_plot.js", "explore_pareto.js")
+    table_scripts = ("explore_common.js", "explore_filter.js", "explore_columns.js", "explore_table.js")
+    definition = {"definition": front.DEFINITION}
     return [
-        PageSection(name, title, data[name], columns.get(name, {}), ("explore_common.js", *_scripts(name)))
-        for name, title in TITLES.items()
+        PageSection("explore_heat", "Two keys", chosen, scripts=heat_scripts),
+        PageSection("explore_pareto", "Pareto front", definition, scripts=("explore_common.js", *front_scripts)),
+        PageSection("explore_table", "All points", scripts=table_scripts),
     ]
 
 
@@ -66,93 +79,91 @@ def texts(sentences: Iterable[str]) -> Texts:
     return Texts([*vocabulary], np.array(places, np.int64), np.array(ends, np.int64))
 
 
-def _most() -> dict[str, int]:
-    return {"across": heat.MOST_ACROSS, "up": heat.MOST_UP}
+# ---- what columns stand for
 
 
-def _scripts(name: str) -> tuple[str, ...]:
-    more = {
-        "explore_heat": ("explore_colours.js", "explore_heat_cells.js"),
-        "explore_pareto": ("explore_colours.js", "explore_pareto_front.js", "explore_pareto_plot.js"),
-        "explore_table": ("explore_table_filter.js", "explore_table_rows.js"),
-    }
-    return (*more.get(name, ()), f"{name}.js")
-
-
-# ---- the points, and what they are in figures
-
-
-def _points(rows: Sequence[Row], keys: Sequence[Key], measured: Sequence[Measure]) -> dict[str, Any]:
-    main = [measure for measure in measured if measure.name in DEFINITIONS]
+def _dictionaries(rows: Sequence[Row], keys: Sequence[VariedKey], measures: Sequence[Measure]) -> dict[str, Any]:
+    told = telling(keys)
     return {
         "count": len(rows),
         "statuses": STATUSES,
+        "networks": [printable(name) for name in distinct(row["network"] for row in rows)],
+        "bounds": [cause_words(cause) for cause in distinct(map(_bound_by, rows))],
+        "keys": [{**_key(key), "telling": any(key is each for each in told)} for key in keys],
+        "measures": [_measure(rows, measure) for measure in measures],
+    }  # fmt: skip
+
+
+def _key(key: VariedKey) -> dict[str, Any]:
+    """Its values in words, and as numbers where all are."""
+    are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in key.values)
+    return {
+        "key": printable(key.key),
+        "values": [printable(word) for word in key.words],
+        "numbers": list(key.values) if are_numbers else None,
+    }
+
+
+def _measure(rows: Sequence[Row], measure: Measure) -> dict[str, Any]:
+    """What it is, and the unit in which it shows: that of its column times a factor."""
+    unit, factor = shown_in(measure, measured(rows, measure))
+    return {
+        "name": measure.name,
+        "words": printable(measure.words),
+        "unit": unit,
+        "factor": factor,
+        "more_is_better": measure.more_is_better,
+        "main": measure in MEASURES,
+        "share": measure.name.startswith(SHARE),
+        "definition": DEFINITIONS.get(measure.name, ""),
+    }
+
+
+def _columns(
+    rows: Sequence[Row], keys: Sequence[VariedKey], measures: Sequence[Measure]
+) -> dict[str, NDArray[Any]]:  # fmt: skip
+    return {
+        "network": _codes(row["network"] for row in rows),
+        "status": np.array([STATUSES.index(row["status"]) for row in rows], np.int64),
+        "bound": _codes(map(_bound_by, rows)),
+        **{f"key.{k}": key.codes for k, key in enumerate(keys)},
+        **{measure.name: measured(rows, measure) for measure in measures},
+    }
+
+
+def _codes(names: Iterable[str]) -> NDArray[np.int64]:
+    """(point): which of the distinct names, as :func:`distinct` puts them."""
+    places: dict[str, int] = {}
+    return np.array([places.setdefault(name, len(places)) for name in names], np.int64)
+
+
+def _bound_by(row: Row) -> str:
+    measures = row["measures"]
+    return (measures["bound_by"] or "") if measures else ""
+
+
+def _sentences(rows: Sequence[Row]) -> dict[str, list[str]]:
+    return {"command": [row["command"] for row in rows], "reason": [printable(row["reason"]) for row in rows]}
+
+
+# ---- the points in figures
+
+
+def _figures(rows: Sequence[Row], measures: Sequence[Measure]) -> dict[str, Any]:
+    names = [measure.name for measure in measures]
+    judged = [measure for measure in measures if measure.name in DEFINITIONS]
+    return {
         "counts": counts(rows),
-        "networks": [printable(name) for name in _distinct(row["network"] for row in rows)],
-        "keys": [_key(key) for key in keys],
-        "measures": [_measure(measure) for measure in measured],
-        "bounds": [cause_words(cause) for cause in _distinct(_bound_by(row) for row in rows)],
-        "texts": {name: found.words for name, found in _texts(rows).items()},
         "reasons": [
             {"status": each.status, "sentence": printable(each.sentence), "points": each.points, "first": each.first}
             for each in reasons(rows)
         ],
         "bests": [
             {
-                "network": printable(best.network),
-                "measure": measured.index(best.measure),
-                "point": best.point,
+                "network": printable(best.network), "measure": names.index(best.measure.name), "point": best.point,
                 "ties": best.ties,
             }
-            for best in bests(rows, main)
+            for best in bests(rows, judged)
         ],
         "unlike_outputs": [printable(name) for name in unlike_outputs(rows)],
-    }
-
-
-def _key(key: Key) -> dict[str, Any]:
-    values = [printable(value) if isinstance(value, str) else value for value in key.values]
-    return {"name": printable(key.name), "values": values, "role": key.name if key.name in (NETWORK, CHIP) else "key"}
-
-
-def _measure(measure: Measure) -> dict[str, Any]:
-    return {
-        "name": measure.name,
-        "words": printable(measure.words),
-        "unit": measure.unit,
-        "better": measure.better,
-        "main": measure.name in {name for name, *_ in MAIN},
-        "definition": DEFINITIONS.get(measure.name, ""),
-    }
-
-
-def _columns(rows: Sequence[Row], keys: Sequence[Key], measured: Sequence[Measure]) -> dict[str, NDArray[Any]]:
-    columns: dict[str, NDArray[Any]] = {
-        "status": np.array([STATUSES.index(row["status"]) for row in rows], np.int32),
-        "network": _places(row["network"] for row in rows),
-        "bound": _places(_bound_by(row) for row in rows),
-    }
-    columns |= {f"key {place}": key.places for place, key in enumerate(keys)}
-    columns |= {f"measure {place}": measure.values for place, measure in enumerate(measured)}
-    for name, found in _texts(rows).items():
-        columns |= {f"{name} words": found.places, f"{name} ends": found.ends}
-    return columns
-
-
-def _texts(rows: Sequence[Row]) -> dict[str, Texts]:
-    return {"command": texts(row["command"] for row in rows), "reason": texts(printable(row["reason"]) for row in rows)}
-
-
-def _bound_by(row: Row) -> str | None:
-    gave = row["measures"]
-    return gave["bound_by"] if gave else None
-
-
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    return list(dict.fromkeys(values))
-
-
-def _places(values: Iterable[Any]) -> NDArray[np.int32]:
-    """(point): which of the distinct values, counted as they come."""
-    found: dict[Any, int] = {}
-    return np.array([found.setdefault(value, len(found)) for value in values], np.int32)
+    }  # fmt: skip
