@@ -51,11 +51,11 @@ def row(
     """A row of the network on a chip of a grid of tiles; where ``status`` is not given, small memories refuse it."""
     options = options or Options()
     keys: dict[str, Value] = {
-        "machine": "tiled", "name": "chip", "clock_hz": CLOCK_HZ, "grid.rows": grid[0], "grid.columns": grid[1],
+        "clock_hz": CLOCK_HZ, "grid.rows": grid[0], "grid.columns": grid[1],
         "ring.hop_cycles": 1, "wide_memory.size_bytes": 512 * 1024, "tile.lanes": 64, **(chip or {}),
     }  # fmt: skip
     found = status or _status(layers, keys)
-    point = Point(f"{network}.tflite", "chip", {key: keys[key] for key in list(keys)[2:]}, options)
+    point = Point(f"{network}.tflite", "chip", keys, options)
     return {
         "key": hashlib.sha256(point.command.encode()).hexdigest(),
         "network": network,

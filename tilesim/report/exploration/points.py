@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from tilesim.explore.point import Value
 from tilesim.explore.row import Measures, Row
 from tilesim.machines.topology import Key, spelt
-from tilesim.report.comparison import UNCOMPARED
 
 MISSING = -1
 """The code of a row that does not have a key."""
@@ -93,7 +92,7 @@ def _rank(value: Value) -> int:
 
 
 def _settings(row: Row) -> Iterator[tuple[str, Value]]:
-    yield from ((key, value) for key, value in row["chip"].items() if key not in UNCOMPARED)
+    yield from row["chip"].items()
     yield from row["options"].items()
 
 
