@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.explore.row import Row
 from tilesim.report.exploration.points import MISSING, VariedKey, varied_keys
@@ -28,15 +29,30 @@ def telling(keys: Sequence[VariedKey]) -> list[VariedKey]:
     return [key for key in keys if key.key != NETWORK and not (has_grid and key.key in GRID)]
 
 
-def heat_axes(keys: Sequence[VariedKey]) -> tuple[VariedKey, VariedKey] | None:
-    """The two keys that a map shows first: those with most values that do not follow from the name of the chip, the one
-    with more of them first. None where no two keys differ.
+def heat_axes(keys: Sequence[VariedKey], values: NDArray[np.float64]) -> tuple[VariedKey, VariedKey] | None:
+    """The two keys that a map of ``values``, a number a point, shows first: those that change them most, the one with
+    more values first. None where no two keys differ.
     """
-    known = telling(keys)
-    chip = next((key for key in known if key.key == CHIP), None)
-    free = [key for key in known if chip is None or key is chip or not _follows(key, chip)]
-    ranked = sorted(free if len(free) > 1 else known, key=lambda key: -len(key.values))
-    return (ranked[0], ranked[1]) if len(ranked) > 1 else None
+    effects = {key.key: effect(key, values) for key in telling(keys)}
+    ranked = sorted(telling(keys), key=lambda key: -effects[key.key])[:2]
+    across, up = sorted(ranked, key=lambda key: -len(key.values)) if len(ranked) > 1 else (None, None)
+    return (across, up) if across and up else None
+
+
+def effect(key: VariedKey, values: NDArray[np.float64]) -> float:
+    """How much of the variance of the values' logarithms goes with the key: 1 if all, about 0 if no more than chance
+    would, as of a key of which each point has another value.
+
+    Source: the adjusted coefficient of determination, with the key's values as classes; its use here is an assumption.
+    """
+    known = (key.codes != MISSING) & (values > 0)
+    codes, logarithms = key.codes[known], np.log(values[known])
+    counts = np.bincount(codes)
+    sums, free = np.bincount(codes, logarithms), codes.size - np.count_nonzero(counts)
+    if not free or not logarithms.var():
+        return 0.0
+    within = float(((logarithms - (sums / np.maximum(counts, 1))[codes]) ** 2).sum()) / free
+    return 1.0 - within / float(logarithms.var(ddof=1))
 
 
 def _named(name: str, rows: Sequence[Row], of: Callable[[Row], str]) -> VariedKey:
@@ -58,9 +74,3 @@ def _grid(keys: Sequence[VariedKey]) -> list[VariedKey]:
     places = np.argsort(order)[codes.reshape(-1)]
     values = tuple(f"{sizes[k][0]}x{sizes[k][1]}" for k in order)
     return [VariedKey("grid", values, np.where(known, places, MISSING))]
-
-
-def _follows(key: VariedKey, other: VariedKey) -> bool:
-    """Whether who knows a point's ``other`` knows its ``key``."""
-    pairs = np.unique(np.stack([other.codes, key.codes]), axis=1)
-    return bool(pairs.shape[1] == np.unique(other.codes).size)

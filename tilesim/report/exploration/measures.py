@@ -36,8 +36,7 @@ def space_measures(rows: Sequence[Row]) -> list[Measure]:
     """:data:`MEASURES`, then bytes by bus, peaks by memory and shares of the cycles by cause, as far as any row has
     them. The energy of an inference is left out where every run is of one.
     """
-    single = all(row["options"].get("inferences", 1) == 1 for row in rows)
-    common = [each for each in MEASURES if not (single and each.name == "inference_energy_pj")]
+    common = [each for each in MEASURES if not (_is_single(rows) and each.name == "inference_energy_pj")]
     gave = [measures for row in rows if (measures := row["measures"])]
     return [*common, *_by_part(gave)]
 
@@ -53,10 +52,22 @@ def shown_in(measure: Measure, values: NDArray[np.float64]) -> tuple[str, float]
     return ladder[step], 1000.0**-step
 
 
+def judged(rows: Sequence[Row]) -> list[Measure]:
+    """Those by which a best point is named; where every run is of one inference, the fastest has most of them a second,
+    too.
+    """
+    found = [each for each in space_measures(rows) if each.name in DEFINITIONS]
+    return [each for each in found if not (_is_single(rows) and each.name == "throughput_per_second")]
+
+
 def costs(rows: Sequence[Row], measures: Sequence[Measure]) -> NDArray[np.float64]:
     """(point, measure): the less, the better."""
     columns = [measured(rows, each) * (-1 if each.more_is_better else 1) for each in measures]
     return np.stack(columns, axis=1)
+
+
+def _is_single(rows: Sequence[Row]) -> bool:
+    return all(row["options"].get("inferences", 1) == 1 for row in rows)
 
 
 def _by_part(gave: Sequence[Measures]) -> Iterator[Measure]:

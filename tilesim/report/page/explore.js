@@ -22,39 +22,34 @@ function notes({ counts, unlike_outputs: unlike }) {
   return counts.ran > 1 ? [element("p", { class: "muted" }, "All points of a network that ran have the same outputs, byte for byte.")] : [];
 }
 
-// A point as a button that shows it in the table.
-function pointButton(k) {
-  return element("button", { type: "button", class: "plain", click: () => tilesim.emit("point", { k, jump: true }) }, `point ${number(k + 1)}`);
-}
-
 function bestTable(space, { bests }) {
   if (!bests.length) return element("p", { class: "note" }, "No point ran.");
-  const titles = ["network", "best by", "", "point", "keys"];
-  const head = element("tr", {}, ...titles.map((title, k) => element("th", { scope: "col", class: k === 2 ? "number" : null }, title)));
+  const titles = ["network", "best by", "", "point"].map((title, k) => element("th", { scope: "col", class: k === 2 ? "number" : null }, title));
   const body = bests.map((best, k) => element("tr", { "data-point": best.point }, ...whose(bests, k), ...bestCells(space, best)));
-  return element("div", { class: "wide" }, element("table", { id: "bests" }, element("thead", {}, head), element("tbody", {}, ...body)));
+  const table = element("table", { id: "bests", class: "of-points" }, element("thead", {}, element("tr", {}, ...titles, ...keyTitles(space))), element("tbody", {}, ...body));
+  const equals = bests.some(({ ties }) => ties) ? [element("p", { class: "muted definition" }, "(+3): three others are as good.")] : [];
+  return element("div", { class: "wide" }, table, ...equals);
 }
 
 // The network, in the first of its rows.
 function whose(bests, k) {
   const { network } = bests[k];
   if (k && bests[k - 1].network === network) return [];
-  return [element("th", { scope: "rowgroup", rowspan: bests.filter((best) => best.network === network).length }, network)];
+  return [element("th", { scope: "rowgroup", title: network, rowspan: bests.filter((best) => best.network === network).length }, network)];
 }
 
 function bestCells(space, { measure: place, point, ties }) {
   const measure = space.measures[place];
-  const equals = ties ? element("span", { class: "muted" }, ` and ${number(ties)} as good`) : null;
   return [
-    element("th", { scope: "row", title: measure.definition }, `${lowest(measure)} ${measure.words}`),
+    element("th", { scope: "row", title: `${lowest(measure)}: ${measure.definition}` }, measure.words),
     element("td", { class: "number" }, withUnit(measure, measure.values[point])),
-    element("td", {}, pointButton(point), equals), element("td", { class: "keys" }, keysLine(space, point))];
+    element("td", {}, ...pointButton(point, ties, true)), ...keyCells(space, point)];
 }
 
 function whyNot({ reasons }) {
   if (!reasons.length) return [];
   const rows = reasons.map(({ status, sentence, points, first }) =>
-    element("tr", {}, element("td", { class: "number" }, number(points)), element("td", {}, status), element("td", { class: "sentence" }, sentence), element("td", {}, pointButton(first))));
+    element("tr", {}, element("td", { class: "number" }, number(points)), element("td", {}, status), element("td", { class: "sentence" }, sentence), element("td", {}, ...pointButton(first, 0, true))));
   const head = element("tr", {}, element("th", { scope: "col", class: "number" }, "points"), ...["", "why", "such as"].map((title) => element("th", { scope: "col" }, title)));
   return [
     element("h3", {}, "Why points did not run"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilesim.explore.row import Row
-from tilesim.printable import printable
+from tilesim.printable import counted, printable
 from tilesim.report.exploration.points import distinct
 from tilesim.report.page.build import PageSection, page
 from tilesim.report.page.explore_space import points_section, space_sections
@@ -14,7 +14,7 @@ from tilesim.report.page.explore_space import points_section, space_sections
 def exploration_page(rows: Sequence[Row], title: str) -> str:
     """The whole page of a sweep, as HTML."""
     networks = ", ".join(map(printable, distinct(row["network"] for row in rows)))
-    subtitle = f"{len(rows):,} points of {networks}, as tilesim simulated them"
+    subtitle = f"{counted(len(rows), 'point')} of {networks or 'no network'}, as tilesim simulated them"
     return page(title, subtitle, sections(rows))
 
 

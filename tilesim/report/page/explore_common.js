@@ -61,8 +61,22 @@ const nameOf = (space, k) => `point ${number(k + 1)}${space.networks.length > 1 
 
 // The keys that tell a point from others of its network, on one line.
 function keysLine(space, k) {
-  const words = space.keys.filter((key) => key.telling && key.codes[k] >= 0).map((key) => `${key.key} ${keyText(key, k)}`);
+  const words = telling(space).filter((key) => key.codes[k] >= 0).map((key) => `${key.key} ${keyText(key, k)}`);
   return words.join(" · ") || "the only point";
+}
+
+// The telling keys as columns of a table: titles, and the cells of a point.
+const telling = (space) => space.keys.filter((key) => key.telling);
+const keyTitles = (space) => telling(space).map(({ key }) => element("th", { scope: "col", class: "of-key" }, ...breakable(key)));
+const keyCells = (space, k) => telling(space).map((key) => element("td", { class: "of-key", title: keyText(key, k) }, keyText(key, k)));
+
+// A title that may break behind the dots and underscores of a key.
+const breakable = (title) => title.split(/(?<=[._])/).flatMap((part) => [part, element("wbr")]);
+
+// A point as a button that shows it; how many others are as good.
+function pointButton(k, equals, jump) {
+  const button = element("button", { type: "button", class: "plain", click: () => tilesim.emit("point", { k, jump }) }, `point ${number(k + 1)}`);
+  return [button, equals ? element("span", { class: "muted", title: `${number(equals)} others are as good` }, ` (+${number(equals)})`) : null];
 }
 
 function shortly(space, k, measures) {

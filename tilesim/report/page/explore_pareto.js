@@ -39,7 +39,7 @@ function canvasOf({ across, up }) {
 
 function legend() {
   const entry = (look, words) => element("span", {}, element("i", { class: `dot-key ${look}` }), words);
-  return element("div", { class: "explore-key" }, entry("on-front", "on the front"), entry("dominated", "dominated"), entry("is-chosen", "chosen"));
+  return element("div", { class: "explore-key dots" }, entry("on-front", "on the front"), entry("dominated", "dominated"), entry("is-chosen", "chosen"));
 }
 
 // ---- what shows
@@ -57,6 +57,7 @@ function renew(view) {
   boxes.forEach((box, side) => Object.assign(box, { checked: view.wide[side], disabled: !(ends[side][0] > 0) }));
   parts.canvas.setAttribute("aria-label", `${titled(state.up)} against ${titled(state.across)}: ${counted(view.points.length, "point")}, ${number(view.order.length)} on the front`);
   parts.said.textContent = summary(space, view, all.length);
+  plot.canvas.parentNode.classList.toggle("coloured", Boolean(state.third));
   view.colour = colouring(view, parts.colours);
   plot.canvas.hidden = !view.points.length;
   parts.list.replaceChildren(...listed(view));
@@ -72,7 +73,9 @@ function frontOf({ points, measures: [across, up, third] }) {
 function summary(space, { points, order, measures, state }, all) {
   const left = all - points.length ? `; ${counted(all - points.length, "point")} did not run` : "";
   const what = measures.map(({ words }) => words).join(", ");
-  return `${number(order.length)} of ${counted(points.length, "point")} of ${space.networks[state.network]} ${order.length === 1 ? "is" : "are"} on the front of ${what}${left}.`;
+  const places = together(order, measures).length;
+  const alike = places < order.length ? `, in ${counted(places, "place")}` : "";
+  return `${number(order.length)} of ${counted(points.length, "point")} of ${space.networks[state.network]} ${order.length === 1 ? "is" : "are"} on the front of ${what}${alike}${left}.`;
 }
 
 function colouring({ state: { third }, points }, place) {
@@ -91,16 +94,25 @@ function redraw(view, isNew) {
   plot.draw({ measures: [state.across, state.up, ...(state.third ? [state.third] : [])], front, colour, chosen: state.chosen, focused: state.focused });
 }
 
-// The front as a table: what a picture can't say to everybody.
+// The front as a table: what a picture can't say to everybody. Points that are equal in the measures share a row.
 function listed({ space, order, measures }) {
   if (!order.length) return [];
-  const head = element("tr", {}, element("th", { scope: "col" }, "on the front"), ...measures.map((measure) => element("th", { scope: "col", class: "number" }, titled(measure))), element("th", { scope: "col" }, "keys"));
-  const rows = order.slice(0, MOST_LISTED).map((k) => {
-    const button = element("button", { type: "button", class: "plain", click: () => tilesim.emit("point", { k }) }, `point ${number(k + 1)}`);
-    return element("tr", { "data-point": k }, element("th", { scope: "row" }, button), ...measures.map((measure) => element("td", { class: "number" }, figure(measure, measure.values[k]))), element("td", { class: "keys" }, keysLine(space, k)));
-  });
-  const more = order.length > MOST_LISTED ? [element("p", { class: "muted" }, `and ${counted(order.length - MOST_LISTED, "point")} more`)] : [];
-  return [element("table", { id: "front" }, element("thead", {}, head), element("tbody", {}, ...rows)), ...more];
+  const places = together(order, measures);
+  const titles = ["on the front", ...measures.map(titled)].map((title, k) => element("th", { scope: "col", class: k ? "number" : null }, title));
+  const rows = places.slice(0, MOST_LISTED).map(([k, ...equals]) =>
+    element("tr", { "data-point": k }, element("th", { scope: "row" }, ...pointButton(k, equals.length, false)), ...measures.map((measure) => element("td", { class: "number" }, figure(measure, measure.values[k]))), ...keyCells(space, k)));
+  const more = places.length > MOST_LISTED ? [element("p", { class: "muted" }, `and ${number(places.length - MOST_LISTED)} more`)] : [];
+  return [element("table", { id: "front", class: "of-points" }, element("thead", {}, element("tr", {}, ...titles, ...keyTitles(space))), element("tbody", {}, ...rows)), ...more];
+}
+
+function together(order, measures) {
+  const groups = new Map();
+  for (const k of order) {
+    const place = measures.map(({ values }) => values[k]).join(" ");
+    if (!groups.has(place)) groups.set(place, []);
+    groups.get(place).push(k);
+  }
+  return [...groups.values()];
 }
 
 // ---- hands
@@ -126,9 +138,9 @@ function hands(view) {
     event.preventDefault();
     focusOn(view, next);
   });
-  tilesim.on("point", ({ k }) => {
+  tilesim.on("point", ({ k, jump }) => {
     state.chosen = k;
-    parts.chosen.replaceChildren(...details(space, k));
+    parts.chosen.replaceChildren(...(jump ? [] : details(space, k)));
     redraw(view, false);
   });
   tilesim.onTheme(() => redraw(view, false));

@@ -20,7 +20,7 @@ function powers(low, high) {
       for (const step of steps) if (step * 10 ** power >= low && step * 10 ** power <= high) found.push(Number((step * 10 ** power).toPrecision(6)));
     return found;
   };
-  return [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map(between).find((ticks) => ticks.length >= 3) || rounds(low, high);
+  return [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 4, 5, 7]].map(between).find((ticks) => ticks.length >= 4) || rounds(low, high);
 }
 
 function rounds(low, high) {
@@ -132,13 +132,18 @@ class Plot {
   dots(front, colour) {
     const { context, ink } = this;
     const inFront = this.points.map((k) => front.has(k));
-    context.globalAlpha = colour ? 0.75 : this.points.length > 2000 ? 0.3 : 0.55;
-    this.places.forEach(([x, y], place) => inFront[place] || this.dot(x, y, 2.6, colour ? colour(this.points[place]) : ink.muted));
+    context.globalAlpha = colour ? 0.85 : this.points.length > 2000 ? 0.3 : 0.55;
+    Object.assign(context, { strokeStyle: ink.muted, lineWidth: 0.6 });
+    this.places.forEach(([x, y], place) => {
+      if (inFront[place]) return;
+      this.dot(x, y, 2.6, colour ? colour(this.points[place]) : ink.muted);
+      if (colour) context.stroke(); // the ends of the scale are like paper
+    });
     context.globalAlpha = 1;
     Object.assign(context, { strokeStyle: ink.fg, lineWidth: 1.4 });
     this.places.forEach(([x, y], place) => {
       if (!inFront[place]) return;
-      this.dot(x, y, 4.6, colour ? colour(this.points[place]) : ink.busy);
+      this.dot(x, y, front.size > 150 ? 3.2 : 4.6, colour ? colour(this.points[place]) : ink.busy);
       context.stroke();
     });
   }

@@ -13,7 +13,7 @@ from tilesim.explore.row import Row
 from tilesim.printable import printable
 from tilesim.report.exploration import front, heat
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling
-from tilesim.report.exploration.measures import DEFINITIONS, SHARE, shown_in, space_measures
+from tilesim.report.exploration.measures import DEFINITIONS, SHARE, judged, shown_in, space_measures
 from tilesim.report.exploration.outcomes import STATUSES, bests, counts, reasons, unlike_outputs
 from tilesim.report.exploration.points import MEASURES, Measure, VariedKey, distinct, measured
 from tilesim.report.page.build import PageSection
@@ -53,7 +53,7 @@ def points_section(rows: Sequence[Row]) -> PageSection:
 def space_sections(rows: Sequence[Row]) -> list[PageSection]:
     """A map of two keys, the Pareto front, and the table of all points: of what :func:`points_section` holds."""
     keys = space_keys(rows)
-    axes = heat_axes(keys)
+    axes = heat_axes(keys, first_latencies(rows))
     chosen = {
         "axes": [keys.index(key) for key in axes] if axes else None, "across": heat.MOST_ACROSS, "up": heat.MOST_UP,
     }  # fmt: skip
@@ -66,6 +66,12 @@ def space_sections(rows: Sequence[Row]) -> list[PageSection]:
         PageSection("explore_pareto", "Pareto front", definition, scripts=("explore_common.js", *front_scripts)),
         PageSection("explore_table", "All points", scripts=table_scripts),
     ]
+
+
+def first_latencies(rows: Sequence[Row]) -> NDArray[np.float64]:
+    """(point): latency in microseconds; not a number of all networks but the first."""
+    of_first = np.array([row["network"] == rows[0]["network"] for row in rows], np.bool_)
+    return np.where(of_first, measured(rows, MEASURES[0]), np.nan)
 
 
 def texts(sentences: Iterable[str]) -> Texts:
@@ -151,7 +157,6 @@ def _sentences(rows: Sequence[Row]) -> dict[str, list[str]]:
 
 def _figures(rows: Sequence[Row], measures: Sequence[Measure]) -> dict[str, Any]:
     names = [measure.name for measure in measures]
-    judged = [measure for measure in measures if measure.name in DEFINITIONS]
     return {
         "counts": counts(rows),
         "reasons": [
@@ -163,7 +168,7 @@ def _figures(rows: Sequence[Row], measures: Sequence[Measure]) -> dict[str, Any]
                 "network": printable(best.network), "measure": names.index(best.measure.name), "point": best.point,
                 "ties": best.ties,
             }
-            for best in bests(rows, judged)
+            for best in bests(rows, judged(rows))
         ],
         "unlike_outputs": [printable(name) for name in unlike_outputs(rows)],
     }  # fmt: skip

@@ -50,11 +50,6 @@ function heading(view, column) {
 
 const sortWord = (view, column) => (view.by !== column ? "none" : view.isDown ? "descending" : "ascending");
 
-// A title that may break behind the dots and underscores of a key.
-function breakable(title) {
-  return title.split(/(?<=[._])/).flatMap((part) => [part, element("wbr")]);
-}
-
 function conditionInput(view, column) {
   const input = element("input", {
     type: "text", value: view.filters.get(column) || "", "aria-label": `condition on ${column.title}`, placeholder: column.number ? "<= …" : "…",
