@@ -65,6 +65,6 @@ def _summed(cells: NDArray[np.int64], values: NDArray[np.float64], count: int, s
     order = np.argsort(cells, kind="stable")
     filled, starts = np.unique(cells[order], return_index=True)
     summed = np.full(count, np.nan)
-    for cell, part in zip(filled, np.split(values[order], starts[1:]), strict=True):
+    for cell, part in zip(filled, np.split(values[order], starts)[1:], strict=True):
         summed[cell] = summary(part)
     return summed

@@ -51,8 +51,8 @@ def effect(key: VariedKey, values: NDArray[np.float64]) -> float:
     sums, free = np.bincount(codes, logarithms), codes.size - np.count_nonzero(counts)
     if not free or not logarithms.var():
         return 0.0
-    within = float(((logarithms - (sums / np.maximum(counts, 1))[codes]) ** 2).sum()) / free
-    return 1.0 - within / float(logarithms.var(ddof=1))
+    within: float = np.square(logarithms - (sums / np.maximum(counts, 1))[codes]).sum() / free
+    return 1 - within / float(logarithms.var(ddof=1))
 
 
 def _named(name: str, rows: Sequence[Row], of: Callable[[Row], str]) -> VariedKey:
@@ -68,9 +68,9 @@ def _grid(keys: Sequence[VariedKey]) -> list[VariedKey]:
         return []
     rows, columns = (found[part] for part in GRID)
     known = (rows.codes != MISSING) & (columns.codes != MISSING)
-    pairs, codes = np.unique(np.stack([rows.codes, columns.codes]), axis=1, return_inverse=True)
+    pairs, codes = np.unique(np.stack([rows.codes, columns.codes])[:, known], axis=1, return_inverse=True)
     sizes = [(int(rows.values[row]), int(columns.values[column])) for row, column in pairs.T]
     order = sorted(range(len(sizes)), key=lambda k: (sizes[k][0] * sizes[k][1], sizes[k]))
-    places = np.argsort(order)[codes.reshape(-1)]
-    values = tuple(f"{sizes[k][0]}x{sizes[k][1]}" for k in order)
-    return [VariedKey("grid", values, np.where(known, places, MISSING))]
+    places = np.full(known.size, MISSING)
+    places[known] = np.argsort(order)[codes.reshape(-1)]
+    return [VariedKey("grid", tuple(f"{sizes[k][0]}x{sizes[k][1]}" for k in order), places)]
