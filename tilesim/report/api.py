@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
+from tilesim.explore.row import Row
 from tilesim.machines.options import silent
 from tilesim.report.document import SavedRun, load_run, shown
 from tilesim.run import Run
@@ -17,7 +18,16 @@ from tilesim.saving import all_or_nothing, writing
 if TYPE_CHECKING:  # what draws and writes is loaded when it is asked for
     from tilesim.report.comparison import ComparisonDocument
 
-__all__ = ["SavedRun", "compare", "load_run", "save_comparison", "save_figures", "save_report", "save_trace"]
+__all__ = [
+    "SavedRun",
+    "compare",
+    "load_run",
+    "save_comparison",
+    "save_figures",
+    "save_report",
+    "save_sweep",
+    "save_trace",
+]
 
 AnyRun: TypeAlias = Run | SavedRun | Path | str
 """A run, one that was read back, or the folder that one was saved in."""
@@ -121,6 +131,22 @@ def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
 
     must_be_comparison(comparison)
     _write_page(path, comparison_page(comparison))
+
+
+def save_sweep(rows: Sequence[Row], path: Path | str) -> None:
+    """Write the page of a sweep, one HTML file that needs nothing else.
+
+    Args:
+        rows: of its store.
+        path: the file.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+    from tilesim.report.page.explore import exploration_page
+
+    networks = dict.fromkeys(row["network"] for row in rows)
+    _write_page(path, exploration_page(rows, f"Sweep of {', '.join(networks)}"))
 
 
 def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
