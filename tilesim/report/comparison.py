@@ -9,6 +9,7 @@ from typing import Any
 from typing_extensions import TypedDict  # of typing's own, pydantic reads that of Python 3.12 and later only
 
 from tilesim.errors import InputError, refuse
+from tilesim.printable import numbered
 from tilesim.report.analysis.batching import footprint
 from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
 from tilesim.report.analysis.speed import efficiency, not_efficient, speed_up
@@ -212,11 +213,7 @@ def _subject(run: RunStatistics) -> tuple[str, str]:
 def _names(runs: Sequence[SavedRun]) -> Iterator[str]:
     """The folders' own names where these tell them apart, else all of their paths; one that comes again, numbered."""
     short = [run.folder.resolve().name for run in runs]
-    names = short if len(set(short)) == len(runs) else [str(run.folder) for run in runs]
-    seen: Counter[str] = Counter()
-    for name in names:
-        seen[name] += 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+    return numbered(short if len(set(short)) == len(runs) else [str(run.folder) for run in runs])
 
 
 def _layers(runs: Sequence[RunStatistics]) -> Iterator[ComparedLayer]:
