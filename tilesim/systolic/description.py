@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import Cause, Description, PeakRate, Role
+from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Role
+from tilesim.systolic.topology import SUM_BYTES
 
 ROLES = (
     Role("host.infeed", "host infeed", bus="host"),
@@ -29,25 +30,32 @@ GROUPS = {
     "vector": "Array and vector unit",
 }
 CAUSES = {
-    "useful MACs": Cause("the systolic array is active: the share of its cells that hold weights of the layer"),
-    "unused MACs": Cause("the systolic array is active: the share of its cells that hold none"),
+    "useful MACs": Cause(
+        "the systolic array is active: the share of its cells that hold weights of the layer", lost="remainder"
+    ),
+    "unused MACs": Cause("the systolic array is active: the share of its cells that hold none", lost="remainder"),
     "weight stall": Cause(
-        "the next tile of weights has not come from weight memory", "waiting for weights from weight memory"
+        "the next tile of weights has not come from weight memory",
+        "waiting for weights from weight memory",
+        lost="parameters",
     ),
     "weight shift": Cause(
         "the next tile of weights is on its way into the array, which has nothing else to do",
         "waiting for weights to be shifted in",
+        lost="parameters",
     ),
     "RAW stall": Cause(
-        "activations that the array would read are not written yet", "waiting for results of layers before"
+        "activations that the array would read are not written yet", "waiting for results of layers before", lost="tile"
     ),
     "input stall": Cause(
         "the host's inputs are not there yet, or a queue full of them keeps instructions back",
         "waiting for the host's inputs",
+        lost="bus",
     ),
     "other": Cause(
         "the array has nothing to do: other units are at work, or instructions are on their way",
         "without work: other units are at work, or instructions come",
+        lost="idle",
     ),
 }
 COLUMNS = {
@@ -88,5 +96,14 @@ DESCRIPTION = Description(
             "the host's instructions", ("host.instruction_bytes_per_cycle",),
             byte="byte of instructions", bus="instructions",
         ),
+    ),
+    area=(
+        AreaPart("array", "mac", ("macs_per_cycle",)),
+        AreaPart("unified buffer", "sram", ("unified_buffer.size_bytes",), ports=2),
+        AreaPart("accumulators", "sram", ("accumulators.entries", "array.outputs"), times=SUM_BYTES, ports=2),
+        AreaPart("weight FIFO", "sram", ("weight_fifo.tiles", "weight_tile_bytes"), ports=2),
+        AreaPart("weight memory's link", "link", ("weight_memory.transfer_bytes",)),
+        AreaPart("host", "link", ("host.bytes_per_cycle",), times=2),
+        AreaPart("instructions", "link", ("host.instruction_bytes_per_cycle",)),
     ),
 )  # fmt: skip
