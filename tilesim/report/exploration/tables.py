@@ -11,7 +11,7 @@ from rich.text import Text
 from tilesim.explore.row import Row
 from tilesim.printable import counted, printable
 from tilesim.report.exploration.points import value_words, varied
-from tilesim.report.exploration.scaling import Series, series
+from tilesim.report.exploration.scaling import Series, longest, series
 from tilesim.report.exploration.verdict import between, shares, verdict
 from tilesim.report.tables import folded, left, right, table
 from tilesim.report.words import cause_words
@@ -23,9 +23,8 @@ NUMBERS = ("tiles", "cycles", "time", "speed-up", "efficiency")
 def scaling_tables(rows: Sequence[Row]) -> Group | None:
     """For each network its longest series, with the knee and why it is there; None where nothing can be compared."""
     found = series(rows)
-    longest = {one.network: one for one in reversed(found)}
     axes = [axis.key for axis in varied([one.settings for one in found])]
-    parts = [part for name in sorted(longest) for part in ("", *_of_network(rows, longest[name], found, axes))]
+    parts = [part for one in longest(found) for part in ("", *_of_network(rows, one, found, axes))]
     return Group(*parts[1:]) if parts else None
 
 
