@@ -146,7 +146,7 @@ class _Pool:
         for worker in self._workers:
             while worker.ready and len(worker.sent) < AHEAD and self._has_next(worker, source):
                 worker.send(worker.rest.popleft())
-        while len(self._workers) < self._count and (tasks := self._more(source) or self._half()):
+        while len(self._workers) < self._count and (tasks := self._more(source) or self._half(2)):
             worker = _Worker(self._setup)
             worker.rest += tasks
             self._workers.append(worker)
@@ -161,10 +161,10 @@ class _Pool:
         """Tasks that nobody has."""
         return [self._again.popleft()] if self._again else next(source, ())
 
-    def _half(self) -> Sequence[Task]:
-        """The second half of what the worker has that has most."""
+    def _half(self, least: int = 1) -> Sequence[Task]:
+        """The second half of what the worker has that has most, if those are so many."""
         rest = max((worker.rest for worker in self._workers), key=len, default=deque[Task]())
-        return [rest.pop() for _ in range((len(rest) + 1) // 2)][::-1]
+        return [rest.pop() for _ in range((len(rest) + 1) // 2 if len(rest) >= least else 0)][::-1]
 
     def _heard(self, worker: _Worker) -> Iterator[Timed]:
         try:
@@ -194,5 +194,5 @@ class _Pool:
             if len(deaths) < MOST_DEATHS:
                 self._again.append(task)
             else:
-                yield Timed(self._bench.failed(task, f"the workers that ran it ended: {', '.join(deaths)}"), 0.0)
+                yield Timed(self._bench.failed(task, f"the workers that ran it ended {', and '.join(deaths)}"), 0.0)
         self._again += [*worker.sent, *worker.rest]
