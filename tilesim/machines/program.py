@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import Field, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -142,6 +142,14 @@ class Program:
         known: T = self._known[finding]
         return known
 
+    def retargeted(self: P, topology: Topology) -> P:
+        """The same program for a chip that differs from its own in keys only on which no program of its machine
+        depends (:attr:`~tilesim.machines.machine.Machine.run_time_keys`): what was worked out once holds there too.
+        """
+        program = replace(self, topology=topology)
+        vars(program)["_known"] = dict(self._known)
+        return program
+
     @cached_property
     def _known(self) -> dict[Callable[..., Any], Any]:
         return {}
@@ -153,3 +161,12 @@ class Program:
 def where(section: str, place: int, instruction: Instruction) -> str:
     """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
     return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"
+
+
+def covered_bytes(stretches: Iterable[tuple[int, int]]) -> int:
+    """How many bytes lie in any of the ``stretches`` of a memory, from the first byte of each up to its end."""
+    covered = reached = 0
+    for first, end in sorted(stretches):
+        covered += max(0, end - max(first, reached))
+        reached = max(reached, end)
+    return covered

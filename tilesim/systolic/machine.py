@@ -17,12 +17,21 @@ from tilesim.systolic.description import DESCRIPTION
 from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
+from tilesim.systolic.peak_bytes import peak_bytes
 from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 from tilesim.units import format_bytes
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
+
+RUN_TIME_KEYS = frozenset(
+    (
+        *("clock_hz", "host.bytes_per_cycle", "host.latency_cycles", "host.instruction_bytes_per_cycle"),
+        *("sequencer.pipeline_cycles", "unified_buffer.width_bytes", "vector_unit.pipeline_cycles"),
+        *("weight_memory.clock_hz", "weight_memory.channels", "weight_memory.channel_bytes"),
+    )
+)
 
 
 class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
@@ -36,10 +45,12 @@ class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], Ru
         "cache": "a systolic machine keeps parameters in weight memory",
         "masters": "those are of a ring, and a systolic machine has none",
     }
+    run_time_keys = RUN_TIME_KEYS
     schema = Topology
     room = staticmethod(room_for)
     fastest = staticmethod(fastest)
     description = DESCRIPTION
+    peak_bytes = staticmethod(peak_bytes)
 
     @property
     def assembly(self) -> Assembly[Program]:

@@ -16,6 +16,7 @@ from tilesim.tiled.description import DESCRIPTION
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
+from tilesim.tiled.peak_bytes import peak_bytes
 from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
@@ -31,6 +32,15 @@ ELSEWHERE = {
     "nowhere": "there is nothing to do for it",
 }
 """Why a layer that is not spread is not."""
+RUN_TIME_KEYS = frozenset(
+    (
+        "clock_hz",
+        *("host.bytes_per_cycle", "host.latency_cycles", "data_memory.bytes_per_cycle"),
+        *("instruction_bus.width_bytes", "instruction_bus.hop_cycles", "ring.hop_cycles"),
+        *("mesh.hop_cycles", "mesh.credits", "wide_memory.ports"),
+        *("tile.output_fifo_groups", "tile.traversal", "tile.multiplier_cycles", "classifier.cycles_per_element"),
+    )
+)
 
 
 class Tiled(
@@ -46,10 +56,12 @@ class Tiled(
     name = "tiled"
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
+    run_time_keys = RUN_TIME_KEYS
     schema = Topology
     link = staticmethod(link_programs)
     simulate_requests = staticmethod(simulate_requests)
     description = DESCRIPTION
+    peak_bytes = staticmethod(peak_bytes)
 
     @property
     def assembly(self) -> Assembly[Program]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -70,11 +70,15 @@ MEASURES = (
 
 def varied_keys(rows: Sequence[Row]) -> list[VariedKey]:
     """The keys in which rows differ: those of the chips first, then the options."""
-    settings = [dict(_settings(row)) for row in rows]
+    return varied([dict(_settings(row)) for row in rows])
+
+
+def varied(settings: Sequence[Mapping[str, Value]]) -> list[VariedKey]:
+    """The keys in which settings differ."""
     return list(_varied(settings, dict.fromkeys(chain.from_iterable(settings))))
 
 
-def _varied(settings: Sequence[dict[str, Value]], keys: Iterable[str]) -> Iterator[VariedKey]:
+def _varied(settings: Sequence[Mapping[str, Value]], keys: Iterable[str]) -> Iterator[VariedKey]:
     for key in keys:
         values = sorted({(_rank(value), value) for each in settings if (value := each.get(key)) is not None})
         if len(values) > 1:

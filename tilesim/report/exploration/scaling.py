@@ -90,6 +90,12 @@ def series(rows: Sequence[Row]) -> list[Series]:
     return sorted(several, key=lambda one: -len(one.rows))
 
 
+def longest(found: Sequence[Series]) -> list[Series]:
+    """Of :func:`series`, the first of each network with the most tile counts, by the networks' names."""
+    by_network = {one.network: one for one in reversed(found)}
+    return [by_network[name] for name in sorted(by_network)]
+
+
 def _alike(row: Row, measures: Measures) -> Hashable:
     """What all rows of a series have in common: networks of one name, too, may be two."""
     return row["network"], row["machine"], measures["macs"], *sorted(_settings(row).items())

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tilesim.explore.row import Row
 from tilesim.printable import counted, printable
 from tilesim.report.exploration.points import distinct
-from tilesim.report.page import explore_series
 from tilesim.report.page.build import PageSection, page
+from tilesim.report.page.explore_series import series_sections
 from tilesim.report.page.explore_space import points_section, space_sections
 
 
@@ -23,4 +23,4 @@ def sections(rows: Sequence[Row]) -> list[PageSection]:
     """The sweep in figures, and what its points say. The first holds what all share: scripts of others ask for it with
     ``tilesim.given("explore")``.
     """
-    return [points_section(rows), *explore_series.sections(rows), *space_sections(rows)]
+    return [points_section(rows), *series_sections(rows), *space_sections(rows)]
