@@ -9,7 +9,17 @@ import pytest
 
 import tilesim
 from tilesim.errors import HangError, InputError
-from tilesim.printable import MOST_ROWS, counted, html_table, kind_of, printable, printable_lines, unknown
+from tilesim.printable import MOST_ROWS, counted, html_table, kind_of, numbered, printable, printable_lines, unknown
+
+
+@pytest.mark.parametrize(
+    ("names", "told_apart"),
+    [("ab", "a b"), ("aba", "a b a (2)"), (["a", "a", "a (2)", "a"], "a a (2) a (2) (2) a (3)"), ("", "")],
+)
+def test_names_that_come_again_are_numbered(names: Iterable[str], told_apart: str) -> None:
+    found = list(numbered(names))
+    assert " ".join(found) == told_apart
+    assert len({*found}) == len(found)
 
 
 @pytest.mark.parametrize("text", ["", "conv_1/Relu;add", "Größe", "漢字", "Ω→é", "a b", "[red]x[/red]", "\\n"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from html import escape
+from itertools import count
 
 MOST_LISTED = 16
 """Words that a sentence lists, where none is close to the one that was given."""
@@ -38,6 +39,15 @@ def alternatives(words: Sequence[str]) -> str:
 def counted(count: int, noun: str) -> str:
     """So many of a thing whose plural ends in s: ``1 array``, ``2 arrays``."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def numbered(names: Iterable[str]) -> Iterator[str]:
+    """The ``names``, one that comes again with a number: ``a``, ``a (2)``. No two are alike."""
+    taken: set[str] = set()
+    for name in names:
+        spelt = (f"{name} ({k})" if k > 1 else name for k in count(1))
+        taken.add(one := next(word for word in spelt if word not in taken))
+        yield one
 
 
 def kind_of(value: object) -> str:

@@ -15,6 +15,8 @@ from tilesim.run import FOLDER_FILES, PICTURES
 
 PAGE = "report.html"
 """What `tilesim report` writes into the folder of a run."""
+COMPARISON = "compare.html"
+"""What `tilesim compare` writes, and `tilesim run` of several chips."""
 FIGURES = "figures"
 """The folder in it for pictures."""
 

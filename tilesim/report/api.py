@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
+from tilesim.explore.row import Row
+from tilesim.explore.store import Store
 from tilesim.machines.options import silent
-from tilesim.report.document import SavedRun, load_run, shown
+from tilesim.report.document import SavedRun, invalid, load_run, shown
 from tilesim.run import Run
 from tilesim.saving import all_or_nothing, writing
 
 if TYPE_CHECKING:  # what draws and writes is loaded when it is asked for
     from tilesim.report.comparison import ComparisonDocument
 
-__all__ = ["SavedRun", "compare", "load_run", "save_comparison", "save_figures", "save_report", "save_trace"]
+__all__ = [
+    "SavedRun",
+    "compare",
+    "load_run",
+    "save_comparison",
+    "save_figures",
+    "save_report",
+    "save_sweep_report",
+    "save_trace",
+]
 
 AnyRun: TypeAlias = Run | SavedRun | Path | str
 """A run, one that was read back, or the folder that one was saved in."""
 
+MOST_FAULTS = 20
+"""Of rows that are none, for a message."""
 FAST = 4
 """How hard a file whose name ends in .gz is compressed."""
 
@@ -121,6 +135,34 @@ def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
 
     must_be_comparison(comparison)
     _write_page(path, comparison_page(comparison))
+
+
+def save_sweep_report(rows: Sequence[Row] | Path | str, path: Path | str) -> None:
+    """Write the page of a sweep, one HTML file that needs nothing else: how networks scale over tiles and what is lost
+    on the way, maps of two keys, Pareto fronts, and every point with its command.
+
+    Args:
+        rows: the file of a sweep's store, or rows of one.
+        path: the file.
+
+    Raises:
+        InputError: the store can't be read, what is given are no rows, or the file can't be written.
+    """
+    from tilesim.report.page.explore import exploration_page
+
+    found = _rows(rows)
+    networks = dict.fromkeys(row["network"] for row in found)
+    _write_page(path, exploration_page(found, f"Sweep of {', '.join(networks)}"))
+
+
+def _rows(rows: Sequence[Row] | Path | str) -> Sequence[Row]:
+    """Those of a store, or the given ones if they are some."""
+    if isinstance(rows, str | Path):
+        with Store(Path(rows), reading=True) as store:
+            return store.rows()
+    given = [*rows] if isinstance(rows, Sequence) else rows
+    refuse(islice(invalid(list[Row], given, "rows"), MOST_FAULTS))
+    return rows
 
 
 def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:

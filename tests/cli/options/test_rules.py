@@ -113,11 +113,7 @@ def test_several_chips_have_no_common_instructions(tilesim: Any) -> None:
     chips = ("--topology", "edge-1x1", "--topology", "edge-2x2")
     result = tilesim("run", "digits", *chips, "--rules", "observe", "--hold", "a=1", "--masters", "single")
     assert result.exit_code == 2
-    assert result.stderr.splitlines() == [
-        "error: --rules applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
-        "error: --masters applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
-        "error: --hold applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
-    ]
+    assert result.stderr == "error: --hold applies to one chip, not to edge-1x1 and edge-2x2, which are compared\n"
 
 
 def test_an_empty_program_runs(tilesim: Any, tmp_path: Path) -> None:

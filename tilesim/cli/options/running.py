@@ -100,7 +100,11 @@ class RunningOptions(Options):
     ] = None
 
     out: Annotated[
-        Path | None, path_option("DIR", "Where outputs, statistics and program go; nowhere if not given.")
+        Path | None,
+        path_option(
+            "DIR",
+            "Where outputs, statistics and program go, of several chips into a folder each; nowhere if not given.",
+        ),
     ] = None
 
     def faults(self) -> Iterator[str]:
