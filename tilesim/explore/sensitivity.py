@@ -1,0 +1,118 @@
+"""One at a time: every key of a chip a step up and a step down, all else as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from tilesim.errors import refuse
+from tilesim.explore.point import Options, Point, Value
+from tilesim.machines.policies import CHOICES
+from tilesim.machines.topology import Key, Topology, keys
+from tilesim.printable import unknown
+from tilesim.registry import machine_of
+
+NAMING = ("machine", "name", "description")
+"""Keys that say nothing of how a chip works."""
+MOST_FROM_ZERO = 1 << 20
+"""The largest value that a key at 0 is raised to."""
+
+
+class Factor(NamedTuple):
+    """What is stepped: a key of the chip, or an option."""
+
+    key: str
+    value: Value
+    """Its own."""
+    meaning: str
+    values: tuple[Value, ...]
+    """What it is set to instead, one after the other: numbers from the smallest on."""
+    unstepped: str = ""
+    """Why there is no step, or one only."""
+
+
+def factors(chip: Topology, options: Options = Options(), patterns: Sequence[str] = ("*",)) -> list[Factor]:
+    """What of a chip, and of the options that mean something to it, can be stepped, as far as its name is like one of
+    the ``patterns``, such as ``tile.*``.
+
+    Numbers are halved, where that gives a whole one, and doubled; a number at 0 is raised to the smallest power of two
+    that the chip takes; what is on or off is switched; a word gives way to each of the others.
+
+    Raises:
+        InputError: a pattern that is like none of them.
+    """
+    every = [*(_of_key(key, chip) for key in keys(chip) if key.key not in NAMING), *_of_options(chip, options)]
+    names = [factor.key for factor in every]
+    refuse(
+        f"keys {pattern}: {unknown(pattern, names, 'a key of the chip or an option, or a pattern such as tile.*')}"
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in names)
+    )
+    return [factor for factor in every if any(fnmatchcase(factor.key, pattern) for pattern in patterns)]
+
+
+def steps(base: Point, stepped: Iterable[Factor]) -> Iterator[tuple[Factor, Value, Point]]:
+    """The points that differ from the ``base`` in one factor, each with the factor and its value there."""
+    options = vars(Options())
+    for factor in stepped:
+        for value in factor.values:
+            if factor.key in options:
+                yield factor, value, replace(base, options=replace(base.options, **{factor.key: value}))
+            else:
+                yield factor, value, replace(base, settings={**base.settings, factor.key: value})
+
+
+def _of_key(key: Key, chip: Topology) -> Factor:
+    if key.value == 0 and not isinstance(key.value, bool):
+        powers = (1 << k for k in range(MOST_FROM_ZERO.bit_length()))
+        smallest = next((power for power in powers if _takes(chip, key.key, power)), None)
+        values = () if smallest is None else (smallest,)
+        return Factor(*key[:3], values, "" if values else f"0, and nothing up to {MOST_FROM_ZERO:,} will do instead")
+    values = _values(key)
+    return Factor(*key[:3], values, _why(key, values))
+
+
+def _of_options(chip: Topology, options: Options) -> Iterator[Factor]:
+    refused = machine_of(chip).refuses
+    if "partition" not in refused:
+        others = tuple(choice for choice in CHOICES if choice != options.partition)
+        yield Factor("partition", options.partition, f"how layers are spread: {' or '.join(CHOICES)}", others)
+    if "cache" not in refused:
+        yield Factor("cache", options.cache, "whether parameters stay in the tiles", (not options.cache,))
+
+
+def _values(key: Key) -> tuple[Value, ...]:
+    """What a key is set to that is not at 0."""
+    value = key.value
+    if isinstance(value, bool):
+        return (not value,)
+    if isinstance(value, str):
+        return tuple(choice for choice in key.choices if choice != value)
+    if isinstance(value, float):
+        return tuple(sorted((value / 2, value * 2)))
+    return tuple(sorted([value * 2] if value % 2 else [value // 2, value * 2]))
+
+
+def _why(key: Key, values: tuple[Value, ...]) -> str:
+    if not values:
+        return "there is nothing else to choose"
+    whole = isinstance(key.value, int) and not isinstance(key.value, bool)
+    return f"{key.value} has no half that is whole" if whole and len(values) == 1 else ""
+
+
+def _takes(chip: Topology, key: str, value: int) -> bool:
+    """Whether a chip may have that value there."""
+    data = section = chip.model_dump()
+    *sections, name = key.split(".")
+    for word in sections:
+        section = section[word]
+    section[name] = value
+    try:
+        type(chip).model_validate(data)
+    except ValidationError:
+        return False
+    return True
