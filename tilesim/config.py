@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args
 
@@ -109,6 +110,7 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
+@lru_cache(maxsize=32)  # a sweep reads the same chips again and again, with other overrides
 def _composed(text: str) -> yaml.Node | None:
     """The text's tree of nodes. Raises a YAMLError or a RecursionError where there is none."""
     try:

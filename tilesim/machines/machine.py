@@ -45,6 +45,10 @@ class Machine(ABC, Generic[T, P]):
     """A chip that comes with tilesim, if one does."""
     refuses: ClassVar[Mapping[str, str]] = {}
     """Fields of the options that mean nothing to it, each with the reason; ``networks``: it runs one at a time."""
+    run_time_keys: ClassVar[frozenset[str]] = frozenset()
+    """Keys of its topologies, dotted, on which no program depends, nor what is found of one without a run; a program
+    that was chosen by what runs take, or by how fast weights come, may depend on all.
+    """
     schema: type[T]
     """What its topologies are."""
 
@@ -77,6 +81,10 @@ class Machine(ABC, Generic[T, P]):
     def summary(self, topology: T) -> Mapping[str, str]:
         """What the list of chips says of one, by the titles of its columns."""
         return {"clock": f"{topology.clock_hz / 1e6:,g} MHz"}
+
+    def peak_bytes(self, _program: P) -> Mapping[str, int]:
+        """By memory: the most bytes of one of them that a program uses, of those memories of which that is known."""
+        return {}
 
     def has_no_choice(self, _key: str) -> bool:
         """Whether a key of its topologies can have one value only so far."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
@@ -141,6 +141,14 @@ class Program:
             self._known[finding] = finding(self)
         known: T = self._known[finding]
         return known
+
+    def retargeted(self: P, topology: Topology) -> P:
+        """The same program for a chip that differs from its own in keys only on which no program of its machine
+        depends (:attr:`~tilesim.machines.machine.Machine.run_time_keys`): what was worked out once holds there too.
+        """
+        program = replace(self, topology=topology)
+        vars(program)["_known"] = dict(self._known)
+        return program
 
     @cached_property
     def _known(self) -> dict[Callable[..., Any], Any]:

@@ -24,6 +24,14 @@ from tilesim.units import format_bytes
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
 
+RUN_TIME_KEYS = frozenset(
+    (
+        *("clock_hz", "host.bytes_per_cycle", "host.latency_cycles", "host.instruction_bytes_per_cycle"),
+        *("sequencer.pipeline_cycles", "unified_buffer.width_bytes", "vector_unit.pipeline_cycles"),
+        *("weight_memory.clock_hz", "weight_memory.channels", "weight_memory.channel_bytes"),
+    )
+)
+
 
 class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
     """The weight-stationary array with its vector unit."""
@@ -36,6 +44,7 @@ class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], Ru
         "cache": "a systolic machine keeps parameters in weight memory",
         "masters": "those are of a ring, and a systolic machine has none",
     }
+    run_time_keys = RUN_TIME_KEYS
     schema = Topology
     room = staticmethod(room_for)
     fastest = staticmethod(fastest)

@@ -31,6 +31,15 @@ ELSEWHERE = {
     "nowhere": "there is nothing to do for it",
 }
 """Why a layer that is not spread is not."""
+RUN_TIME_KEYS = frozenset(
+    (
+        "clock_hz",
+        *("host.bytes_per_cycle", "host.latency_cycles", "data_memory.bytes_per_cycle"),
+        *("instruction_bus.width_bytes", "instruction_bus.hop_cycles", "ring.hop_cycles"),
+        *("mesh.hop_cycles", "mesh.credits", "wide_memory.ports"),
+        *("tile.output_fifo_groups", "tile.traversal", "tile.multiplier_cycles", "classifier.cycles_per_element"),
+    )
+)
 
 
 class Tiled(
@@ -46,6 +55,7 @@ class Tiled(
     name = "tiled"
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
+    run_time_keys = RUN_TIME_KEYS
     schema = Topology
     link = staticmethod(link_programs)
     simulate_requests = staticmethod(simulate_requests)

@@ -1,0 +1,7 @@
+from __future__ import annotations
+
+from tilesim.machines.topology import Topology
+
+
+def area_of(_topology: Topology) -> dict[str, float]:
+    return {}
