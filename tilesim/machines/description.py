@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,21 @@ class PeakRate:
 
 
 @dataclass(frozen=True)
+class AreaPart:
+    """What takes area on a chip: MACs, bytes of a memory, or bytes that links carry a cycle; ``times`` the product of
+    the chip's ``keys``, or of what it makes of them (``tiles``).
+    """
+
+    words: str
+    """What all of them are called."""
+    kind: Literal["mac", "sram", "link"]
+    keys: tuple[str, ...]
+    times: int = 1
+    ports: int | str = 1
+    """Of a memory: how many, or the key that says it."""
+
+
+@dataclass(frozen=True)
 class Description:
     """A machine in the words of a report. What it leaves out is called as in run.json, or is left out of the report."""
 
@@ -73,3 +89,5 @@ class Description:
     """Of MACs, whatever the intensity."""
     bandwidths: tuple[PeakRate, ...] = ()
     """Of bytes, the most telling first: each has a roofline of its own."""
+    area: tuple[AreaPart, ...] = ()
+    """What takes area; what stands beside the chip is not among it."""

@@ -82,7 +82,7 @@ class Machine(ABC, Generic[T, P]):
         """What the list of chips says of one, by the titles of its columns."""
         return {"clock": f"{topology.clock_hz / 1e6:,g} MHz"}
 
-    def peak_bytes(self, _program: P) -> Mapping[str, int]:
+    def peak_bytes(self, _program: P, /) -> Mapping[str, int]:
         """By memory: the most bytes of one of them that a program uses, of those memories of which that is known."""
         return {}
 

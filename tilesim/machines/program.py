@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -161,3 +161,12 @@ class Program:
 def where(section: str, place: int, instruction: Instruction) -> str:
     """How a sentence names an instruction of ``section`` (``load`` or ``run``)."""
     return f"{instruction.label or f'{section}[{place}]'} {instruction.mnemonic}"
+
+
+def covered_bytes(stretches: Iterable[tuple[int, int]]) -> int:
+    """How many bytes lie in any of the ``stretches`` of a memory, from the first byte of each up to its end."""
+    covered = reached = 0
+    for first, end in sorted(stretches):
+        covered += max(0, end - max(first, reached))
+        reached = max(reached, end)
+    return covered

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import Cause, Description, PeakRate, Role
+from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Role
+from tilesim.systolic.topology import SUM_BYTES
 
 ROLES = (
     Role("host.infeed", "host infeed", bus="host"),
@@ -88,5 +89,14 @@ DESCRIPTION = Description(
             "the host's instructions", ("host.instruction_bytes_per_cycle",),
             byte="byte of instructions", bus="instructions",
         ),
+    ),
+    area=(
+        AreaPart("array", "mac", ("macs_per_cycle",)),
+        AreaPart("unified buffer", "sram", ("unified_buffer.size_bytes",), ports=2),
+        AreaPart("accumulators", "sram", ("accumulators.entries", "array.outputs"), times=SUM_BYTES, ports=2),
+        AreaPart("weight FIFO", "sram", ("weight_fifo.tiles", "weight_tile_bytes"), ports=2),
+        AreaPart("weight memory's link", "link", ("weight_memory.transfer_bytes",)),
+        AreaPart("host", "link", ("host.bytes_per_cycle",), times=2),
+        AreaPart("instructions", "link", ("host.instruction_bytes_per_cycle",)),
     ),
 )  # fmt: skip

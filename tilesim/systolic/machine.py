@@ -17,6 +17,7 @@ from tilesim.systolic.description import DESCRIPTION
 from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
+from tilesim.systolic.peak_bytes import peak_bytes
 from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 from tilesim.units import format_bytes
@@ -49,6 +50,7 @@ class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], Ru
     room = staticmethod(room_for)
     fastest = staticmethod(fastest)
     description = DESCRIPTION
+    peak_bytes = staticmethod(peak_bytes)
 
     @property
     def assembly(self) -> Assembly[Program]:

@@ -14,6 +14,8 @@ from tilesim.machines.topology import Topology as AnyTopology
 Count = Annotated[int, Field(ge=1, le=1 << 24)]
 Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
 Rate = Annotated[Hertz, Field(ge=1, le=10**12)]
+SUM_BYTES = 4
+"""Bytes of a sum in the accumulators."""
 
 
 class Host(ConfigSection):

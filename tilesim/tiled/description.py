@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import Cause, Description, PeakRate, Role
+from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Role
 
 ROLES = (
     Role("ring.link*", "ring links", bus="ring"),
@@ -108,5 +108,15 @@ DESCRIPTION = Description(
         PeakRate(
             "instruction bus", ("instruction_bus.width_bytes",), byte="byte of instructions", bus="instruction_bus"
         ),
+    ),
+    area=(
+        AreaPart("MAC arrays", "mac", ("tiles", "macs_per_cycle")),
+        AreaPart("narrow memories", "sram", ("tiles", "narrow_memory.size_bytes"), ports=2),  # one reads, one writes
+        AreaPart("wide memories", "sram", ("tiles", "wide_memory.size_bytes"), ports="wide_memory.ports"),
+        AreaPart("instruction memory", "sram", ("instruction_memory.size_bytes",)),
+        AreaPart("ring", "link", ("ring_links", "wide_memory.row_bytes")),
+        AreaPart("mesh", "link", ("mesh_links", "narrow_memory.word_bytes")),
+        AreaPart("instruction bus", "link", ("instruction_bus_stops", "instruction_bus.width_bytes")),
+        AreaPart("host", "link", ("host.bytes_per_cycle",), times=2),
     ),
 )  # fmt: skip

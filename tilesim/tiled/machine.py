@@ -16,6 +16,7 @@ from tilesim.tiled.description import DESCRIPTION
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
+from tilesim.tiled.peak_bytes import peak_bytes
 from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
@@ -60,6 +61,7 @@ class Tiled(
     link = staticmethod(link_programs)
     simulate_requests = staticmethod(simulate_requests)
     description = DESCRIPTION
+    peak_bytes = staticmethod(peak_bytes)
 
     @property
     def assembly(self) -> Assembly[Program]:

@@ -170,6 +170,22 @@ class Topology(AnyTopology):
         return self.grid.rows * self.grid.columns
 
     @property
+    def ring_links(self) -> int:
+        """Links of the ring: one to each tile, to the classifier, to both ends of the host's links."""
+        return self.tiles + 3
+
+    @property
+    def mesh_links(self) -> int:
+        """Links of the mesh: two between any two neighbours, one each way."""
+        rows, columns = self.grid.rows, self.grid.columns
+        return 2 * (rows * (columns - 1) + columns * (rows - 1))
+
+    @property
+    def instruction_bus_stops(self) -> int:
+        """Stops of the instruction bus: the tiles and the classifier."""
+        return self.tiles + 1
+
+    @property
     def wide_memories_bytes(self) -> int:
         """What the wide memories of all tiles hold together, beside what is reserved in each."""
         return self.tiles * (self.wide_memory.size_bytes - self.wide_memory.reserve_bytes)

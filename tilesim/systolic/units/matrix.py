@@ -14,14 +14,13 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.model.instructions import MatrixMultiply
-from tilesim.systolic.topology import Array, Topology
+from tilesim.systolic.topology import SUM_BYTES, Array, Topology
 from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.issue_queue import IssueQueue
 from tilesim.systolic.units.weight_path import WeightPath
 
 MACS: Mapping[int, Action] = {1: Action.MAC_8X8, 2: Action.MAC_8X16, 4: Action.MAC_16X16}
 """By the passes that they take."""
-SUM_BYTES = 4
 
 
 class MatrixUnit:
