@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
-from tilesim.errors import refuse
+from tilesim.errors import CapacityError, ConfigError, InputError, RunError, refuse
 from tilesim.explore.point import Options, Point, Value
+from tilesim.explore.row import Row, Status
+from tilesim.explore.task import Task, tasks
 from tilesim.machines.policies import CHOICES
 from tilesim.machines.topology import Key, Topology, keys
+from tilesim.network.graph import Network
 from tilesim.printable import unknown
 from tilesim.registry import machine_of
 
@@ -20,6 +23,11 @@ NAMING = ("machine", "name", "description")
 """Keys that say nothing of how a chip works."""
 MOST_FROM_ZERO = 1 << 20
 """The largest value that a key at 0 is raised to."""
+
+
+Runner: TypeAlias = Callable[[Sequence[Task]], Iterable[Row]]
+"""Gives the rows of tasks, in any order."""
+_ERRORS: Mapping[Status, type[InputError | RunError]] = {"refused": CapacityError, "failed": RunError}
 
 
 class Factor(NamedTuple):
@@ -35,7 +43,25 @@ class Factor(NamedTuple):
     """Why there is no step, or one only."""
 
 
-def factors(chip: Topology, options: Options = Options(), patterns: Sequence[str] = ("*",)) -> list[Factor]:
+class StepRow(NamedTuple):
+    """A factor set otherwise, and what came of it."""
+
+    key: str
+    value: Value
+    row: Row
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """A base and its steps, as rows."""
+
+    base: Row
+    factors: Sequence[Factor]
+    steps: Sequence[StepRow]
+    """Those of each factor, in the order of the factors and of their values."""
+
+
+def factors(chip: Topology, options: Options, patterns: Sequence[str] = ("*",)) -> list[Factor]:
     """What of a chip, and of the options that mean something to it, can be stepped, as far as its name is like one of
     the ``patterns``, such as ``tile.*``.
 
@@ -55,23 +81,54 @@ def factors(chip: Topology, options: Options = Options(), patterns: Sequence[str
     return [factor for factor in every if any(fnmatchcase(factor.key, pattern) for pattern in patterns)]
 
 
-def steps(base: Point, stepped: Iterable[Factor]) -> Iterator[tuple[Factor, Value, Point]]:
-    """The points that differ from the ``base`` in one factor, each with the factor and its value there."""
-    options = vars(Options())
+def steps(base: Point, stepped: Iterable[Factor]) -> Iterator[tuple[str, Value, Point]]:
+    """The points that differ from the ``base`` in one factor, each with the factor's name and its value there."""
     for factor in stepped:
         for value in factor.values:
-            if factor.key in options:
-                yield factor, value, replace(base, options=replace(base.options, **{factor.key: value}))
-            else:
-                yield factor, value, replace(base, settings={**base.settings, factor.key: value})
+            yield factor.key, value, _stepped(base, factor.key, value)
+
+
+def measured(base: Point, patterns: Sequence[str], networks: Mapping[str, Network], run: Runner) -> Sensitivity:
+    """Run the ``base`` and, if that can be, each of its steps.
+
+    Args:
+        base, patterns: as for :func:`steps` and :func:`factors`.
+        networks: the network of the model that the base names.
+        run: who runs them; it is called for the base alone, then for all others.
+
+    Raises:
+        InputError: the base can't be, or a pattern is like no key.
+        RunError: the base's run can't go on.
+    """
+    [task] = tasks([base], networks)
+    if task.topology is None:
+        raise ConfigError(task.reason.splitlines())
+    stepped = factors(task.topology, base.options, patterns)
+    [row] = run([task])
+    if row["measures"] is None:
+        raise _ERRORS[row["status"]](row["reason"].splitlines())
+    every = [*steps(base, stepped)]
+    wanted = [*tasks((point for _, _, point in every), networks)]
+    rows = {row["key"]: row for row in run(wanted)}
+    pairs = zip(every, wanted, strict=True)
+    return Sensitivity(row, stepped, [StepRow(key, value, rows[task.key]) for (key, value, _), task in pairs])
+
+
+def _stepped(base: Point, key: str, value: Value) -> Point:
+    if key == "partition":
+        return replace(base, options=replace(base.options, partition=str(value)))
+    if key == "cache":
+        return replace(base, options=replace(base.options, cache=bool(value)))
+    return replace(base, settings={**base.settings, key: value})
 
 
 def _of_key(key: Key, chip: Topology) -> Factor:
+    if machine_of(chip).has_no_choice(key.key):
+        return Factor(*key[:3], (), "it can have one value only so far")
     if key.value == 0 and not isinstance(key.value, bool):
         powers = (1 << k for k in range(MOST_FROM_ZERO.bit_length()))
-        smallest = next((power for power in powers if _takes(chip, key.key, power)), None)
-        values = () if smallest is None else (smallest,)
-        return Factor(*key[:3], values, "" if values else f"0, and nothing up to {MOST_FROM_ZERO:,} will do instead")
+        smallest = tuple([power for power in powers if _takes(chip, key.key, power)][:1])
+        return Factor(*key[:3], smallest, "" if smallest else f"nothing from 1 to {MOST_FROM_ZERO:,} will do instead")
     values = _values(key)
     return Factor(*key[:3], values, _why(key, values))
 

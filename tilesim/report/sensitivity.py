@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import log
@@ -12,7 +14,7 @@ from typing_extensions import TypedDict  # of typing's own, pydantic reads that 
 from tilesim.errors import InputError, refuse
 from tilesim.explore.point import Value
 from tilesim.explore.row import Measures, Row, Status
-from tilesim.explore.sensitivity import Factor
+from tilesim.explore.sensitivity import Factor, Sensitivity, StepRow
 from tilesim.machines.topology import Key, spelt
 from tilesim.printable import counted
 from tilesim.report.document import invalid, shown
@@ -21,6 +23,9 @@ SCHEMA = "tilesim.sensitivity/1"
 Measure = Literal["time", "cycles", "energy"]
 MEASURES: tuple[Measure, ...] = ("time", "cycles", "energy")
 """What a step is judged by: of each, less is better."""
+MOST_SENTENCES = 2
+"""Why a step did not run; a network of many layers may have one for each."""
+_PLACE = re.compile(r"^.*?:\d+:\d+: ")
 
 
 class SensitivityBase(TypedDict):
@@ -109,19 +114,20 @@ class SensitivityDocument(TypedDict):
     """What was stepped, in the same order."""
 
 
-def sensitivity_document(
-    base: Row, of_factors: Sequence[tuple[Factor, Sequence[tuple[Value, Row]]]]
-) -> SensitivityDocument:
-    """Rows of steps against the ``base``, which ran: of each factor the values that it was set to, with their rows."""
-    was = _measured(base)
-    steps = {factor.key: [_step(factor, value, row, was) for value, row in rows] for factor, rows in of_factors}
-    ordered = sorted((factor for factor, _ in of_factors), key=lambda factor: _rank(steps[factor.key]))
+def sensitivity_document(measured: Sensitivity) -> SensitivityDocument:
+    """The rows of steps against the base."""
+    row, base = measured.base, _base(measured.base)
+    of_key = {factor.key: factor for factor in measured.factors}
+    steps: dict[str, list[SensitivityStep]] = {key: [] for key in of_key}
+    for step in measured.steps:
+        steps[step.key].append(_step(of_key[step.key], step, base))
+    ordered = sorted(measured.factors, key=lambda factor: _rank(steps[factor.key]))
     return {
         "schema": SCHEMA,
-        "network": base["network"],
-        "topology": base["topology"],
-        "machine": base["machine"],
-        "base": was,
+        "network": row["network"],
+        "topology": row["topology"],
+        "machine": row["machine"],
+        "base": base,
         "steps": [step for factor in ordered for step in steps[factor.key]],
         "keys": [
             {"key": each.key, "value": each.value, "meaning": each.meaning, "unstepped": each.unstepped}
@@ -187,18 +193,17 @@ def change_words(ratio: float | None) -> str:
 def counts_words(document: SensitivityDocument) -> str:
     """How many steps of how many keys there are, and what came of them."""
     each = by_key(document)
-    words = [f"{counted(len(document['steps']), 'step')} of {counted(len(each), 'key')}"]
-    words.append(f"{sum(matters(steps) for _, steps in each)} with an effect")
-    for status in ("refused", "failed"):
-        if count := sum(step["status"] == status for step in document["steps"]):
-            words.append(f"{counted(count, 'step')} {status}")
+    effective = sum(matters(steps) for _, steps in each)
+    words = [f"{counted(len(document['steps']), 'step')} of {counted(len(each), 'key')}", f"{effective} with an effect"]
+    statuses = Counter(step["status"] for step in document["steps"])
+    words += [f"{counted(statuses[of], 'step')} {of}" for of in ("refused", "failed") if statuses[of]]
     return ", ".join(words)
 
 
 # ---- the parts of the document
 
 
-def _measured(row: Row) -> SensitivityBase:
+def _base(row: Row) -> SensitivityBase:
     measures = row["measures"]
     if measures is None:
         raise ValueError(f"the base must have run: {row['reason']}")
@@ -218,8 +223,8 @@ def _time_us(row: Row, measures: Measures) -> float:
     return measures["cycles"] * 1e6 / int(row["chip"]["clock_hz"])
 
 
-def _step(factor: Factor, value: Value, row: Row, base: SensitivityBase) -> SensitivityStep:
-    measures = row["measures"]
+def _step(factor: Factor, step: StepRow, base: SensitivityBase) -> SensitivityStep:
+    row, measures = step.row, step.row["measures"]
     time_us = None if measures is None else _time_us(row, measures)
     cycles = None if measures is None else measures["cycles"]
     energy_pj = None if measures is None else measures["energy_pj"]
@@ -227,9 +232,9 @@ def _step(factor: Factor, value: Value, row: Row, base: SensitivityBase) -> Sens
     return {
         "key": factor.key,
         "base": factor.value,
-        "value": value,
+        "value": step.value,
         "status": row["status"],
-        "reason": row["reason"],
+        "reason": _reason(row, f"override {step.key}={step.value}: "),
         "time_us": time_us,
         "cycles": cycles,
         "energy_pj": energy_pj,
@@ -240,6 +245,16 @@ def _step(factor: Factor, value: Value, row: Row, base: SensitivityBase) -> Sens
         "area_ratio": _by(area_mm2, base["area_mm2"]),
         "command": row["command"],
     }
+
+
+def _reason(row: Row, step: str) -> str:
+    """Why a row did not run, without what its sentences begin with: the step, places in the file of the chip, names."""
+    whose = f"{row['network']} on {row['topology']}: ", f"{row['topology']}: "
+    sentences = [_PLACE.sub("", line).removeprefix(step) for line in row["reason"].splitlines()]
+    for name in whose:
+        sentences = [sentence.removeprefix(name) for sentence in sentences]
+    more = len(sentences) - MOST_SENTENCES
+    return "; ".join([*sentences[:MOST_SENTENCES], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _by(value: float | None, base: float) -> float | None:

@@ -37,7 +37,7 @@ def sensitivity_tables(document: SensitivityDocument, every: bool = False) -> Gr
     if shown := [*effective, *(idle if every else [])]:
         parts += ["", _steps(shown)]
     if idle and not every:
-        parts += ["", Text("Without effect", "bold"), Text(", ".join(printable(key["key"]) for key, _ in idle))]
+        parts += ["", Text("Without effect", "bold"), Text(", ".join(_idle(key, steps) for key, steps in idle))]
     if whole := [line for key, steps in keys for line in _left_out(key, steps, every)]:
         parts += ["", Text("Left out", "bold"), _sentences(whole)]
     return Group(*parts)
@@ -52,10 +52,9 @@ def _heading(document: SensitivityDocument) -> Iterator[Text]:
         f": {counts_words(document)}",
     )
     time, energy = format_seconds(base["time_us"] / 1e6), energy_text(base["energy_pj"])
-    yield Text(
-        f"as it is: {base['cycles']:,} cycles = {time}, {energy}, {base['area_mm2']:,.3g} mm2, "
-        f"bound by {printable(cause_words(base['bound_by']))}"
-    )
+    area = f", {base['area_mm2']:,.3g} mm2" if base["area_mm2"] else ""
+    bound = printable(cause_words(base["bound_by"]))
+    yield Text(f"as it is: {base['cycles']:,} cycles = {time}, {energy}{area}, bound by {bound}")
 
 
 def _steps(keys: Keys) -> Table:
@@ -73,6 +72,16 @@ def _numbers(step: SensitivityStep) -> Iterator[str]:
     yield printable(value_words(step["key"], step["value"]))
     for ratio in (step["time_ratio"], step["cycles_ratio"], step["energy_ratio"], step["area_ratio"]):
         yield change_words(ratio)
+
+
+def _idle(key: SensitivityKey, steps: Sequence[SensitivityStep]) -> str:
+    """Its name, and the area that a step saves for nothing."""
+    saved = [
+        f"{value_words(step['key'], step['value'])}: area {change_words(step['area_ratio'])}"
+        for step in steps
+        if step["area_ratio"] and step["area_ratio"] < 1
+    ]
+    return printable(f"{key['key']} ({', '.join(saved)})" if saved else key["key"])
 
 
 def _left_out(key: SensitivityKey, steps: Sequence[SensitivityStep], every: bool) -> Iterator[tuple[str, str]]:
