@@ -62,6 +62,15 @@ MOST_PROGRAM_VALUES = 1 << 19
 MOST_FAULTS = 1_000
 """Faults in a program's text after which reading ends."""
 
+# ---- runs, and sweeps of many
+
+MOST_RUN_INFERENCES = 1000
+"""Of each model, in one run."""
+MOST_AXIS_VALUES = 10_000
+"""Values of one axis of a sweep."""
+MOST_POINTS = 1_000_000
+"""Of a sweep: all axes multiplied."""
+
 # ---- a YAML workload, whose sample is computed while it is read
 
 MOST_SAMPLE_ELEMENTS = 1 << 24

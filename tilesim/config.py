@@ -90,6 +90,16 @@ def peek(path: Path, key: str, choices: tuple[str, ...]) -> str:
     return close[0]
 
 
+def top_keys(path: Path) -> frozenset[str]:
+    """The keys of the file itself, for whoever must know what kind of file it is.
+
+    Raises:
+        ConfigError: The file is not YAML.
+    """
+    data = _Reading(path).file()
+    return frozenset(data) if isinstance(data, dict) else frozenset()
+
+
 def _number(value: object) -> object:
     """What JSON gets for a value that it has no word for: a NumPy scalar counts as the number it holds."""
     return value.item() if hasattr(value, "item") else repr(value)
@@ -335,8 +345,13 @@ def _wrong_tag(context: Mapping[str, Any]) -> str:
 
 
 def _validator_place(key: Key, sentence: str, reading: _Reading) -> _Place:
-    """Where the key that the sentence opens with was written, else the section."""
-    words = sentence.split(" ", 1)[0].split(".")
+    """Where the key that the sentence opens with was written, which may have dots in it, else the section."""
+    opening = sentence.split(" ", 1)[0].rstrip(":")
+    dotted = ".".join(map(str, (*key, opening)))
+    for written, place in reading.values.items():
+        if written[: len(key)] == key and ".".join(map(str, written)) == dotted:
+            return place
+    words = opening.split(".")
     named: Key = (*key, *(_index(word) if word.isdecimal() else word for word in words))
     while named not in reading.values:
         named = named[:-1]

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from functools import lru_cache
+from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.network.graph import Network
+from tilesim.registry import machine_named
 
 Array = NDArray[Any]
 
+PACKAGE = Path(__file__).resolve().parent.parent
+"""The folder of tilesim."""
 DECIDES_NOTHING = ("cli", "explore", "guide", "report")
 """Folders of tilesim whose sources decide no row; of ``explore``, some do."""
 OF_EXPLORE = ("area.py", "area.yaml", "digests.py", "measure.py", "task.py")
@@ -47,11 +51,10 @@ def arrays_digest(arrays: Sequence[Array]) -> str:
     return digest(list(arrays))
 
 
-@lru_cache(maxsize=1)
+@cache
 def sources_digest() -> str:
     """Of those of tilesim's own sources and tables that can decide a result."""
-    package = Path(__file__).resolve().parent.parent
-    return digest({str(path): (package / path).read_bytes() for path in sources(package)})
+    return digest({path.as_posix(): (PACKAGE / path).read_bytes() for path in sources(PACKAGE)})
 
 
 def sources(package: Path) -> Iterator[Path]:
@@ -62,6 +65,19 @@ def sources(package: Path) -> Iterator[Path]:
             ("explore", name) for name in OF_EXPLORE
         ]:
             yield path
+
+
+@cache
+def machine_digest(name: str) -> str:
+    """Of the sources of a machine from outside: those in its module's folder, if that is a package; else the module.
+    Of tilesim's own, which :func:`sources_digest` has, and of one without a file, nothing.
+    """
+    module = import_module(type(machine_named(name)).__module__)
+    path = Path(module.__file__ or "").resolve()
+    if not path.is_file() or PACKAGE in path.parents:
+        return ""
+    found = sorted(path.parent.rglob("*.py")) if module.__package__ else [path]
+    return digest({str(source.relative_to(path.parent)): source.read_bytes() for source in found})
 
 
 def _pieces(value: object) -> Iterator[bytes]:

@@ -19,7 +19,7 @@ from tilesim.machines.policies import CachePolicy
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.printable import unknown
+from tilesim.printable import printable, unknown
 from tilesim.registry import can, machine_of, refusal
 from tilesim.run import Run
 from tilesim.statistics import CyclesByCause, LayerStatistics
@@ -42,7 +42,7 @@ class Bench:
     def row(self, task: Task) -> Row:
         """The row of a task, whatever comes of it: nothing is raised.
 
-        Timing: inputs are random ones of seed 0, as those of ``tilesim run``.
+        Inputs are those of ``tilesim run``: random ones of seed 0.
         """
         if task.topology is None:
             return self._row(task, "refused", task.reason, None)
@@ -53,7 +53,10 @@ class Bench:
         except RunError as error:
             return self._row(task, "failed", str(error), None)
         except MemoryError:
-            return self._row(task, "failed", "the memory that a worker may use was too little", None)
+            self._compiled, self._program = "", None
+            return self._row(task, "failed", "it must get by with the memory there is, and needs more", None)
+        except Exception as error:  # noqa: BLE001  (a fault of tilesim's own costs its point, and not the sweep)
+            return self._row(task, "failed", f"{type(error).__name__}: {printable(str(error))}", None)
 
     def _row(self, task: Task, status: Status, reason: str, measures: Measures | None) -> Row:
         point, topology = task.point, task.topology

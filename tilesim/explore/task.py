@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from functools import cache
 
 from tilesim import api
-from tilesim.errors import ConfigError
-from tilesim.explore.digests import digest, network_digest, sources_digest
+from tilesim.errors import ConfigError, InputError
+from tilesim.explore.digests import digest, machine_digest, network_digest, sources_digest
 from tilesim.explore.point import Options, Point, Value
 from tilesim.machines.machine import PlansBatches
 from tilesim.machines.policies import AUTO
@@ -18,6 +18,9 @@ from tilesim.registry import can, machine_of
 
 OWN_COLUMNS = frozenset({"machine", "name", "description"})
 """Keys of a chip that a row has under other names, or that say nothing of what it does."""
+
+Values = Mapping[str, Value]
+"""Of keys of a chip and of options, by their names."""
 
 
 @dataclass(frozen=True)
@@ -39,57 +42,71 @@ def chip_values(topology: Topology) -> dict[str, Value]:
     return {key.key: key.value for key in keys(topology) if key.key not in OWN_COLUMNS}
 
 
-def everything(_values: Mapping[str, Value]) -> bool:
+def everything(_values: Values) -> bool:
+    """Every point is wanted."""
     return True
 
 
 def tasks(
-    points: Iterable[Point],
-    networks: Mapping[str, Network],
-    where: Callable[[Mapping[str, Value]], bool] = everything,
+    points: Iterable[Point], networks: Mapping[str, Network], where: Callable[[Values], bool] = everything
 ) -> Iterator[Task]:
     """The points that are wanted, as tasks.
 
     Args:
         points: what to run.
         networks: the network of each model that they name.
-        where: whether a point is wanted, by the values of its chip's keys and of its options, by their names. One whose
-            chip can't be is asked for by the keys of its chip without its settings, and these.
+        where: whether a point is wanted, by its chip's keys and its options. One whose chip can't be is asked for by
+            the chip without its settings, and these laid over it; it is wanted where that raises an InputError.
+
+    Raises:
+        InputError: as ``where`` does of a chip that can be.
     """
     network_of = cache(lambda model: network_digest(networks[model]))
-    base = cache(_base)
+    unchanged = cache(_unchanged)
     for point in points:
-        topology, reason = _loaded(point)
-        values = base(point.chip) | dict(point.settings) if topology is None else chip_values(topology)
-        if where({**values, **asdict(point.options)}):
+        try:
+            topology, reason = api.load_topology(point.chip, point.settings), ""
+        except ConfigError as error:
+            topology, reason = None, "\n".join(error.faults)
+        values = {**unchanged(point.chip), **point.settings} if topology is None else chip_values(topology)
+        if _is_wanted(where, {**values, **asdict(point.options)}, topology):
             yield _task(point, topology, reason, network_of(point.model))
+
+
+def _unchanged(chip: str) -> Values:
+    """The keys of a chip as its file has them; none, if not even that can be."""
+    try:
+        return chip_values(api.load_topology(chip))
+    except ConfigError:
+        return {}
+
+
+def _is_wanted(where: Callable[[Values], bool], values: Values, topology: Topology | None) -> bool:
+    try:
+        return where(values)
+    except InputError:
+        if topology is None:
+            return True
+        raise
 
 
 def _task(point: Point, topology: Topology | None, reason: str, network: str) -> Task:
     options = asdict(point.options)
     if topology is None:
-        key = digest(sources_digest(), network, point.chip, dict(point.settings), options)
+        key = digest(sources_digest(), network, point.chip, dict(point.settings), options, reason)
         return Task(key, point, None, reason, key)
     chip = {"machine": topology.machine, "name": topology.name, **chip_values(topology)}
-    unshared = frozenset() if _tries_out(point.options, topology) else machine_of(topology).run_time_keys
-    compiled = {key: value for key, value in chip.items() if key not in unshared}
-    key = digest(sources_digest(), network, chip, options)
-    return Task(key, point, topology, "", digest(network, compiled, options))
+    key = digest(sources_digest(), machine_digest(topology.machine), network, chip, options)
+    return Task(key, point, topology, "", digest(network, *_compiled(chip, point.options, topology)))
 
 
-def _tries_out(options: Options, topology: Topology) -> bool:
-    """Whether a compiler looks at what runs take, so that its program depends on every key of the chip."""
+def _compiled(chip: Values, options: Options, topology: Topology) -> tuple[Values, Values]:
+    """What a program depends on: keys of its chip, and options. One that is chosen by what runs take, or by how fast
+    weights come, depends on all.
+    """
     plans = can(topology, PlansBatches) and (options.inferences > 1 or bool(options.schedule))
-    return options.partition == AUTO or plans
-
-
-def _loaded(point: Point) -> tuple[Topology | None, str]:
-    try:
-        return api.load_topology(point.chip, point.settings), ""
-    except ConfigError as error:
-        return None, "\n".join(error.faults)
-
-
-def _base(chip: str) -> dict[str, Value]:
-    topology, _ = _loaded(Point("", chip))
-    return {} if topology is None else chip_values(topology)
+    if plans or options.partition == AUTO:
+        return chip, asdict(options)
+    at_run_time = machine_of(topology).run_time_keys
+    kept = {key: value for key, value in chip.items() if key not in at_run_time}
+    return kept, {key: value for key, value in asdict(options).items() if key != "inferences"}

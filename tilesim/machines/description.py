@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,12 @@ class Role:
     """Whether each of them has a row of its own in the picture of the whole run."""
 
 
+Lost: TypeAlias = Literal[
+    "remainder", "halo", "parameters", "serial", "bus", "ports", "tile", "unused", "idle", "other"
+]
+"""What cycles are lost to where a chip has more MAC arrays; in words in :mod:`tilesim.report.exploration.losses`."""
+
+
 @dataclass(frozen=True)
 class Cause:
     """What cycles of MAC arrays went into, a key of ``breakdown``."""
@@ -30,6 +36,10 @@ class Cause:
     """For a legend."""
     wait: str = ""
     """The same in a list of what a run spent its cycles on; empty where the arrays compute."""
+    lost: Lost = "other"
+    """What cycles are lost to that go into it where a chip has more arrays; ``idle``: they had nothing to do."""
+    lost_if_sent: Lost | None = None
+    """The same in layers whose parameters come from elsewhere during the run, if that is something else."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,10 @@ class Description:
         default_factory=lambda: {"macs": Cause("the MAC array multiplies, or does the layer's other work")}
     )
     """In the order in which they are explained."""
+    sent_parameters: tuple[str, ...] = ()
+    """Which of the words of a layer's ``parameters`` say that they come from elsewhere during the run."""
+    tile_keys: tuple[str, ...] = ()
+    """The keys of a chip whose product is the number of its MAC arrays."""
     columns: Mapping[str, str] = field(default_factory=dict)
     """What columns of the table of layers mean here: ``cycles``, ``in use``, ``bound by``, ``bytes``."""
     layers_overlap: bool = True

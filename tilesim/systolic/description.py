@@ -30,25 +30,32 @@ GROUPS = {
     "vector": "Array and vector unit",
 }
 CAUSES = {
-    "useful MACs": Cause("the systolic array is active: the share of its cells that hold weights of the layer"),
-    "unused MACs": Cause("the systolic array is active: the share of its cells that hold none"),
+    "useful MACs": Cause(
+        "the systolic array is active: the share of its cells that hold weights of the layer", lost="remainder"
+    ),
+    "unused MACs": Cause("the systolic array is active: the share of its cells that hold none", lost="remainder"),
     "weight stall": Cause(
-        "the next tile of weights has not come from weight memory", "waiting for weights from weight memory"
+        "the next tile of weights has not come from weight memory",
+        "waiting for weights from weight memory",
+        lost="parameters",
     ),
     "weight shift": Cause(
         "the next tile of weights is on its way into the array, which has nothing else to do",
         "waiting for weights to be shifted in",
+        lost="parameters",
     ),
     "RAW stall": Cause(
-        "activations that the array would read are not written yet", "waiting for results of layers before"
+        "activations that the array would read are not written yet", "waiting for results of layers before", lost="tile"
     ),
     "input stall": Cause(
         "the host's inputs are not there yet, or a queue full of them keeps instructions back",
         "waiting for the host's inputs",
+        lost="bus",
     ),
     "other": Cause(
         "the array has nothing to do: other units are at work, or instructions are on their way",
         "without work: other units are at work, or instructions come",
+        lost="idle",
     ),
 }
 COLUMNS = {

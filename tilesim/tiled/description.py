@@ -34,23 +34,33 @@ GROUPS = {
     "instruction_bus": "Instruction bus",
 }
 CAUSES = {
-    "macs": Cause("the MAC array multiplies, or does the layer's other work"),
+    "macs": Cause("the MAC array multiplies, or does the layer's other work", lost="remainder"),
     "output write": Cause(
         "the output FIFO is full or empties, or holds a result that is to be read again",
         "waiting for outputs to be written",
+        lost="ports",
     ),
-    "port": Cause("a memory port is denied, or reads parameters or sums", "waiting for a memory port"),
+    "port": Cause("a memory port is denied, or reads parameters or sums", "waiting for a memory port", lost="ports"),
     "mesh": Cause(
         "borders come too late, which the mesh brings or fills",
         "waiting for borders, which the mesh brings or fills",
+        lost="halo",
     ),
-    "ring": Cause("rows come too late over the ring", "waiting for rows that come over the ring"),
-    "host": Cause("inputs come too late from the host", "waiting for the host's inputs"),
-    "instruction bus": Cause("an instruction, or its first address, comes too late", "waiting for an instruction"),
-    "flags": Cause("other work of the tile is not done", "waiting for other work of the tile"),
+    "ring": Cause(
+        "rows come too late over the ring",
+        "waiting for rows that come over the ring",
+        lost="bus",
+        lost_if_sent="parameters",
+    ),
+    "host": Cause("inputs come too late from the host", "waiting for the host's inputs", lost="bus"),
+    "instruction bus": Cause(
+        "an instruction, or its first address, comes too late", "waiting for an instruction", lost="bus"
+    ),
+    "flags": Cause("other work of the tile is not done", "waiting for other work of the tile", lost="tile"),
     "no work": Cause(
         "the tile has nothing to do: layers run on other tiles only, or nothing is left",
         "without work: layers on other tiles only, or none left",
+        lost="idle",
     ),
 }
 COLUMNS = {
@@ -76,6 +86,8 @@ DESCRIPTION = Description(
     groups=GROUPS,
     mac_arrays=".mac_array",
     causes=CAUSES,
+    sent_parameters=("home tile", "streamed"),
+    tile_keys=TILES,
     columns=COLUMNS,
     parameter_memory="data memory",
     peaks=(

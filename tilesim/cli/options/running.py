@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from tilesim.budgets import MOST_RUN_INFERENCES
 from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.paths import path_option
@@ -39,7 +40,6 @@ MastersOption = Annotated[
         "(disjoint), or meet there.",
     ),
 ]
-MOST_INFERENCES = 1000
 ARRAYS = (".npz", ".npy")
 """How a file of inputs may end."""
 END = 1 << 62
@@ -104,8 +104,8 @@ class RunningOptions(Options):
     ] = None
 
     def faults(self) -> Iterator[str]:
-        if not 1 <= self.inferences <= MOST_INFERENCES:
-            yield f"--inferences must be from 1 to {MOST_INFERENCES:,}, not {self.inferences:,}"
+        if not 1 <= self.inferences <= MOST_RUN_INFERENCES:
+            yield f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {self.inferences:,}"
         yield from faults_of(self.recording, self.energies, self.holds, lambda: must_hold_arrays(self.inputs))
         yield from (f"--{fault}" for fault in RunOptions(rules=self.rules, masters=self.masters).faults())
 

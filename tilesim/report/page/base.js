@@ -126,12 +126,25 @@ const tilesim = (() => {
     };
   }
 
+  async function read(place, say) {
+    const data = JSON.parse(place.querySelector("script.data").textContent);
+    return { data, columns: await columnsOf(place, say) };
+  }
+
+  const known = new Map();
+
+  // The data and the columns of a section, for any other, too: they are read once.
+  function given(name) {
+    const place = document.getElementById(name);
+    if (!known.has(name)) known.set(name, read(place, sayIn(place.querySelector(".drawn"))));
+    return known.get(name);
+  }
+
   async function section(name, draw) {
     const place = document.getElementById(name);
     const root = place.querySelector(".drawn");
     try {
-      const data = JSON.parse(place.querySelector("script.data").textContent);
-      const columns = await columnsOf(place, sayIn(root));
+      const { data, columns } = await given(name);
       root.replaceChildren();
       await draw(root, data, columns);
     } catch (error) {
@@ -150,7 +163,7 @@ const tilesim = (() => {
   });
 
   return {
-    element, svg, number, bytes, percent, colour, tip, tipAt, hideTip, sayIn, on, emit, section,
+    element, svg, number, bytes, percent, colour, tip, tipAt, hideTip, sayIn, on, emit, section, given,
     onTheme: (callback) => themes.push(callback),
     state: { on, emit },
   };
