@@ -219,7 +219,7 @@ def test_values_of_the_wrong_kind(text: str, sentence: str) -> None:
 
 
 def test_names_that_nobody_knows_are_said_at_once_with_what_was_meant() -> None:
-    first, second = expression("grid.row < 3 and partition == spatial").faults(["grid.rows", "tile.lanes"])
+    first, second = expression("grid.row < 3 and partition == spatial").faults({"grid.rows": 1, "tile.lanes": 4})
     shown = "'grid.row < 3 and partition == spatial'"
     wanted = "must be a key, an option or a measure"
     assert first == f"{shown}: grid.row {wanted}, not 'grid.row'; did you mean 'grid.rows'?"
@@ -243,3 +243,23 @@ def test_no_text_takes_long(text: str) -> None:
     with suppress(InputError):
         expression(text).value(VALUES)
     assert time.process_time() - began < 0.2
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("latency_us", "it needs a condition, such as tile.lanes <= 64, not the number "),
+        ("bound_by > 3", "> needs two values of a kind, not the text '' and the number 3"),
+        ("cache and bytes.ring + partition < 3", "+ needs numbers, not the text 'spatial'"),
+    ],
+)
+def test_what_no_values_make_a_condition_is_said_without_any(text: str, sentence: str) -> None:
+    [fault] = expression(text).faults({"tile.lanes": 4})
+    assert fault.startswith(f"'{text}': {sentence}")
+
+
+@pytest.mark.parametrize(
+    "text", ["1 / 0 > 1", "cache", "bytes.ring / (tile.lanes - 4) > breakdown.no_work", "machine != 'a'"]
+)
+def test_what_some_values_make_a_condition_is_one(text: str) -> None:
+    assert [*expression(text).faults({"tile.lanes": 4, "machine": "tiled"})] == []

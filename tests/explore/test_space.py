@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tilesim.budgets import MOST_POINTS
 from tilesim.errors import InputError
-from tilesim.explore.names import strange
 from tilesim.explore.point import Options, Point
 from tilesim.explore.space import Axis, Space, axis, space
 
@@ -148,17 +147,3 @@ def test_a_space_must_have_models_and_chips() -> None:
     with pytest.raises(InputError) as error:
         space([], [])
     assert error.value.faults == ("a sweep must have a model", "a sweep must have a chip")
-
-
-def test_what_is_no_name() -> None:
-    names = [
-        "tile.lanes",
-        "cache",
-        "latency_us",
-        "breakdown.mac",
-        "peak_bytes.wide",
-        "topology",
-        "layers",
-        "bites.ring",
-    ]
-    assert [name for name, _ in strange(names, ["tile.lanes"])] == ["bites.ring", "layers"]

@@ -8,13 +8,14 @@ Python gives them; and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from tilesim.errors import InputError
-from tilesim.explore.names import strange
+from tilesim.errors import InputError, kept
+from tilesim.explore.names import samples
 from tilesim.explore.point import Value
 from tilesim.explore.terms import (
     COMPARISONS,
@@ -24,6 +25,7 @@ from tilesim.explore.terms import (
     Comparison,
     Constant,
     Name,
+    NoResultError,
     Not,
     Term,
     Values,
@@ -85,7 +87,7 @@ class Expression:
         try:
             return self.term.value(values)
         except InputError as error:
-            raise InputError(f"{shown(self.text)}: {fault}" for fault in error.faults) from None
+            raise type(error)(f"{shown(self.text)}: {fault}" for fault in error.faults) from None
 
     def holds(self, values: Values) -> bool:
         """Whether it is true; not where it needs a value that is None.
@@ -95,10 +97,18 @@ class Expression:
         """
         return truth(f"{shown(self.text)}: it", self.value(values)) is True
 
-    def faults(self, keys: Iterable[str]) -> Iterator[str]:
-        """A sentence for each name that is no option, no measure, and none of the ``keys`` of the chips."""
-        for name, known in strange(self.names, keys):
-            yield f"{shown(self.text)}: {nameless(name, known)}"
+    def faults(self, keys: Mapping[str, Value]) -> Iterator[str]:
+        """A sentence for each name that is no option, no measure, and no key of the chips, which have ``keys``; or why
+        it can't be a condition, whatever the values are.
+        """
+        tried = samples(keys, self.names)
+        strange = sorted(self.names - tried.keys())
+        yield from (f"{shown(self.text)}: {nameless(name, tried)}" for name in strange)
+        if not strange:
+            wrong: list[str] = []
+            with kept(wrong), suppress(NoResultError):
+                self.holds(tried)
+            yield from wrong
 
 
 def expression(text: str) -> Expression:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields
 from typing import get_origin, get_type_hints
 
-from tilesim.explore.point import Options
+from tilesim.explore.point import Options, Value
 from tilesim.explore.row import Measures
 from tilesim.printable import unknown
 
 OPTIONS = tuple(field.name for field in fields(Options))
 AREA = "area_mm2"
-"""All parts of a chip's area together."""
+"""All parts of a chip's area together; a part of it follows after a dot."""
 MEASURES = (*(name for name, kind in get_type_hints(Measures).items() if get_origin(kind) not in {dict, list}), AREA)
 """What is one value of a run; what the chip takes is known before, and counts as one."""
-GROUPS = (*(name for name, kind in get_type_hints(Measures).items() if get_origin(kind) is dict), "area")
+GROUPS = (*(name for name, kind in get_type_hints(Measures).items() if get_origin(kind) is dict), AREA)
 """What is one value of each of several things, which follow after a dot: ``bytes.ring``."""
 TEXTS = ("bound_by", "outputs_sha256")
 """Measures that are no numbers."""
@@ -28,10 +28,16 @@ def is_measure(name: str) -> bool:
     return name in MEASURES or name.partition(".")[0] in GROUPS
 
 
-def strange(names: Iterable[str], keys: Iterable[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """Those of ``names`` that are no keys, options or measures, each with what there is."""
-    known = frozenset((*keys, *OPTIONS, *MEASURES, *DESCRIPTIONS))
-    yield from ((name, known) for name in sorted(set(names) - known) if not is_measure(name))
+def samples(keys: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:
+    """Values such as those of ``names`` that mean something may have, to try an expression with; the chips have
+    ``keys``. No two numbers are the same.
+    """
+    known = {**dict.fromkeys(MEASURES, 1.0), **dict.fromkeys((*TEXTS, *DESCRIPTIONS), ""), **asdict(Options()), **keys}
+    known |= {name: 1.0 for name in names if name not in known and is_measure(name)}
+    return {
+        name: value if isinstance(value, bool | str) else 1 + place / 64
+        for place, (name, value) in enumerate(known.items())
+    }
 
 
 def unmeasured(name: str) -> str:

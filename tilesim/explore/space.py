@@ -182,14 +182,17 @@ def _twice(made: Space) -> Iterator[str]:
 
 def _unfitting(made: Space, chips: Sequence[tuple[str, Topology]]) -> Iterator[str]:
     """Keys and options that mean nothing to the chips, and names in conditions that mean nothing at all."""
-    own = {word: frozenset(key.key for key in keys(chip)) for word, chip in chips}
+    of_all: dict[str, Value] = {}
     for word, chip in chips:
+        values = {key.key: key.value for key in keys(chip)}
+        of_all |= values
+        own = frozenset(values)
         for axis in made.axes:
-            yield from (f"vary {axis.key}: {fault}" for fault in _unknown_axis(axis, word, chip, own[word]))
-        for key in sorted({*made.settings} - own[word]):
-            yield f"settings {key}: {unknown(key, own[word], f'a key of {word}')}"
+            yield from (f"vary {axis.key}: {fault}" for fault in _unknown_axis(axis, word, chip, own))
+        for key in sorted({*made.settings} - own):
+            yield f"settings {key}: {unknown(key, own, f'a key of {word}')}"
     for condition in made.where:
-        yield from (f"where {fault}" for fault in condition.faults(frozenset().union(*own.values())))
+        yield from (f"where {fault}" for fault in condition.faults(of_all))
 
 
 def _unknown_axis(axis: Axis, word: str, chip: Topology, own: frozenset[str]) -> Iterator[str]:

@@ -24,6 +24,10 @@ HIGHEST_EXPONENT = 64
 TOO_LARGE = f"it would have more than {MOST_BITS:,} bits"
 
 
+class NoResultError(InputError):
+    """Numbers of which a calculation has no result, such as a division by zero."""
+
+
 class Term(Protocol):
     """A part of an expression."""
 
@@ -75,7 +79,7 @@ class Calculation:
         try:
             return _bounded(CALCULATIONS[self.sign](*there))
         except ArithmeticError as error:
-            raise InputError(f"{f' {self.sign} '.join(map(spelt, there))} can't be worked out: {error}") from None
+            raise NoResultError(f"{f' {self.sign} '.join(map(spelt, there))} can't be worked out: {error}") from None
 
     def names(self) -> Iterator[str]:
         yield from names_of(self.operands)
@@ -137,7 +141,7 @@ def names_of(terms: tuple[Term, ...]) -> Iterator[str]:
         yield from term.names()
 
 
-def nameless(name: str, known: Mapping[str, object] | frozenset[str]) -> str:
+def nameless(name: str, known: Mapping[str, object]) -> str:
     """The sentence for a name that is none of those ``known``."""
     sentence = f"{name} {unknown(name, known, 'a key, an option or a measure')}"
     return sentence if sentence.endswith("?") else f"{sentence}; text stands between quotes"
@@ -174,7 +178,7 @@ def _described(value: Value) -> str:
     """A value for a sentence."""
     if isinstance(value, bool):
         return spelt(value)
-    return f"the text {shown(value)}" if isinstance(value, str) else f"the number {value}"
+    return f"the text {shown(value) if value else repr(value)}" if isinstance(value, str) else f"the number {value}"
 
 
 def _bounded(number: Number) -> Number:
