@@ -23,6 +23,7 @@ def test_effects_come_first_and_what_has_none_in_a_line() -> None:
     assert printed().splitlines() == [
         "net on chip: 8 steps of 6 keys, 4 with an effect, 1 step refused",
         "as it is: 100 cycles = 100 us, 1 nJ, 2 mm2, bound by ring",
+        "that is: tilesim run net -t chip",
         "",
         "key          from     to     time   cycles  energy    area",
         "tile.lanes     64     32  +100.0%  +100.0%  -10.0%       0",

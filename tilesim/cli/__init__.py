@@ -31,6 +31,7 @@ LONGEST_SHOWN = 2000
 
 COMMANDS = {
     "run": "Run models or a program on a chip.",
+    "sensitivity": "Say what each key of a chip is worth to a model.",
     "compare": "Compare saved runs of one network.",
     "report": "Make one HTML page of a saved run.",
     "compile": "Compile a model into a program for a chip.",

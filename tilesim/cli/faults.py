@@ -19,10 +19,12 @@ OPTIONS = {
     "rules": "--rules",
     "holds": "--hold",
     "hold": "--hold",
+    "keys": "--keys",
 }
 PLACES = (
     re.compile(r"^(?:[^:]*: )?(?P<word>\w+) must be left out: "),
     re.compile(r"^(?:\S+: )?(?P<word>override) \S+="),
+    re.compile(r"^(?P<word>keys) [^ ]*: "),
     re.compile(r"^(?P<word>hold) (?:must be the label |')"),
     re.compile(r"; (?P<word>the override) grid=RxC "),
 )

@@ -10,14 +10,17 @@ from typing import NamedTuple, TypeAlias
 from pydantic import ValidationError
 
 from tilesim.errors import CapacityError, ConfigError, InputError, RunError, refuse
+from tilesim.explore.measure import Bench
 from tilesim.explore.point import Options, Point, Value
 from tilesim.explore.row import Row, Status
+from tilesim.explore.space import NEEDED
 from tilesim.explore.task import Task, tasks
+from tilesim.machines.options import Say
 from tilesim.machines.policies import CHOICES
 from tilesim.machines.topology import Key, Topology, keys
 from tilesim.network.graph import Network
-from tilesim.printable import unknown
-from tilesim.registry import machine_of
+from tilesim.printable import counted, unknown
+from tilesim.registry import can, machine_of
 
 NAMING = ("machine", "name", "description")
 """Keys that say nothing of how a chip works."""
@@ -114,6 +117,17 @@ def measured(base: Point, patterns: Sequence[str], networks: Mapping[str, Networ
     return Sensitivity(row, stepped, [StepRow(key, value, rows[task.key]) for (key, value, _), task in pairs])
 
 
+def one_by_one(bench: Bench, say: Say) -> Runner:
+    """Runs tasks in this process, those that share a program one after the other; ``say`` is told how far it is."""
+
+    def run(wanted: Sequence[Task]) -> Iterator[Row]:
+        for done, task in enumerate(sorted(wanted, key=lambda task: task.program)):
+            say(f"{done} of {counted(len(wanted), 'run')} done")
+            yield bench.row(task)
+
+    return run
+
+
 def _stepped(base: Point, key: str, value: Value) -> Point:
     if key == "partition":
         return replace(base, options=replace(base.options, partition=str(value)))
@@ -134,11 +148,10 @@ def _of_key(key: Key, chip: Topology) -> Factor:
 
 
 def _of_options(chip: Topology, options: Options) -> Iterator[Factor]:
-    refused = machine_of(chip).refuses
-    if "partition" not in refused:
+    if can(chip, NEEDED["partition"]):
         others = tuple(choice for choice in CHOICES if choice != options.partition)
         yield Factor("partition", options.partition, f"how layers are spread: {' or '.join(CHOICES)}", others)
-    if "cache" not in refused:
+    if can(chip, NEEDED["cache"]):
         yield Factor("cache", options.cache, "whether parameters stay in the tiles", (not options.cache,))
 
 

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
-from tilesim.machines.options import silent
+from tilesim.machines.options import Say, silent
+from tilesim.machines.topology import Topology
+from tilesim.network.graph import Network
 from tilesim.report.document import SavedRun, load_run, shown
+from tilesim.report.sensitivity import SensitivityDocument, must_be_sensitivity, sensitivity_document
 from tilesim.run import Run
 from tilesim.saving import all_or_nothing, writing
 
 if TYPE_CHECKING:  # what draws and writes is loaded when it is asked for
     from tilesim.report.comparison import ComparisonDocument
 
-__all__ = ["SavedRun", "compare", "load_run", "save_comparison", "save_figures", "save_report", "save_trace"]
+__all__ = [
+    "SavedRun",
+    "compare",
+    "load_run",
+    "save_comparison",
+    "save_figures",
+    "save_report",
+    "save_sensitivity",
+    "save_trace",
+    "sensitivity",
+]
 
 AnyRun: TypeAlias = Run | SavedRun | Path | str
 """A run, one that was read back, or the folder that one was saved in."""
@@ -121,6 +134,59 @@ def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
 
     must_be_comparison(comparison)
     _write_page(path, comparison_page(comparison))
+
+
+@checked
+def sensitivity(
+    model: Network | Path | str,
+    topology: Topology | Path | str,
+    keys: Sequence[str] = ("*",),
+    inferences: int = 1,
+    say: Say | None = None,
+) -> SensitivityDocument:
+    """Run a network on a chip, and again with every key of the chip a step lower and a step higher, one at a time.
+
+    Args:
+        model: a network, a .tflite, .onnx or .yaml file, or a shipped workload's name.
+        topology: a chip, its file, or a shipped one's name.
+        keys: names of keys, and of the options ``partition`` and ``cache``, or patterns such as ``tile.*``.
+        inferences: how many run, one after the other or in batches.
+        say: is told how far it is.
+
+    Returns:
+        Rows in plain values: ``pandas.DataFrame(sensitivity(...)["steps"])`` is a table of them. Page and pictures are
+        made by :func:`save_sensitivity`.
+
+    Raises:
+        InputError: no such network, chip or key, or a network that the chip can't run as it is.
+        RunError: the run on the chip as it is can't go on.
+    """
+    from tilesim.explore.given import chip_words, network_words
+    from tilesim.explore.measure import Bench
+    from tilesim.explore.point import Options, Point
+    from tilesim.explore.sensitivity import measured, one_by_one
+
+    word, network = network_words(model)
+    chip, settings = chip_words(topology)
+    base, bench = Point(word, chip, settings, Options(inferences=inferences)), Bench({word: network})
+    run = one_by_one(bench, say or silent)
+    return sensitivity_document(measured(base, keys, bench.networks, run))
+
+
+def save_sensitivity(sensitivity: SensitivityDocument, path: Path | str) -> None:
+    """Write the page of what each key of a chip is worth, one HTML file that needs nothing else.
+
+    Args:
+        sensitivity: what :func:`sensitivity` has found.
+        path: the file.
+
+    Raises:
+        InputError: it is no such document, or the file can't be written.
+    """
+    from tilesim.report.page.sensitivity import sensitivity_page
+
+    must_be_sensitivity(sensitivity)
+    _write_page(path, sensitivity_page(sensitivity))
 
 
 def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:

@@ -55,6 +55,7 @@ def _heading(document: SensitivityDocument) -> Iterator[Text]:
     area = f", {base['area_mm2']:,.3g} mm2" if base["area_mm2"] else ""
     bound = printable(cause_words(base["bound_by"]))
     yield Text(f"as it is: {base['cycles']:,} cycles = {time}, {energy}{area}, bound by {bound}")
+    yield Text(printable(f"that is: {base['command']}"))
 
 
 def _steps(keys: Keys) -> Table:

@@ -6,7 +6,13 @@ tilesim.section("sensitivity", async (root, data) => {
   const worse = { time: "slower", cycles: "more cycles", energy: "more energy" };
   // Half as much and twice as much are equally far from no change.
   const strength = (ratio) => (ratio ? Math.log2(ratio) : 0);
-  const effect = (key, measure) => Math.max(...key.steps.map((step) => Math.abs(strength(step.ratios[measure]))));
+  const effect = (measure) => (step) => Math.abs(strength(step.ratios[measure]));
+  const saving = (measure) => (step) => -strength(step.ratios[measure]);
+  // What the keys are sorted by: that of their steps of which there is most.
+  const ORDERS = {
+    time: ["effect on time", effect("time")], cycles: ["effect on cycles", effect("cycles")], energy: ["effect on energy", effect("energy")],
+    "time-saved": ["time saved", saving("time")], "energy-saved": ["energy saved", saving("energy")],
+  };
   const strengths = data.keys.flatMap((key) => key.steps.flatMap((step) => MEASURES.map((measure) => strength(step.ratios[measure]))));
   const low = Math.min(-0.01, ...strengths);
   const high = Math.max(0.01, ...strengths);
@@ -74,9 +80,9 @@ tilesim.section("sensitivity", async (root, data) => {
   const table = element("table", { id: "tornado" },
     element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "key"), element("th", { scope: "col" }, "to"), ...panels, element("th", { scope: "col", class: "number" }, "area"))));
 
-  function draw(measure) {
-    const keys = data.keys.map((key, k) => [key, effect(key, measure), k]).sort((a, b) => b[1] - a[1] || a[2] - b[2]);
-    table.dataset.order = measure;
+  function draw(by) {
+    const keys = data.keys.map((key, k) => [key, Math.max(...key.steps.map(ORDERS[by][1])), k]).sort((a, b) => b[1] - a[1] || a[2] - b[2]);
+    table.dataset.order = by;
     table.querySelectorAll("tbody").forEach((body) => body.remove());
     for (const [key] of keys) table.append(element("tbody", {}, ...key.steps.map((step, k) => line(key, step, k === 0))));
     table.querySelector(".step")?.setAttribute("tabindex", "0");
@@ -95,11 +101,12 @@ tilesim.section("sensitivity", async (root, data) => {
     lines[next].focus();
   });
 
-  const order = element("select", { id: "order", change: () => draw(order.value) }, ...MEASURES.map((measure) => element("option", { value: measure }, measure)));
+  const order = element("select", { id: "order", change: () => draw(order.value) }, ...Object.entries(ORDERS).map(([value, [words]]) => element("option", { value }, words)));
   const swatch = (side, words) => element("span", {}, element("span", { class: "swatch", style: `background: var(--${side})` }), words);
   root.append(
     element("dl", { class: "base" }, ...data.figures.map(({ name, value }) => element("div", {}, element("dt", {}, name), element("dd", {}, value)))),
-    element("p", { class: "legend" }, element("label", {}, "largest effect first, on ", order), swatch("better", "\u2212 less: faster, less energy"), swatch("worse", "+ more: slower, more energy")));
+    element("code", { class: "repeat" }, data.command),
+    element("p", { class: "legend" }, element("label", {}, "largest first: ", order), swatch("better", "\u2212 less: faster, less energy"), swatch("worse", "+ more: slower, more energy")));
   if (data.keys.length) root.append(element("div", { class: "wide" }, table));
   else root.append(element("p", {}, "No step changes anything."));
   root.append(element("p", { class: "muted definition" }, "Each line is a run with one key set otherwise, all else as it is. A bar is as long as the logarithm of what it is by the chip as it is: half as much and twice as much are equally long. ",

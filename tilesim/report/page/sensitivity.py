@@ -30,6 +30,7 @@ def sections(document: SensitivityDocument) -> list[PageSection]:
     """The tornado of the keys that change anything, and in words those that don't, or can't be changed."""
     keys = by_key(document)
     tornado = {
+        "command": document["base"]["command"],
         "figures": [{"name": name, "value": value} for name, value in _figures(document)],
         "keys": [_key(key, steps) for key, steps in keys if matters(steps)],
     }
