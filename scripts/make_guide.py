@@ -272,6 +272,7 @@ def strings_below(node: Scope) -> Iterator[tuple[str, str]]:
                 yield target.id, str(below.value.value)
 
 
+TABLES = {"energy.yaml": "What it costs", "explore/area.yaml": "What it takes of a chip's area"}
 ASSUMED = re.compile(r"\bassum(?:ed|ption|ptions)\b", re.IGNORECASE)
 
 
@@ -283,7 +284,10 @@ def assumptions() -> Iterator[str]:
         for clause in _assumed(remark)
     ]
     rows += [
-        (f"`energy.yaml: {name}`", "What it costs", source) for name, source in _energies() if ASSUMED.search(source)
+        (f"`{Path(file).name}: {name}`", words, source)
+        for file, words in TABLES.items()
+        for name, source in _entries(file)
+        if ASSUMED.search(source)
     ]
     yield from ("", *table(("where", "what it is", "assumed"), *rows), "")
 
@@ -312,8 +316,8 @@ def _stated(clause: str, before: str) -> str:
     return (before or "all of it") if shorter.lower() == "assumption" else shorter
 
 
-def _energies() -> Iterator[tuple[str, str]]:
-    entries: Mapping[str, Mapping[str, str]] = yaml.safe_load((PACKAGE / "energy.yaml").read_text(encoding="utf-8"))
+def _entries(file: str) -> Iterator[tuple[str, str]]:
+    entries: Mapping[str, Mapping[str, str]] = yaml.safe_load((PACKAGE / file).read_text(encoding="utf-8"))
     for name, entry in entries.items():
         yield name, entry["source"]
 

@@ -102,7 +102,7 @@ def _plan(network: Network, topology: Topology, options: Options) -> Plan | None
     """The batches; None if there is nothing to plan."""
     schedule = next((known for known in SCHEDULES if known == options.schedule), None)
     if options.schedule and schedule is None:
-        raise InputError(f"schedule {unknown(options.schedule, SCHEDULES, 'a schedule')}")
+        raise InputError(f"schedule {unknown(options.schedule, SCHEDULES)}")
     if not can(topology, PlansBatches):
         if schedule:
             raise refusal(topology, PlansBatches)

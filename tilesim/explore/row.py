@@ -55,7 +55,7 @@ class Measures(TypedDict):
     bytes: dict[str, int]
     """By bus, counted on each link that they pass."""
     peak_bytes: dict[str, int]
-    """By memory: the most bytes of one of them that the program uses."""
+    """By memory, called as among the keys of the chip: the most bytes of one of them that the program uses."""
     outputs_sha256: str
     """Digest of the outputs: dtype, shape and bytes of each."""
     layers: list[LayerRow]
@@ -74,11 +74,11 @@ class Row(TypedDict):
     machine: str
     """The kind of machine; empty where the chip can't be."""
     chip: dict[str, Value]
-    """Every key of the chip, dotted; where it can't be, only those that were changed."""
+    """Every key of the chip but its names, dotted; where it can't be, only those that were changed."""
     options: dict[str, Value]
     """The options, by their names."""
     area: dict[str, float]
-    """Square millimetres by part of the chip: a proxy."""
+    """Square millimetres by part of the chip: a proxy; empty where its machine does not say what takes area."""
     command: str
     """What runs this point alone."""
     status: Status

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilesim.explore.row import Row
 from tilesim.report.exploration.points import MEASURES, VariedKey, measured, varied_keys
+from tilesim.report.page import explore_series
 from tilesim.report.page.build import PageSection, page
 from tilesim.units import format_seconds
 
@@ -29,7 +30,10 @@ def sections(rows: Sequence[Row]) -> list[PageSection]:
     ``tilesim.given("explore")``.
     """
     keys = varied_keys(rows)
-    return [PageSection("explore", "Sweep", _overview(rows, keys), _columns(rows, keys))]
+    return [
+        PageSection("explore", "Sweep", _overview(rows, keys), _columns(rows, keys)),
+        *explore_series.sections(rows),
+    ]
 
 
 def _overview(rows: Sequence[Row], keys: Sequence[VariedKey]) -> dict[str, Any]:
