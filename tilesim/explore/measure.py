@@ -58,6 +58,10 @@ class Bench:
         except Exception as error:  # noqa: BLE001  (a fault of tilesim's own costs its point, and not the sweep)
             return self._row(task, "failed", f"{type(error).__name__}: {printable(str(error))}", None)
 
+    def failed(self, task: Task, reason: str) -> Row:
+        """The row of a task that could not even be tried."""
+        return self._row(task, "failed", reason, None)
+
     def _row(self, task: Task, status: Status, reason: str, measures: Measures | None) -> Row:
         point, topology = task.point, task.topology
         return {
