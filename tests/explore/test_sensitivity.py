@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,7 +15,9 @@ from tilesim.errors import CapacityError, ConfigError, InputError, RunError
 from tilesim.explore.measure import Bench
 from tilesim.explore.point import Options, Point, Value
 from tilesim.explore.row import Row
-from tilesim.explore.sensitivity import Factor, factors, measured, steps
+from tilesim.explore.sensitivity import Factor, factors, measured, steps, sweeping
+from tilesim.explore.store import Store
+from tilesim.explore.sweeping import Group, Timed, alone
 from tilesim.explore.task import Task, chip_values
 
 PATTERN = "a key of the chip or an option, or a pattern such as tile.*"
@@ -94,6 +97,10 @@ def subset(every: Sequence[Factor]) -> st.SearchStrategy[list[Factor]]:
 # ---- a base and its steps, run
 
 
+def every(base: Point, *patterns: str) -> list[Factor]:
+    return factors(tilesim.load_topology(base.chip), base.options, patterns or ("*",))
+
+
 class Here:
     """Runs tasks in this process, those of one program one after the other."""
 
@@ -112,8 +119,8 @@ class Here:
     [("pocket", "pocket-2x1", ["*"]), ("digits", "edge-2x2", ["wide_memory.*", "grid.*"])],
 )
 def test_the_keys_of_a_chip(model: str, chip: str, patterns: list[str]) -> None:
-    here = Here(model)
-    found = measured(Point(model, chip), patterns, here.networks, here)
+    here, base = Here(model), Point(model, chip)
+    found = measured(base, every(base, *patterns), here.networks, here)
     assert here.calls == [1, len(found.steps)]
     assert [(step.key, step.value) for step in found.steps] == [(f.key, v) for f in found.factors for v in f.values]
     assert {step.row["status"] for step in found.steps} == {"ran", "refused"}
@@ -126,8 +133,8 @@ def test_the_keys_of_a_chip(model: str, chip: str, patterns: list[str]) -> None:
 
 
 def test_a_systolic_machine() -> None:
-    here = Here("batching")
-    found = measured(Point("batching", "systolic-32"), ["weight_memory.channel*"], here.networks, here)
+    here, base = Here("batching"), Point("batching", "systolic-32")
+    found = measured(base, every(base, "weight_memory.channel*"), here.networks, here)
     was = found.base["measures"]
     now = {(step.key, step.value): step.row["measures"] for step in found.steps}
     assert {*now} == {
@@ -139,19 +146,39 @@ def test_a_systolic_machine() -> None:
     assert cycles[2] > cycles[0] > cycles[1] == cycles[3]  # half as many bytes at once, and twice as many in two ways
 
 
-@pytest.mark.parametrize(
-    ("settings", "status", "kind"),
-    [({"tile.lanes": 3}, "ran", ConfigError), ({}, "refused", CapacityError), ({}, "failed", RunError)],
-)
-def test_a_base_that_does_not_run_is_the_end(
-    settings: dict[str, Value], status: str, kind: type[tilesim.errors.TilesimError]
-) -> None:
-    here = Here("pocket")
+@pytest.mark.parametrize(("status", "kind"), [("refused", CapacityError), ("failed", RunError)])
+def test_a_base_that_does_not_run_is_the_end(status: str, kind: type[tilesim.errors.TilesimError]) -> None:
+    here, base = Here("pocket"), Point("pocket", "pocket-2x1")
 
     def spoiled(tasks: Sequence[Task]) -> Iterable[Row]:
         return [Row(**{**row, "status": status, "reason": "it\ncan't", "measures": None}) for row in here(tasks)]
 
-    with pytest.raises(kind) as caught:
-        measured(Point("pocket", "pocket-2x1", settings), ["*"], here.networks, spoiled)
-    assert ("tile.lanes must be a power of two" if settings else "it\ncan't") in str(caught.value)
-    assert len(here.calls) == (not settings)
+    with pytest.raises(kind, match="it\ncan't"):
+        measured(base, every(base), here.networks, spoiled)
+    assert here.calls == [1]
+
+
+def test_a_chip_that_can_not_be_is_the_end() -> None:
+    here, base = Here("pocket"), Point("pocket", "pocket-2x1", {"tile.lanes": 3})
+    with pytest.raises(InputError, match=r"tile\.lanes must be a power of two, not 3"):
+        measured(base, [], here.networks, here)
+
+
+def test_what_a_store_has_is_not_run_again(tmp_path: Path) -> None:
+    networks = {"pocket": tilesim.load_network("pocket")}
+    bench, base = Bench(networks), Point("pocket", "pocket-2x1")
+    crew: list[str] = []
+
+    def counted(groups: Iterable[Group]) -> Iterator[Timed]:
+        for row, seconds in alone(groups, bench):
+            crew.append(row["command"])
+            yield Timed(row, seconds)
+
+    with Store(tmp_path / "rows.sqlite") as store:
+        few = measured(base, every(base, "host.*"), networks, sweeping(store, bench, counted))
+    assert sorted(crew) == sorted(step.row["command"] for step in few.steps)  # the base runs here
+    with Store(tmp_path / "rows.sqlite") as store:
+        more = measured(base, every(base, "host.*", "clock_hz"), networks, sweeping(store, bench, counted))
+    assert len(crew) == len({*crew}) == len(more.steps)
+    assert more.base == few.base
+    assert [step for step in more.steps if step.key != "clock_hz"] == few.steps

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from pydantic import ValidationError
 
-from tilesim.errors import CapacityError, ConfigError, InputError, RunError, refuse
-from tilesim.explore.measure import Bench
+from tilesim.errors import CapacityError, InputError, RunError, refuse
 from tilesim.explore.point import Options, Point, Value
 from tilesim.explore.row import Row, Status
 from tilesim.explore.space import NEEDED
+from tilesim.explore.store import Store
+from tilesim.explore.sweeping import Bench, Progress, alone, silent, sweep
+from tilesim.explore.sweeping import Runner as SweepRunner
 from tilesim.explore.task import Task, tasks
-from tilesim.machines.options import Say
 from tilesim.machines.policies import CHOICES
 from tilesim.machines.topology import Key, Topology, keys
 from tilesim.network.graph import Network
-from tilesim.printable import counted, unknown
+from tilesim.printable import unknown
 from tilesim.registry import can, machine_of
 
 NAMING = ("machine", "name", "description")
@@ -91,23 +94,19 @@ def steps(base: Point, stepped: Iterable[Factor]) -> Iterator[tuple[str, Value, 
             yield factor.key, value, _stepped(base, factor.key, value)
 
 
-def measured(base: Point, patterns: Sequence[str], networks: Mapping[str, Network], run: Runner) -> Sensitivity:
+def measured(base: Point, stepped: Sequence[Factor], networks: Mapping[str, Network], run: Runner) -> Sensitivity:
     """Run the ``base`` and, if that can be, each of its steps.
 
     Args:
-        base, patterns: as for :func:`steps` and :func:`factors`.
+        base, stepped: as for :func:`steps`.
         networks: the network of the model that the base names.
         run: who runs them; it is called for the base alone, then for all others.
 
     Raises:
-        InputError: the base can't be, or a pattern is like no key.
+        InputError: the base can't be.
         RunError: the base's run can't go on.
     """
-    [task] = tasks([base], networks)
-    if task.topology is None:
-        raise ConfigError(task.reason.splitlines())
-    stepped = factors(task.topology, base.options, patterns)
-    [row] = run([task])
+    [row] = run([*tasks([base], networks)])
     if row["measures"] is None:
         raise _ERRORS[row["status"]](row["reason"].splitlines())
     every = [*steps(base, stepped)]
@@ -117,13 +116,17 @@ def measured(base: Point, patterns: Sequence[str], networks: Mapping[str, Networ
     return Sensitivity(row, stepped, [StepRow(key, value, rows[task.key]) for (key, value, _), task in pairs])
 
 
-def one_by_one(bench: Bench, say: Say) -> Runner:
-    """Runs tasks in this process, those that share a program one after the other; ``say`` is told how far it is."""
+def sweeping(store: Store, bench: Bench, crew: SweepRunner, on_progress: Callable[[Progress], None] = silent) -> Runner:
+    """Runs only what has no row in ``store`` yet, and keeps the rows of all there: one task alone in this process, with
+    the ``bench``, several with the ``crew``.
+    """
 
-    def run(wanted: Sequence[Task]) -> Iterator[Row]:
-        for done, task in enumerate(sorted(wanted, key=lambda task: task.program)):
-            say(f"{done} of {counted(len(wanted), 'run')} done")
-            yield bench.row(task)
+    def run(wanted: Sequence[Task]) -> list[Row]:
+        sizes = Counter(task.program for task in wanted)
+        largest_first = sorted(wanted, key=lambda task: (-sizes[task.program], task.program))
+        who = crew if len(wanted) > 1 else partial(alone, bench=bench)
+        sweep(largest_first, store, who, on_progress, len(wanted))
+        return store.rows([task.key for task in wanted])
 
     return run
 
