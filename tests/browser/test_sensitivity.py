@@ -52,7 +52,7 @@ def test_bars_are_as_long_as_the_logarithms_of_what_they_show(open_page: Open, p
     sides = [page.locator(f".bar.{side}").first.evaluate(hue) for side in ("better", "worse")]
     assert sides[0] != sides[1]
     assert panels(page) == ["time", "cycles", "energy"]
-    assert page.locator("#idle tbody tr").all_inner_texts() == ["idle_bytes\t64\t32 (area -25.0%), 128 (area +50.0%)"]
+    assert page.locator("#idle tbody tr").all_inner_texts() == ["idle_bytes\t64\t32 (area \N{MINUS SIGN}25.0 %), 128 (area +50.0 %)"]
     assert page.locator("#refused tbody tr").all_inner_texts() == ["tile.lanes\t64\t128\trefused: no, not 128"]
     assert page.locator("#unstepped tbody tr").all_inner_texts() == ["hop_cycles\t1\t1 has no half"]
     # hovering a line tells its numbers, and what repeats them

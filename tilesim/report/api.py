@@ -9,7 +9,8 @@ from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
-from tilesim.machines.options import Say, silent
+from tilesim.api import load_topology
+from tilesim.machines.options import silent
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.report.document import SavedRun, load_run, shown
@@ -142,7 +143,8 @@ def sensitivity(
     topology: Topology | Path | str,
     keys: Sequence[str] = ("*",),
     inferences: int = 1,
-    say: Say | None = None,
+    store: Path | str | None = None,
+    workers: int | None = None,
 ) -> SensitivityDocument:
     """Run a network on a chip, and again with every key of the chip a step lower and a step higher, one at a time.
 
@@ -151,26 +153,30 @@ def sensitivity(
         topology: a chip, its file, or a shipped one's name.
         keys: names of keys, and of the options ``partition`` and ``cache``, or patterns such as ``tile.*``.
         inferences: how many run, one after the other or in batches.
-        say: is told how far it is.
+        store: a file in which rows are kept, so that nothing runs twice; None: nowhere.
+        workers: how many processes run them; None: one a core.
 
     Returns:
         Rows in plain values: ``pandas.DataFrame(sensitivity(...)["steps"])`` is a table of them. Page and pictures are
         made by :func:`save_sensitivity`.
 
     Raises:
-        InputError: no such network, chip or key, or a network that the chip can't run as it is.
-        RunError: the run on the chip as it is can't go on.
+        InputError: no such network, chip or key, or a network that the chip can't run as it is; a store that is none.
+        RunError: the run on the chip as it is can't go on, or the store can't be written.
     """
+    from tilesim.explore.api import Crew, opened
     from tilesim.explore.given import chip_words, network_words
     from tilesim.explore.measure import Bench
     from tilesim.explore.point import Options, Point
-    from tilesim.explore.sensitivity import measured, one_by_one
+    from tilesim.explore.sensitivity import factors, measured, sweeping
 
     word, network = network_words(model)
     chip, settings = chip_words(topology)
-    base, bench = Point(word, chip, settings, Options(inferences=inferences)), Bench({word: network})
-    run = one_by_one(bench, say or silent)
-    return sensitivity_document(measured(base, keys, bench.networks, run))
+    base, networks = Point(word, chip, settings, Options(inferences=inferences)), {word: network}
+    stepped = factors(load_topology(chip, settings), base.options, keys)
+    with opened(None if store is None else Path(store)) as rows:
+        run = sweeping(rows, Bench(networks), Crew(workers).runner(networks))
+        return sensitivity_document(measured(base, stepped, networks, run))
 
 
 def save_sensitivity(sensitivity: SensitivityDocument, path: Path | str) -> None:

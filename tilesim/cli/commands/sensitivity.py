@@ -31,6 +31,7 @@ NAME = "sensitivity.html"
 def command(
     model: ModelArgument,
     chips: ChipOptions,
+    crew: WorkerOptions,
     faults: Faults,
     keys: Annotated[
         list[str] | None,
@@ -61,27 +62,30 @@ def command(
     word: what a doubled ring, memory or link gains in time and energy, and what it costs in area. It prints a table,
     the largest effect first, and makes a page of it that needs nothing else, not even a connection.
     """
-    from tilesim.explore.measure import Bench
-    from tilesim.explore.sensitivity import measured, one_by_one
     from tilesim.report.api import save_sensitivity
     from tilesim.report.sensitivity import sensitivity_document
 
     path = out or Path(NAME)
     with kept(faults):
-        must_be_free(path, files_of_model(model))
+        must_be_free(path, [*files_of_model(model), *([crew.store] if crew.store else [])])
     with kept(faults):
         _must_be_drawable(png_dir)
     if not 1 <= inferences <= MOST_RUN_INFERENCES:
         faults.append(f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {inferences:,}")
-    with progress(f"reading {model}", quiet) as say:
+    with progress(f"reading {model}", quiet):
         sources = read_sources([model], chips, [], faults, takes_programs=False)
+        options, stepped = Options(inferences=inferences), []
+        for chip in sources.chips:
+            with kept(faults):
+                stepped = factors(chip, options, keys or ["*"])
         refuse(faults)
-        [named] = sources.named
-        base = _base(model, chips, inferences)
-        bench = Bench({model: named.network})
-        found = sensitivity_document(measured(base, keys or ["*"], bench.networks, one_by_one(bench, say)))
+    base, networks = _base(model, chips, options), {model: sources.named[0].network}
+    points = 1 + sum(len(factor.values) for factor in stepped)
+    with opened(crew.store) as store, following(points, crew.store, quiet) as follow:
+        run = sweeping(store, Bench(networks), crew.crew().runner(networks), follow)
+        found = sensitivity_document(measured(base, stepped, networks, run))
+    with progress(f"writing {path}", quiet):
         if out is not None or not json_:
-            say(f"writing {path}")
             save_sensitivity(found, path)
         drawn = _drawn(found, png_dir)
     if json_:
@@ -95,11 +99,11 @@ def command(
         tell("", *([f"{len(drawn)} pictures in {png_dir}"] if drawn else []), f"written to {path}")
 
 
-def _base(model: str, chips: ChipOptions, inferences: int) -> Point:
+def _base(model: str, chips: ChipOptions, options: Options) -> Point:
     """The point that all others are compared with."""
     settings = {key: str(value) for key, value in chips.changes().items()}
     point = space([model], chips.names, settings=settings).point(model, chips.names[0], ())
-    return replace(point, options=Options(inferences=inferences))
+    return replace(point, options=options)
 
 
 def _must_be_drawable(folder: Path | None) -> None:

@@ -72,7 +72,7 @@ tilesim.section("sensitivity", async (root, data) => {
     const every = [1 / 64, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 0.9, 1, 1.1, 4 / 3, 2, 4, 8, 16, 64];
     const shown = [1];
     for (const ratio of every.sort((a, b) => Math.abs(strength(b)) - Math.abs(strength(a))))
-      if (strength(ratio) >= low && strength(ratio) <= high && shown.every((other) => Math.abs(place(other) - place(ratio)) > 0.24)) shown.push(ratio);
+      if (strength(ratio) >= low && strength(ratio) <= high && shown.every((other) => Math.abs(place(other) - place(ratio)) > 0.3)) shown.push(ratio);
     return shown.map((ratio) => element("span", { style: `left: ${100 * place(ratio)}%` }, ratio === 1 ? "0" : `${ratio < 1 ? "\u2212" : "+"}${Math.round(100 * Math.abs(ratio - 1))} %`));
   }
 

@@ -100,7 +100,8 @@ def _idle(key: SensitivityKey, steps: list[SensitivityStep]) -> dict[str, str]:
 
 def _area(step: SensitivityStep) -> str:
     """What a step that changes nothing else costs or saves."""
-    return "" if step["area_ratio"] in (None, 1.0) else f" (area {change_words(step['area_ratio'])})"
+    words = change_words(step["area_ratio"]).replace("-", "\N{MINUS SIGN}").replace("%", " %")
+    return "" if step["area_ratio"] in (None, 1.0) else f" (area {words})"
 
 
 def _refused(key: SensitivityKey, steps: list[SensitivityStep]) -> Iterator[dict[str, str]]:
