@@ -52,9 +52,9 @@ def arrays_digest(arrays: Sequence[Array]) -> str:
 
 
 @cache
-def sources_digest() -> str:
-    """Of those of tilesim's own sources and tables that can decide a result."""
-    return digest({path.as_posix(): (PACKAGE / path).read_bytes() for path in sources(PACKAGE)})
+def sources_digest(package: Path = PACKAGE) -> str:
+    """Of those of tilesim's own sources and tables that can decide a result; ``package`` is its folder."""
+    return digest({path.as_posix(): (package / path).read_bytes() for path in sources(package)})
 
 
 def sources(package: Path) -> Iterator[Path]:

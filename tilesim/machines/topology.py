@@ -80,8 +80,16 @@ def spelt(key: Key) -> str:
         return str(key.value).lower()
     if key.key.endswith("_hz"):
         return f"{int(key.value) / 1e6:.12g} MHz"
-    size = format_bytes(int(key.value)) if key.key.endswith("size_bytes") else ""
-    return size if size and parse_bytes(size) == key.value else str(key.value)
+    return _size(int(key.value)) if key.key.endswith("size_bytes") else str(key.value)
+
+
+def _size(size_bytes: int) -> str:
+    """In a larger unit where two decimals are exact."""
+    words = format_bytes(size_bytes)
+    try:
+        return words if parse_bytes(words) == size_bytes else str(size_bytes)
+    except ValueError:  # not whole bytes
+        return str(size_bytes)
 
 
 def _meaning(chip: BaseModel, field: FieldInfo) -> str:

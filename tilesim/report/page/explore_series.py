@@ -1,7 +1,7 @@
 """The sections of a sweep's page on how networks scale: speed-up, what is lost, layers, energy.
 
-Columns come in four lengths: of series; of their chips, series by series; of their layers, likewise; and of these layers
-on chips, layer by layer.
+Columns come in four lengths: of series; of their chips, series by series; of their layers, likewise; and of these
+layers on chips, layer by layer.
 """
 
 from __future__ import annotations
