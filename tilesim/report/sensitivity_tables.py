@@ -20,7 +20,7 @@ from tilesim.report.sensitivity import (
     value_words,
 )
 from tilesim.report.tables import folded, left, right, table
-from tilesim.report.words import cause_words, energy_text
+from tilesim.report.words import Ending, cause_words, energy_text
 from tilesim.units import format_seconds
 
 Keys = Sequence[tuple[SensitivityKey, Sequence[SensitivityStep]]]
@@ -59,12 +59,12 @@ def _heading(document: SensitivityDocument) -> Iterator[Text]:
 
 
 def _steps(keys: Keys) -> Table:
-    lines = table(*left("key"), *right("from", "to", "time", "cycles", "energy", "area"))
+    lines = table(*folded("key"), *right("from", "to", "time", "cycles", "energy", "area"))
     for key, steps in keys:
-        name, value = printable(key["key"]), printable(value_words(key["key"], key["value"]))
+        name, value = key["key"], printable(value_words(key["key"], key["value"]))
         for step in steps:
             if step["status"] == "ran":
-                lines.add_row(name, value, *_numbers(step))
+                lines.add_row(Ending(printable(name)), value, *_numbers(step))
                 name = value = ""
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tilesim.budgets import MOST_RUN_INFERENCES
-from tilesim.cli.faults import Faults
+from tilesim.cli.faults import Faults, faults_of
 from tilesim.cli.options.chip import ChipOptions
+from tilesim.cli.options.exploration import WorkerOptions
 from tilesim.cli.options.groups import word_option
 from tilesim.cli.options.models import ModelArgument
 from tilesim.cli.options.running import whole_number
@@ -18,11 +20,16 @@ from tilesim.cli.output import QuietOption, tell, tell_json
 from tilesim.cli.paths import files_of_model, must_be_folder, must_be_free, path_option
 from tilesim.cli.programs import read_sources
 from tilesim.cli.progress import progress
+from tilesim.cli.sweeping import following
 from tilesim.errors import kept, refuse
+from tilesim.explore.api import Crew, opened
+from tilesim.explore.measure import Bench
 from tilesim.explore.point import Options, Point
+from tilesim.explore.sensitivity import Factor, Sensitivity, factors, measured, sweeping
 from tilesim.explore.space import space
 
 if TYPE_CHECKING:
+    from tilesim.network.graph import Network
     from tilesim.report.sensitivity import SensitivityDocument
 
 NAME = "sensitivity.html"
@@ -65,25 +72,19 @@ def command(
     from tilesim.report.api import save_sensitivity
     from tilesim.report.sensitivity import sensitivity_document
 
-    path = out or Path(NAME)
-    with kept(faults):
-        must_be_free(path, [*files_of_model(model), *([crew.store] if crew.store else [])])
-    with kept(faults):
-        _must_be_drawable(png_dir)
+    path, options = out or Path(NAME), Options(inferences=inferences)
+    faults += faults_of(lambda: _must_be_free(path, crew.store, model), lambda: _must_be_drawable(png_dir))
     if not 1 <= inferences <= MOST_RUN_INFERENCES:
         faults.append(f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {inferences:,}")
     with progress(f"reading {model}", quiet):
         sources = read_sources([model], chips, [], faults, takes_programs=False)
-        options, stepped = Options(inferences=inferences), []
+        stepped: list[Factor] = []
         for chip in sources.chips:
             with kept(faults):
-                stepped = factors(chip, options, keys or ["*"])
+                stepped += factors(chip, options, keys or ["*"])
         refuse(faults)
-    base, networks = _base(model, chips, options), {model: sources.named[0].network}
-    points = 1 + sum(len(factor.values) for factor in stepped)
-    with opened(crew.store) as store, following(points, crew.store, quiet) as follow:
-        run = sweeping(store, Bench(networks), crew.crew().runner(networks), follow)
-        found = sensitivity_document(measured(base, stepped, networks, run))
+        base = _base(model, chips, options)
+    found = sensitivity_document(_measured(base, stepped, sources.named[0].network, crew, quiet))
     with progress(f"writing {path}", quiet):
         if out is not None or not json_:
             save_sensitivity(found, path)
@@ -104,6 +105,23 @@ def _base(model: str, chips: ChipOptions, options: Options) -> Point:
     settings = {key: str(value) for key, value in chips.changes().items()}
     point = space([model], chips.names, settings=settings).point(model, chips.names[0], ())
     return replace(point, options=options)
+
+
+def _measured(
+    base: Point, stepped: Sequence[Factor], network: Network, crew: WorkerOptions, quiet: bool
+) -> Sensitivity:
+    networks = {base.model: network}
+    who = Crew(crew.workers, crew.memory, crew.scheduler).runner(networks)
+    points = 1 + sum(len(factor.values) for factor in stepped)
+    with opened(crew.store) as store, following(points, crew.store, quiet) as follow:
+        return measured(base, stepped, networks, sweeping(store, Bench(networks), who, follow))
+
+
+def _must_be_free(page: Path, store: Path | None, model: str) -> None:
+    """What is written is nothing that is read."""
+    must_be_free(page, [*files_of_model(model), *filter(None, [store])])
+    if store is not None:
+        must_be_free(store, files_of_model(model))
 
 
 def _must_be_drawable(folder: Path | None) -> None:

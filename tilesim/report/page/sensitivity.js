@@ -22,7 +22,7 @@ tilesim.section("sensitivity", async (root, data) => {
     if (ratio === null) return "–";
     if (ratio === 1) return "0";
     const share = Math.abs(ratio - 1) * 100;
-    return `${ratio < 1 ? "\u2212" : "+"}${share.toFixed(1)} %`;
+    return `${ratio < 1 ? "\u2212" : "+"}${share < 100 ? share.toFixed(1) : tilesim.number(Math.round(share))} %`;
   }
 
   // ---- one step
