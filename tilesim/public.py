@@ -30,6 +30,7 @@ from tilesim.errors import (
     RunError,
     TilesimError,
 )
+from tilesim.explore.api import sweep
 from tilesim.machines.policies import CachePolicy, PartitionPolicy
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
@@ -94,5 +95,6 @@ __all__ = [
     "simulate",
     "simulate_requests",
     "support",
+    "sweep",
     "verify",
 ]

@@ -55,8 +55,9 @@ def tasks(
     Args:
         points: what to run.
         networks: the network of each model that they name.
-        where: whether a point is wanted, by its chip's keys and its options. One whose chip can't be is asked for by
-            the chip without its settings, and these laid over it; it is wanted where that raises an InputError.
+        where: whether a point is wanted, by its chip's keys, its options, and ``network``, ``topology`` and
+            ``machine``. One whose chip can't be is asked for by the chip without its settings, and these laid over it;
+            it is wanted where that raises an InputError.
 
     Raises:
         InputError: as ``where`` does of a chip that can be.
@@ -69,7 +70,9 @@ def tasks(
         except ConfigError as error:
             topology, reason = None, "\n".join(error.faults)
         values = {**unchanged(point.chip), **point.settings} if topology is None else chip_values(topology)
-        if _is_wanted(where, {**values, **asdict(point.options)}, topology):
+        own = {} if topology is None else {"topology": topology.name, "machine": topology.machine}
+        own["network"] = networks[point.model].name
+        if _is_wanted(where, {**values, **own, **asdict(point.options)}, topology):
             yield _task(point, topology, reason, network_of(point.model))
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
+from tilesim.api import load_topology
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
-from tilesim.api import load_topology
+from tilesim.explore.row import Row
 from tilesim.machines.options import silent
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -29,6 +30,7 @@ __all__ = [
     "save_figures",
     "save_report",
     "save_sensitivity",
+    "save_sweep",
     "save_trace",
     "sensitivity",
 ]
@@ -193,6 +195,22 @@ def save_sensitivity(sensitivity: SensitivityDocument, path: Path | str) -> None
 
     must_be_sensitivity(sensitivity)
     _write_page(path, sensitivity_page(sensitivity))
+
+
+def save_sweep(rows: Sequence[Row], path: Path | str) -> None:
+    """Write the page of a sweep, one HTML file that needs nothing else.
+
+    Args:
+        rows: of its store.
+        path: the file.
+
+    Raises:
+        InputError: the file can't be written.
+    """
+    from tilesim.report.page.explore import exploration_page
+
+    networks = dict.fromkeys(row["network"] for row in rows)
+    _write_page(path, exploration_page(rows, f"Sweep of {', '.join(networks)}"))
 
 
 def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:

@@ -184,7 +184,9 @@ def value_words(key: str, value: Value) -> str:
 
 
 def change_words(ratio: float | None) -> str:
-    """By how much of the base a step is more or less: ``+61.0%``, ``+240%``, 0 where it is the same, ``-`` where nobody knows."""
+    """By how much of the base a step is more or less, such as ``+61.0%``; 0 where it is the same, ``-`` where nobody
+    knows.
+    """
     if ratio is None:
         return "-"
     return "0" if ratio == 1 else f"{ratio - 1:+.1%}" if ratio < 2 else f"{ratio - 1:+,.0%}"
