@@ -42,10 +42,12 @@ class Processes:
         for process in (*self.workers, self.scheduler):
             process.wait()
 
-    def _started(
-        self, what: str, *words: str, environment: Mapping[str, str] | None = None
-    ) -> subprocess.Popen[bytes]:
-        settings = {"PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "0"}
+    def _started(self, what: str, *words: str, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        settings = {
+            "PYTHONPATH": str(ROOT),
+            "OPENBLAS_NUM_THREADS": "1",
+            "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "0",
+        }
         with (self.folder / f"{what}.log").open("ab") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", f"distributed.cli.dask_{what}", *words],

@@ -89,9 +89,9 @@ def command(
     rows = _rows(asked, crew, quiet)
     left = narrowed(rows.every, asked.conditions)
     if answers.report is not None:
-        from tilesim.report.api import save_sweep
+        from tilesim.report.api import save_sweep_report
 
-        save_sweep(left, answers.report)
+        save_sweep_report(left, answers.report)
     if answers.export:
         write = csv if answers.export == "csv" else json
         tell(*write(left, rows.seconds if answers.times else None).splitlines())

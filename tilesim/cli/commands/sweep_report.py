@@ -33,7 +33,7 @@ def command(
     How networks scale over tiles and what is lost on the way, maps of two keys, the Pareto front, and every point with
     its command. The page needs nothing else, not even a connection.
     """
-    from tilesim.report.api import save_sweep
+    from tilesim.report.api import save_sweep_report
 
     path = out or store.with_suffix(".html")
     where = conditions.conditions(faults)
@@ -45,6 +45,6 @@ def command(
         if not rows:
             raise InputError(f"{store}: must have rows{' for which --where holds' if where else ''}, not none")
         say(f"writing {path}")
-        save_sweep(rows, path)
+        save_sweep_report(rows, path)
     if not quiet:
         tell(f"written to {path}")
