@@ -43,8 +43,10 @@ from tilesim.report.api import (
     save_comparison,
     save_figures,
     save_report,
+    save_sensitivity,
     save_sweep_report,
     save_trace,
+    sensitivity,
 )
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
@@ -88,8 +90,10 @@ __all__ = [
     "save_figures",
     "save_program",
     "save_report",
+    "save_sensitivity",
     "save_sweep_report",
     "save_trace",
+    "sensitivity",
     "simulate",
     "simulate_requests",
     "support",

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,9 +11,7 @@ import pytest
 
 from tests.explore import fakes
 from tests.explore.dask_processes import Processes, dask_cluster
-from tests.soak import counts
 from tilesim import api
-from tilesim.errors import InputError, RunError
 from tilesim.explore import cluster, export, workers
 from tilesim.explore.measure import Bench
 from tilesim.explore.row import Row

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilesim.explore.row import Row
+from tilesim.report.exploration.points import distinct
 from tilesim.report.exploration.scaling import longest, series
 from tilesim.report.figures.save import save_each
 
@@ -19,7 +20,7 @@ def save_exploration_figures(rows: Sequence[Row], folder: Path) -> list[Path]:
     """Write every picture that a sweep has numbers for into ``folder``, each as PNG and SVG: all of them or none.
 
     Of how networks scale: ``scaling`` and ``energy`` with all of them, ``losses-NETWORK`` and ``layers-NETWORK`` of
-    each.
+    each. Of the points of each network: ``map-NETWORK`` of two keys, and ``fronts-NETWORK``.
 
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
@@ -30,6 +31,7 @@ def save_exploration_figures(rows: Sequence[Row], folder: Path) -> list[Path]:
 def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
     from tilesim.report.figures import explore_series
 
+    yield from _space(rows)
     found = longest(series(rows))
     if not found:
         return
@@ -38,6 +40,17 @@ def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
     for name, one in zip(_file_names([one.network for one in found]), found, strict=True):
         yield f"losses-{name}", explore_series.draw_losses(rows, one)
         yield f"layers-{name}", explore_series.draw_layers(rows, one)
+
+
+def _space(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
+    from tilesim.report.figures import explore_space
+
+    networks = distinct(row["network"] for row in rows)
+    for name, network in zip(_file_names(networks), networks, strict=True):
+        if cells := explore_space.draw_maps(rows, network):
+            yield f"map-{name}", cells
+        if fronts := explore_space.draw_fronts(rows, network):
+            yield f"fronts-{name}", fronts
 
 
 def _file_names(networks: Sequence[str]) -> Iterator[str]:
