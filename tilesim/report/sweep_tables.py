@@ -8,10 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilesim.explore.answers import Objective, named_values
+from tilesim.explore.answers import Objective, by_network, named_values
 from tilesim.explore.row import Row
 from tilesim.printable import counted, printable
-from tilesim.report.exploration.best import best
 from tilesim.report.exploration.keys import space_keys, telling
 from tilesim.report.exploration.outcomes import counts, reasons
 from tilesim.report.exploration.points import MISSING, VariedKey
@@ -33,7 +32,7 @@ SHOWN = {"tiles": "tiles", "cycles": "cycles", "latency_us": "latency", "energy_
 
 def sweep_tables(rows: Sequence[Row], objectives: Sequence[Objective], every: Sequence[Row]) -> Group:
     """What the ``rows`` of a sweep say: those that are left of ``every`` one."""
-    found = best(rows, objectives)
+    found = by_network(rows, objectives)
     parts = [*(_answers(found, objectives, rows, every) if found else _nothing(every)), *_reasons(every)]
     if scaling := scaling_tables(rows):
         parts += ["", scaling]
