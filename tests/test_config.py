@@ -269,3 +269,15 @@ def test_a_number_without_end_is_no_choice(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("kind: 0x" + "f" * 5000)
     with pytest.raises(ConfigError, match=r"c\.yaml:1:7: a number must have at most 400 digits, not 5002"):
         peek(tmp_path / "c.yaml", "kind", ("one", "two"))
+
+
+def test_a_file_is_read_as_it_stands_each_time(path: Path) -> None:
+    """What was read of it before, with whatever overrides, leaves no trace."""
+    text = "name: a\nlayers: [{kind: conv, kernel: [3, 3]}]\n"
+    path.write_text(text)
+    first = load(path, Chip)
+    assert load(path, Chip, {"layers.0.kernel": "[1, 3]", "name": "b"}) != first
+    assert faults(path, text, layers="3", new="1") == faults(path, text, layers="3", new="1")
+    assert load(path, Chip) == first
+    path.write_text(text.replace("name: a", "name: b"))
+    assert load(path, Chip).name == "b"

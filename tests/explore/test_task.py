@@ -92,8 +92,9 @@ SHARED = [
     ("edge-2x2", {"clock_hz": 1}, Options(partition="auto"), False),
     ("edge-2x2", {"tile.lanes": 32}, Options(), False),
     ("edge-2x2", {"ring.queue": "shared"}, Options(), False),
-    ("systolic-32", {"weight_memory.clock_hz": 1000}, Options(), True),
-    ("systolic-32", {"weight_memory.clock_hz": 1000}, Options(inferences=2), False),
+    ("systolic-32", {"host.latency_cycles": 9}, Options(), True),
+    ("systolic-32", {"weight_memory.clock_hz": 1000}, Options(), False),
+    ("systolic-32", {"host.latency_cycles": 9}, Options(inferences=2), False),
     ("systolic-32", {"clock_hz": 1000}, Options(schedule="demand"), False),
     ("systolic-32", {"weight_fifo.tiles": 2}, Options(), False),
 ]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import reduce
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilesim
+from tilesim.config import ConfigSection
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology, Value, keys
 from tilesim.registry import machine_named, machine_of
 
 CASES = (
     ("tiled", "pocket", "pocket-2x1"),
-    ("tiled", "digits", "edge-2x2"),
+    ("tiled", "example-conv", "edge-1x2"),
     ("systolic", "digits", "systolic-32"),
     ("systolic", "example-residual", "systolic-32"),
 )
@@ -100,6 +104,51 @@ def test_nor_whatever_the_options(chip: str, cache: bool, partition: str) -> Non
         for topology in (base, other)
     )
     _must_be_alike(ours[0], theirs[0])
+
+
+@pytest.fixture
+def read_keys(monkeypatch: pytest.MonkeyPatch) -> set[tuple[type, str]]:
+    """Sections and names of keys, as somebody reads them."""
+    found: set[tuple[type, str]] = set()
+
+    def recording(section: ConfigSection, name: str) -> Any:
+        if name in type(section).model_fields:
+            found.add((type(section), name))
+        return object.__getattribute__(section, name)
+
+    monkeypatch.setattr(ConfigSection, "__getattribute__", recording, raising=False)
+    return found
+
+
+@pytest.mark.parametrize("chip", ["edge-2x2", "fig2-5x2", "systolic-32", "tpu-v1"])
+@pytest.mark.parametrize("workload", ["digits", "example-residual"])
+def test_no_compiler_reads_them(chip: str, workload: str, read_keys: set[tuple[type, str]]) -> None:
+    """Nor does what is found of a program without a run."""
+    network, topology = tilesim.load_network(workload), tilesim.load_topology(chip)
+    sections = {
+        key: (type(reduce(getattr, key.split(".")[:-1], topology)), key.split(".")[-1])
+        for key in machine_of(topology).run_time_keys
+    }
+    read_keys.clear()
+    program = tilesim.compile(network, topology)
+    assert not machine_of(topology).faults(program)
+    assert not {key for key, place in sections.items() if place in read_keys}
+    assert read_keys, "others are read"
+    read_keys.clear()
+    tilesim.simulate(program)
+    unread = {key for key, place in sections.items() if place not in read_keys}
+    assert unread <= {"tile.multiplier_cycles", "classifier.cycles_per_element"}, "not for nothing"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("chip", ["edge-2x2", "edge-4x4", "tpu-v1"])
+@pytest.mark.parametrize("model", ["mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_vww_mnv1"])
+def test_nor_programs_of_real_models(model: str, chip: str, models: Path) -> None:
+    network, base = tilesim.load_network(models / model / "model.tflite"), tilesim.load_topology(chip)
+    other = tilesim.load_topology(chip, {key: _other(base, key) for key in machine_of(base).run_time_keys})
+    before, anew = tilesim.compile(network, base), tilesim.compile(network, other)
+    _must_be_alike(before, anew)
+    _must_run_alike(before.retargeted(other), anew)
 
 
 @pytest.mark.parametrize("machine", list(BASE))

@@ -23,6 +23,7 @@ def test_every_key_has_a_meaning_and_can_be_set() -> None:
     [
         ("a.size_bytes", 3 << 19, "1.5 MiB"),
         ("a.size_bytes", (1 << 20) + 1, "1048577"),
+        ("a.size_bytes", 264_622, "264622"),
         ("a.row_bytes", 2048, "2048"),
         ("clock_hz", 1_500_000, "1.5 MHz"),
         ("a.byte_filter", False, "false"),

@@ -52,9 +52,9 @@ def arrays_digest(arrays: Sequence[Array]) -> str:
 
 
 @cache
-def sources_digest() -> str:
-    """Of those of tilesim's own sources and tables that can decide a result."""
-    return digest({path.as_posix(): (PACKAGE / path).read_bytes() for path in sources(PACKAGE)})
+def sources_digest(package: Path = PACKAGE) -> str:
+    """Of those of tilesim's own sources and tables that can decide a result; ``package`` is its folder."""
+    return digest({path.as_posix(): (package / path).read_bytes() for path in sources(package)})
 
 
 def sources(package: Path) -> Iterator[Path]:
@@ -73,7 +73,7 @@ def machine_digest(name: str) -> str:
     Of tilesim's own, which :func:`sources_digest` has, and of one without a file, nothing.
     """
     module = import_module(type(machine_named(name)).__module__)
-    path = Path(module.__file__ or "").resolve()
+    path = Path(getattr(module, "__file__", None) or "").resolve()
     if not path.is_file() or PACKAGE in path.parents:
         return ""
     found = sorted(path.parent.rglob("*.py")) if module.__package__ else [path]

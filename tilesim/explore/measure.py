@@ -54,9 +54,13 @@ class Bench:
             return self._row(task, "failed", str(error), None)
         except MemoryError:
             self._compiled, self._program = "", None
-            return self._row(task, "failed", "it must get by with the memory there is, and needs more", None)
+            return self._row(task, "failed", "more memory is needed than a run may take", None)
         except Exception as error:  # noqa: BLE001  (a fault of tilesim's own costs its point, and not the sweep)
             return self._row(task, "failed", f"{type(error).__name__}: {printable(str(error))}", None)
+
+    def failed(self, task: Task, reason: str) -> Row:
+        """The row of a task that could not even be tried."""
+        return self._row(task, "failed", reason, None)
 
     def _row(self, task: Task, status: Status, reason: str, measures: Measures | None) -> Row:
         point, topology = task.point, task.topology

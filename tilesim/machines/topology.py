@@ -46,11 +46,14 @@ class Topology(ConfigSection):
 
 
 class Key(NamedTuple):
-    """A key as YAML and ``--set`` name it (``tile.lanes``), its value, and its meaning in words."""
+    """A key as YAML and ``--set`` name it (``tile.lanes``), its value, its meaning in words, and what there is to
+    choose from, if it is one of several words.
+    """
 
     key: str
     value: Value
     meaning: str
+    choices: tuple[str, ...] = ()
 
 
 def keys(chip: BaseModel, section: str = "") -> Iterator[Key]:
@@ -60,7 +63,7 @@ def keys(chip: BaseModel, section: str = "") -> Iterator[Key]:
         if isinstance(value, BaseModel):
             yield from keys(value, f"{section}{name}.")
         else:
-            yield Key(f"{section}{name}", value, _meaning(chip, field))
+            yield Key(f"{section}{name}", value, _meaning(chip, field), _choices(field))
 
 
 def differences(one: BaseModel, other: BaseModel) -> list[str]:
@@ -77,12 +80,24 @@ def spelt(key: Key) -> str:
         return str(key.value).lower()
     if key.key.endswith("_hz"):
         return f"{int(key.value) / 1e6:.12g} MHz"
-    size = format_bytes(int(key.value)) if key.key.endswith("size_bytes") else ""
-    return size if size and parse_bytes(size) == key.value else str(key.value)
+    return _size(int(key.value)) if key.key.endswith("size_bytes") else str(key.value)
+
+
+def _size(size_bytes: int) -> str:
+    """In a larger unit where two decimals are exact."""
+    words = format_bytes(size_bytes)
+    try:
+        return words if parse_bytes(words) == size_bytes else str(size_bytes)
+    except ValueError:  # not whole bytes
+        return str(size_bytes)
 
 
 def _meaning(chip: BaseModel, field: FieldInfo) -> str:
     """In words, with what there is to choose from."""
     words = field.description or (type(chip).__doc__ or "").partition("\n")[0].rstrip(".")
-    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    choices = _choices(field)
     return f"{words}: {' or '.join(choices)}" if choices else words
+
+
+def _choices(field: FieldInfo) -> tuple[str, ...]:
+    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()

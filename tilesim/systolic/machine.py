@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 RUN_TIME_KEYS = frozenset(
     (
-        *("clock_hz", "host.bytes_per_cycle", "host.latency_cycles", "host.instruction_bytes_per_cycle"),
+        *("host.bytes_per_cycle", "host.latency_cycles", "host.instruction_bytes_per_cycle"),
         *("sequencer.pipeline_cycles", "unified_buffer.width_bytes", "vector_unit.pipeline_cycles"),
-        *("weight_memory.clock_hz", "weight_memory.channels", "weight_memory.channel_bytes"),
     )
 )
+"""No clock is among them: how fast weights come decides how many vectors go through the array together."""
 
 
 class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):

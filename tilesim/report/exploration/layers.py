@@ -42,6 +42,11 @@ class LayerScaling:
     """What most is lost to from the knee to the next chip; None where there is none."""
 
 
+def held_words(loss: Lost) -> str:
+    """What holds a layer, in words."""
+    return "no parts for more tiles" if loss == "serial" else LOSSES[loss].words
+
+
 def layer_scaling(rows: Sequence[Row], series: Series) -> list[LayerScaling]:
     """The layers that tiles spend cycles on, in the order of the network.
 
@@ -59,13 +64,12 @@ class _Worked:
 
     layer: LayerRow
     all_tiles: int
+    average: float
+    """Cycles of the average tile of the chip."""
 
     def own(self, cycles: float) -> float:
         """Cycles of the average tile of the chip as those of the average tile that the layer is on."""
         return cycles * self.all_tiles / self.layer["tiles"]
-
-    def cycles(self, description: Description) -> float:
-        return self.own(worked(self.layer, description))
 
 
 def _numbered(measures: Measures, description: Description) -> dict[tuple[str, str, int], _Worked]:
@@ -73,26 +77,26 @@ def _numbered(measures: Measures, description: Description) -> dict[tuple[str, s
     layers: dict[tuple[str, str, int], _Worked] = {}
     for layer in measures["layers"]:
         name = (layer["name"], layer["kind"])
-        if layer["tiles"] and worked(layer, description) > 0:
-            layers[*name, before[name]] = _Worked(layer, measures["tiles"])
+        if layer["tiles"] and (average := worked(layer, description)) > 0:
+            layers[*name, before[name]] = _Worked(layer, measures["tiles"], average)
         before[name] += 1
     return layers
 
 
 def _layer(key: tuple[str, str, int], runs: Sequence[_Worked | None], description: Description) -> LayerScaling:
     there = [(place, run) for place, run in enumerate(runs) if run]
-    at_knee = knee_of([(run.all_tiles, run.cycles(description)) for _, run in there])
+    at_knee = knee_of([(run.all_tiles, run.own(run.average)) for _, run in there])
     knee, beyond = there[at_knee], there[at_knee + 1 : at_knee + 2]
-    chips = tuple(_on_chip(run, description) if run else None for run in runs)
+    chips = tuple(_on_chip(run) if run else None for run in runs)
     return LayerScaling(
         key[0], key[1], chips, knee[0], _held_by(knee[1], beyond[0][1], description) if beyond else None
     )
 
 
-def _on_chip(run: _Worked, description: Description) -> LayerOnChip:
+def _on_chip(run: _Worked) -> LayerOnChip:
     layer = run.layer
     bound_by = max(layer["breakdown"], key=lambda cause: layer["breakdown"][cause])
-    return LayerOnChip(layer["tiles"], run.cycles(description), bound_by, layer["energy_pj"])
+    return LayerOnChip(layer["tiles"], run.own(run.average), bound_by, layer["energy_pj"])
 
 
 def _held_by(one: _Worked, other: _Worked, description: Description) -> Lost:

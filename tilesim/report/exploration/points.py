@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -45,11 +45,23 @@ class Measure:
     more_is_better: bool = False
 
 
+def _inference_energy_pj(row: Row, measures: Measures) -> float:
+    return measures["energy_pj"] / max(1, int(row["options"].get("inferences", 1)))
+
+
+def _energy_delay(row: Row, measures: Measures) -> float:
+    """In picojoule seconds."""
+    return _inference_energy_pj(row, measures) * measures["latency_us"] / 1e6
+
+
 MEASURES = (
     Measure("latency_us", "latency", "µs", lambda _, measures: measures["latency_us"]),
     Measure("energy_pj", "energy", "pJ", lambda _, measures: measures["energy_pj"]),
+    Measure("inference_energy_pj", "energy an inference", "pJ", _inference_energy_pj),
+    Measure("energy_delay", "energy-delay product", "pJ·s", _energy_delay),
     Measure("area_mm2", "area (proxy)", "mm²", lambda row, _: sum(row["area"].values())),
     Measure("cycles", "cycles", "cycles", lambda _, measures: measures["cycles"]),
+    Measure("load_cycles", "cycles of loading", "cycles", lambda _, measures: measures["load_cycles"]),
     Measure("throughput_per_second", "throughput", "inferences/s", lambda _, m: m["throughput_per_second"], True),
     Measure("mac_utilisation", "MACs in use", "", lambda _, measures: measures["mac_utilisation"], True),
     Measure("tiles", "tiles", "", lambda _, measures: measures["tiles"]),
@@ -58,23 +70,27 @@ MEASURES = (
 
 def varied_keys(rows: Sequence[Row]) -> list[VariedKey]:
     """The keys in which rows differ: those of the chips first, then the options."""
-    settings = [dict(_settings(row)) for row in rows]
+    return varied([dict(_settings(row)) for row in rows])
+
+
+def varied(settings: Sequence[Mapping[str, Value]]) -> list[VariedKey]:
+    """The keys in which settings differ."""
     return list(_varied(settings, dict.fromkeys(chain.from_iterable(settings))))
 
 
-def _varied(settings: Sequence[dict[str, Value]], keys: Iterable[str]) -> Iterator[VariedKey]:
+def _varied(settings: Sequence[Mapping[str, Value]], keys: Iterable[str]) -> Iterator[VariedKey]:
     for key in keys:
-        values = sorted({(_rank(value), value) for each in settings if (value := each.get(key)) is not None})
+        values = sorted({(rank(value), value) for each in settings if (value := each.get(key)) is not None})
         if len(values) > 1:
             place = {value: code for code, value in enumerate(values)}
             codes = [
-                place.get((_rank(value), value), MISSING) if (value := each.get(key)) is not None else MISSING
+                place.get((rank(value), value), MISSING) if (value := each.get(key)) is not None else MISSING
                 for each in settings
             ]
             yield VariedKey(key, tuple(value for _, value in values), np.array(codes, np.int64))
 
 
-def _rank(value: Value) -> int:
+def rank(value: Value) -> int:
     """Values of one rank can be put in order."""
     return 0 if isinstance(value, bool) else 1 if isinstance(value, int | float) else 2
 
@@ -93,3 +109,8 @@ def measured(rows: Sequence[Row], measure: Measure) -> NDArray[np.float64]:
     """A measure of each row; NaN of one that did not run."""
     values = [np.nan if (found := row["measures"]) is None else measure.of(row, found) for row in rows]
     return np.array(values, np.float64)
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Each once, in the order in which they come."""
+    return list(dict.fromkeys(names))

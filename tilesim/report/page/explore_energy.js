@@ -15,7 +15,7 @@ tilesim.section("explore_energy", async (root, _data, columns) => {
     wide.replaceChildren(byLayer(series, layersOf(series, layers, columns)));
   });
   root.append(lists, charts, element("h3", {}, "The layers whose energy grows most"), wide,
-    element("p", { class: "definition" }, "Dynamic energy of the run, of counted actions; none leaks. On the right, down and to the left is better on both. Growth: energy with the most tiles less that with the fewest."));
+    element("p", { class: "muted definition" }, "Dynamic energy of the run, of counted actions; none leaks. On the right, down and to the left is better on both. Growth: energy with the most tiles less that with the fewest."));
 });
 
 function againstTiles(series, chips) {

@@ -30,7 +30,7 @@ tilesim.section("explore_layers", async (root, data, columns) => {
   });
   lists.append(view.label, order.label);
   root.append(lists, wide,
-    element("p", { class: "definition" }, "A layer's cycles are those that the average tile of those that it is on spends on it, computing or waiting; waits for layers that run on other tiles only are no layer's own. Its efficiency is how many times fewer these are than with the fewest tiles, by how many times as many tiles the chip has. ",
+    element("p", { class: "muted definition" }, "A layer's cycles are those that the average tile of those that it is on spends on it, computing or waiting; waits for layers that run on other tiles only are no layer's own. Its efficiency is how many times fewer these are than with the fewest tiles, by how many times as many tiles the chip has. ",
       "The framed cell is the layer's knee, as that of the network: beyond it, where cells are hatched, more tiles of the chip are not worth it for this layer. What holds it is what most cycles are lost to from its knee to the next chip."));
 });
 

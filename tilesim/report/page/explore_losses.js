@@ -44,7 +44,7 @@ tilesim.section("explore_losses", async (root, losses, columns) => {
   });
   lists.append(from.label, to.label);
   root.append(lists, element("div", { class: "charts" }, element("div", {}, title, falls), element("div", {}, element("h3", {}, "What the cycles of all tiles went into"), stacks)), legend,
-    element("p", { class: "definition" }, "The waterfall begins with the cycles that the run would take were it as many times as fast as it has more tiles, and ends with those that it takes. Each part is what all tiles together spend more on something, by the number of tiles: computing, waiting, or without work. So the parts add up, and percentages are shares of the whole loss; a part below 0 is spent less on than ideal. ",
+    element("p", { class: "muted definition" }, "The waterfall begins with the cycles that the run would take were it as many times as fast as it has more tiles, and ends with those that it takes. Each part is what all tiles together spend more on something, by the number of tiles: computing, waiting, or without work. So the parts add up, and percentages are shares of the whole loss; a part below 0 is spent less on than ideal. ",
       "The bars are the same against the fewest tiles, as shares of the cycles of all tiles: what is as with the fewest is the efficiency, the rest is lost. Tiles without work behind the last layers wait for them as long as the layers take on the tiles that they are on; what then remains is idle."));
 });
 

@@ -34,7 +34,7 @@ tilesim.section("explore_scaling", async (root, data) => {
   if (all.axes.length) lists.append(beside.label);
   const titles = ["cycles", "time", "speed-up", "efficiency", "elasticity of the step"].map(right);
   root.append(lists, words, charts, legend,
-    element("p", { class: "definition" }, all.definition, " Speed-up: how many times as fast as with the fewest tiles, in time. Efficiency: the speed-up by how many times as many tiles. ",
+    element("p", { class: "muted definition" }, all.definition, " Speed-up: how many times as fast as with the fewest tiles, in time. Efficiency: the speed-up by how many times as many tiles. ",
       "Elasticity of a step: the logarithm of its speed-up by that of how many times as many tiles it has; 1 is ideal, 0 is nothing gained. Of several layouts of as many tiles the fastest is shown."),
     element("div", { class: "wide" }, element("table", { id: "scaling" }, head(right("tiles"), "layout", ...titles, "bound by", ""), body)));
 });

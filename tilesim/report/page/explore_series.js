@@ -2,17 +2,10 @@
 const tilesWords = (count) => `${number(count)} tile${count === 1 ? "" : "s"}`;
 
 async function allSeries() {
-  const [sweep, scaling] = await Promise.all([tilesim.given("explore"), tilesim.given("explore_scaling")]);
-  if (scaling.data.note) return null;
-  const { data, columns } = scaling;
+  const { data, columns } = await tilesim.given("explore_scaling");
+  if (data.note) return null;
   const count = columns.knee.length;
-  const firsts = Array.from({ length: count }, (_, k) => columns.row[columns.first[k]]);
-  const axis = (name, values, codes) => ({ name, values, codes: firsts.map((row) => codes[row]) });
-  const every = [
-    axis("network", sweep.data.networks, sweep.columns.network),
-    ...sweep.data.keys.map(({ key, values }, k) => axis(key, values, sweep.columns[`key.${k}`]))];
-  const axes = every.filter(({ name, codes }) => !data.tile_keys.includes(name) && codes.some((code) => code !== codes[0]));
-  const networks = every[0];
+  const axes = data.axes.map((axis, k) => ({ ...axis, codes: columns[`axis.${k}`] }));
 
   function chip(at) {
     return {
@@ -23,7 +16,7 @@ async function allSeries() {
 
   function of(k) {
     const chips = Array.from({ length: columns.first[k + 1] - columns.first[k] }, (_, place) => chip(columns.first[k] + place));
-    return { k, network: networks.values[networks.codes[k]], chips, knee: columns.knee[k], words: wordsOf(k, axes), verdict: data.verdicts[k] };
+    return { k, network: data.networks[k], chips, knee: columns.knee[k], words: wordsOf(k, axes), verdict: data.verdicts[k] };
   }
 
   const wordsOf = (k, some) => some.map(({ name, values, codes }) => (name === "network" ? values[codes[k]] : `${name} ${values[codes[k]] ?? "–"}`)).join(", ");
@@ -40,7 +33,8 @@ async function allSeries() {
   // Those that differ from one on one axis only, itself left out.
   function besides(k, on) {
     const others = axes.filter((each) => each !== on);
-    return firsts.map((_, other) => other).filter((other) => other !== k && others.every(({ codes }) => codes[other] === codes[k]));
+    const isBeside = (other) => other !== k && others.every(({ codes }) => codes[other] === codes[k]);
+    return Array.from({ length: count }, (_, other) => other).filter(isBeside);
   }
 
   return { count, axes, of, nearest, besides, wordsOf, definition: data.definition };

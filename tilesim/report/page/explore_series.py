@@ -1,7 +1,7 @@
 """The sections of a sweep's page on how networks scale: speed-up, what is lost, layers, energy.
 
-Columns come in four lengths: of series; of their chips, series by series; of their layers, likewise; and of these
-layers on chips, layer by layer.
+Columns come in four lengths: of series; of their chips, series by series; of their layers, likewise; and of these on
+chips, layer by layer.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.explore.row import Row
+from tilesim.printable import printable
 from tilesim.registry import description_of
-from tilesim.report.exploration.layers import LayerOnChip, LayerScaling, layer_scaling
+from tilesim.report.exploration.layers import LayerOnChip, LayerScaling, held_words, layer_scaling
 from tilesim.report.exploration.losses import LOSSES, spent
+from tilesim.report.exploration.points import VariedKey, distinct, varied
 from tilesim.report.exploration.scaling import KNEE, ScaledRow, Series, series
 from tilesim.report.exploration.verdict import verdict
 from tilesim.report.page.build import PageSection
@@ -25,11 +27,9 @@ from tilesim.report.words import cause_words, kind_words, short_name
 Columns = Mapping[str, NDArray[Any]]
 SHARED = ("explore_axes.js", "explore_series.js")
 NONE = -1
-HELD_BY = {"serial": "no parts for more tiles"}
-"""What holds a layer, where that has other words than what a network loses."""
 
 
-def sections(rows: Sequence[Row]) -> list[PageSection]:
+def series_sections(rows: Sequence[Row]) -> list[PageSection]:
     """How the networks scale; only that they do not, where no two points differ in nothing but tiles."""
     found = series(rows)
     if not found:
@@ -57,10 +57,6 @@ def _codes(values: Iterable[str], known: Sequence[str]) -> NDArray[np.int64]:
     return np.array([place.get(value, NONE) for value in values], np.int64)
 
 
-def _distinct(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(values))
-
-
 # ---- speed-up and efficiency
 
 
@@ -68,28 +64,35 @@ def _scaling(rows: Sequence[Row], found: Sequence[Series]) -> dict[str, Any]:
     chips = _chips(found)
     return {
         "definition": KNEE,
-        "tile_keys": _distinct(key for one in found for key in description_of(one.machine).tile_keys),
+        "axes": [{"name": axis.key, "values": [printable(word) for word in axis.words]} for axis in _axes(found)],
+        "networks": [printable(one.network) for one in found],
         "verdicts": [verdict(rows, one) for one in found],
-        "shapes": _distinct(chip.shape for chip in chips),
-        "causes": _distinct(cause_words(chip.bound_by) for chip in chips),
+        "shapes": distinct(chip.shape for chip in chips),
+        "causes": distinct(cause_words(chip.bound_by) for chip in chips),
     }
 
 
+def _axes(found: Sequence[Series]) -> list[VariedKey]:
+    """In what the series differ: the network, and settings."""
+    return varied([{"network": one.network, **one.settings} for one in found])
+
+
 def _scaling_columns(found: Sequence[Series]) -> Columns:
+    """``axis.<k>``: of each series the place of its value in the axis's values (-1: it has none)."""
     chips = _chips(found)
     return {
+        **{f"axis.{k}": axis.codes for k, axis in enumerate(_axes(found))},
         "first": np.array([0, *accumulate(len(one.rows) for one in found)]),
         "knee": np.array([one.knee for one in found]),
-        "row": np.array([chip.row for chip in chips]),
         "tiles": np.array([chip.tiles for chip in chips]),
         "cycles": np.array([chip.cycles for chip in chips]),
         "time_us": np.array([chip.time_us for chip in chips]),
         "speed_up": np.array([chip.speed_up for chip in chips]),
         "efficiency": np.array([chip.efficiency for chip in chips]),
         "elasticity": np.array([np.nan if chip.elasticity is None else chip.elasticity for chip in chips]),
-        "shape": _codes((chip.shape for chip in chips), _distinct(chip.shape for chip in chips)),
+        "shape": _codes((chip.shape for chip in chips), distinct(chip.shape for chip in chips)),
         "bound_by": _codes(
-            (cause_words(chip.bound_by) for chip in chips), _distinct(cause_words(chip.bound_by) for chip in chips)
+            (cause_words(chip.bound_by) for chip in chips), distinct(cause_words(chip.bound_by) for chip in chips)
         ),
     }
 
@@ -118,11 +121,11 @@ def _losses_columns(rows: Sequence[Row], found: Sequence[Series]) -> Columns:
 def _layers(found: Sequence[Sequence[LayerScaling]]) -> dict[str, Any]:
     every = [layer for layers in found for layer in layers]
     return {
-        "losses": [{**loss, "words": HELD_BY.get(loss["name"], loss["words"])} for loss in _losses()],
-        "names": _distinct(layer.name for layer in every),
-        "short": [short_name(name) for name in _distinct(layer.name for layer in every)],
-        "kinds": _distinct(kind_words(layer.kind) for layer in every),
-        "causes": _distinct(cause_words(chip.bound_by) for chip in _on_chips(found) if chip),
+        "losses": [{"name": name, "words": held_words(name)} for name in LOSSES],
+        "names": distinct(layer.name for layer in every),
+        "short": [short_name(name) for name in distinct(layer.name for layer in every)],
+        "kinds": distinct(kind_words(layer.kind) for layer in every),
+        "causes": distinct(cause_words(chip.bound_by) for chip in _on_chips(found) if chip),
     }
 
 
