@@ -113,6 +113,20 @@ def test_groups_are_taken_as_they_are_needed() -> None:
     assert orphans(running) == 0
 
 
+def test_a_pool_stays_warm_and_forgets_what_nobody_wants() -> None:
+    with workers.Pool(fakes.FakeBench(seconds=0.01), 2) as pool:
+        assert len([*pool.rows([fakes.tasks(8)])]) == 8
+        first = workers_of(os.getpid())
+        assert sorted(row["key"] for row, _ in pool.rows([fakes.tasks(8)])) == [task.key for task in fakes.tasks(8)]
+        assert workers_of(os.getpid()) == first
+        given_up = pool.rows([fakes.tasks(100)])
+        next(given_up)
+        given_up.close()  # type: ignore[attr-defined]
+        assert [row for row, _ in pool.rows([[fakes.task(200)]])] == [fakes.row(200)]
+        running = workers_of(os.getpid())
+    assert orphans([*first, *running]) == 0
+
+
 def test_workers_that_cannot_be_started_are_said() -> None:
     with pytest.raises(
         RunError, match=r"^no worker can be started with 1 MiB of memory: it ended with exit status \d+"
