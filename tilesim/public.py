@@ -30,6 +30,7 @@ from tilesim.errors import (
     RunError,
     TilesimError,
 )
+from tilesim.explore.api import sweep
 from tilesim.machines.policies import CachePolicy, PartitionPolicy
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
@@ -42,8 +43,10 @@ from tilesim.report.api import (
     save_comparison,
     save_figures,
     save_report,
+    save_sensitivity,
     save_sweep_report,
     save_trace,
+    sensitivity,
 )
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
@@ -87,10 +90,13 @@ __all__ = [
     "save_figures",
     "save_program",
     "save_report",
+    "save_sensitivity",
     "save_sweep_report",
     "save_trace",
+    "sensitivity",
     "simulate",
     "simulate_requests",
     "support",
+    "sweep",
     "verify",
 ]

@@ -8,12 +8,16 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
+from tilesim.api import load_topology
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.row import Row
 from tilesim.explore.store import Store
 from tilesim.machines.options import silent
+from tilesim.machines.topology import Topology
+from tilesim.network.graph import Network
 from tilesim.report.document import SavedRun, invalid, load_run, shown
+from tilesim.report.sensitivity import SensitivityDocument, must_be_sensitivity, sensitivity_document
 from tilesim.run import Run
 from tilesim.saving import all_or_nothing, writing
 
@@ -27,8 +31,10 @@ __all__ = [
     "save_comparison",
     "save_figures",
     "save_report",
+    "save_sensitivity",
     "save_sweep_report",
     "save_trace",
+    "sensitivity",
 ]
 
 AnyRun: TypeAlias = Run | SavedRun | Path | str
@@ -135,6 +141,64 @@ def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
 
     must_be_comparison(comparison)
     _write_page(path, comparison_page(comparison))
+
+
+@checked
+def sensitivity(
+    model: Network | Path | str,
+    topology: Topology | Path | str,
+    keys: Sequence[str] = ("*",),
+    inferences: int = 1,
+    store: Path | str | None = None,
+    workers: int | None = None,
+) -> SensitivityDocument:
+    """Run a network on a chip, and again with every key of the chip a step lower and a step higher, one at a time.
+
+    Args:
+        model: a network, a .tflite, .onnx or .yaml file, or a shipped workload's name.
+        topology: a chip, its file, or a shipped one's name.
+        keys: names of keys, and of the options ``partition`` and ``cache``, or patterns such as ``tile.*``.
+        inferences: how many run, one after the other or in batches.
+        store: a file in which rows are kept, so that nothing runs twice; None: nowhere.
+        workers: how many processes run them; None: one a core.
+
+    Returns:
+        Rows in plain values: ``pandas.DataFrame(sensitivity(...)["steps"])`` is a table of them. Page and pictures are
+        made by :func:`save_sensitivity`.
+
+    Raises:
+        InputError: no such network, chip or key, or a network that the chip can't run as it is; a store that is none.
+        RunError: the run on the chip as it is can't go on, or the store can't be written.
+    """
+    from tilesim.explore.api import Crew, opened
+    from tilesim.explore.given import chip_words, network_words
+    from tilesim.explore.measure import Bench
+    from tilesim.explore.point import Options, Point
+    from tilesim.explore.sensitivity import factors, measured, sweeping
+
+    word, network = network_words(model)
+    chip, settings = chip_words(topology)
+    base, networks = Point(word, chip, settings, Options(inferences=inferences)), {word: network}
+    stepped = factors(load_topology(chip, settings), base.options, keys)
+    with opened(None if store is None else Path(store)) as rows:
+        run = sweeping(rows, Bench(networks), Crew(workers).runner(networks))
+        return sensitivity_document(measured(base, stepped, networks, run))
+
+
+def save_sensitivity(sensitivity: SensitivityDocument, path: Path | str) -> None:
+    """Write the page of what each key of a chip is worth, one HTML file that needs nothing else.
+
+    Args:
+        sensitivity: what :func:`sensitivity` has found.
+        path: the file.
+
+    Raises:
+        InputError: it is no such document, or the file can't be written.
+    """
+    from tilesim.report.page.sensitivity import sensitivity_page
+
+    must_be_sensitivity(sensitivity)
+    _write_page(path, sensitivity_page(sensitivity))
 
 
 def save_sweep_report(rows: Sequence[Row] | Path | str, path: Path | str) -> None:

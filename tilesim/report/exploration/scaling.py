@@ -58,19 +58,19 @@ class Series:
 
     @cached_property
     def knee(self) -> int:
-        """The place of the knee in ``rows``: of the greatest speed-up × efficiency, the smallest of equal ones.
-
-        From one chip to another that product grows where the elasticity between them is above :data:`WORTH_IT`, so up
-        to the knee more tiles are worth it in all, even if one layout on the way is a bad one.
-
-        Source: D. L. Eager, J. Zahorjan, E. D. Lazowska, "Speedup versus efficiency in parallel systems", IEEE
-        Transactions on Computers 38(3), 1989: the knee of the profile of execution time and efficiency.
-        """
+        """The place of the knee in ``rows``."""
         return knee_of([(row.tiles, row.cycles) for row in self.rows])
 
 
 def knee_of(costs: Sequence[tuple[int, float]]) -> int:
-    """The place of the knee of (tiles, cycles), as :attr:`Series.knee` says it."""
+    """The place of the knee of (tiles, cycles): of the greatest speed-up × efficiency, the smallest of equal ones.
+
+    From one chip to another that product grows where the elasticity between them is above :data:`WORTH_IT`, so up to
+    the knee more tiles are worth it in all, even if one layout on the way is a bad one.
+
+    Source: D. L. Eager, J. Zahorjan, E. D. Lazowska, "Speedup versus efficiency in parallel systems", IEEE Transactions
+    on Computers 38(3), 1989: the knee of the profile of execution time and efficiency.
+    """
     return max(range(len(costs)), key=lambda k: -(costs[k][1] ** 2) * costs[k][0])
 
 

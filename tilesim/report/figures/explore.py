@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilesim.explore.row import Row
-from tilesim.report.exploration.points import distinct
 from tilesim.report.exploration.scaling import longest, series
 from tilesim.report.figures.save import save_each
 
@@ -29,28 +28,33 @@ def save_exploration_figures(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 
 def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
+    networks = sorted({row["network"] for row in rows})
+    names = dict(zip(networks, _file_names(networks), strict=True))
+    yield from _space(rows, names)
+    yield from _scaling(rows, names)
+
+
+def _space(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[str, Figure]]:
+    from tilesim.report.figures import explore_space
+
+    for network, name in names.items():
+        if cells := explore_space.draw_maps(rows, network):
+            yield f"map-{name}", cells
+        if fronts := explore_space.draw_fronts(rows, network):
+            yield f"fronts-{name}", fronts
+
+
+def _scaling(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[str, Figure]]:
     from tilesim.report.figures import explore_series
 
-    yield from _space(rows)
     found = longest(series(rows))
     if not found:
         return
     yield "scaling", explore_series.draw_scaling(found)
     yield "energy", explore_series.draw_energy(rows, found)
-    for name, one in zip(_file_names([one.network for one in found]), found, strict=True):
-        yield f"losses-{name}", explore_series.draw_losses(rows, one)
-        yield f"layers-{name}", explore_series.draw_layers(rows, one)
-
-
-def _space(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
-    from tilesim.report.figures import explore_space
-
-    networks = distinct(row["network"] for row in rows)
-    for name, network in zip(_file_names(networks), networks, strict=True):
-        if cells := explore_space.draw_maps(rows, network):
-            yield f"map-{name}", cells
-        if fronts := explore_space.draw_fronts(rows, network):
-            yield f"fronts-{name}", fronts
+    for one in found:
+        yield f"losses-{names[one.network]}", explore_series.draw_losses(rows, one)
+        yield f"layers-{names[one.network]}", explore_series.draw_layers(rows, one)
 
 
 def _file_names(networks: Sequence[str]) -> Iterator[str]:
