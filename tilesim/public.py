@@ -44,6 +44,7 @@ from tilesim.report.api import (
     save_figures,
     save_report,
     save_sensitivity,
+    save_sweep_report,
     save_trace,
     sensitivity,
 )
@@ -90,6 +91,7 @@ __all__ = [
     "save_program",
     "save_report",
     "save_sensitivity",
+    "save_sweep_report",
     "save_trace",
     "sensitivity",
     "simulate",

@@ -78,6 +78,8 @@ class FakeBench:
     """Numbers whose process ends."""
     kills: frozenset[int] = frozenset()
     """Numbers whose process is killed."""
+    raises: frozenset[int] = frozenset()
+    """Numbers that end in a traceback."""
     eats_bytes: Mapping[int, int] = field(default_factory=dict)
     """Memory that numbers take."""
     refuses: frozenset[int] = frozenset()
@@ -92,6 +94,8 @@ class FakeBench:
             os._exit(3)
         if number in self.kills:
             os.kill(os.getpid(), signal.SIGKILL)
+        if number in self.raises:
+            raise ValueError("odd")
         try:
             bytearray(self.eats_bytes.get(number, 0))
         except MemoryError:
@@ -105,3 +109,13 @@ class FakeBench:
         if self.diary:
             with self.diary.open("a") as file:
                 file.write(f"{number} {os.getpid()}\n")
+
+
+@dataclass(frozen=True)
+class EnvironmentBench(FakeBench):
+    """Rows that say what a variable of the environment is."""
+
+    variable: str = ""
+
+    def row(self, task: Task) -> Row:
+        return self.failed(task, os.environ.get(self.variable, ""))

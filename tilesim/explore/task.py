@@ -62,9 +62,18 @@ def tasks(
     Raises:
         InputError: as ``where`` does of a chip that can be.
     """
+    made = map(task_maker(networks, where), points)
+    return (task for task in made if task is not None)
+
+
+def task_maker(
+    networks: Mapping[str, Network], where: Callable[[Values], bool] = everything
+) -> Callable[[Point], Task | None]:
+    """What makes a task of one point, as :func:`tasks` does of many; none of a point that is not wanted."""
     network_of = cache(lambda model: network_digest(networks[model]))
     unchanged = cache(_unchanged)
-    for point in points:
+
+    def made(point: Point) -> Task | None:
         try:
             topology, reason = api.load_topology(point.chip, point.settings), ""
         except ConfigError as error:
@@ -72,8 +81,10 @@ def tasks(
         values = {**unchanged(point.chip), **point.settings} if topology is None else chip_values(topology)
         own = {} if topology is None else {"topology": topology.name, "machine": topology.machine}
         own["network"] = networks[point.model].name
-        if _is_wanted(where, {**values, **own, **asdict(point.options)}, topology):
-            yield _task(point, topology, reason, network_of(point.model))
+        wanted = _is_wanted(where, {**values, **own, **asdict(point.options)}, topology)
+        return _task(point, topology, reason, network_of(point.model)) if wanted else None
+
+    return made
 
 
 def _unchanged(chip: str) -> Values:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias, cast
 
@@ -11,10 +12,11 @@ from tilesim.api import load_topology
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.row import Row
+from tilesim.explore.store import Store
 from tilesim.machines.options import silent
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.report.document import SavedRun, load_run, shown
+from tilesim.report.document import SavedRun, invalid, load_run, shown
 from tilesim.report.sensitivity import SensitivityDocument, must_be_sensitivity, sensitivity_document
 from tilesim.run import Run
 from tilesim.saving import all_or_nothing, writing
@@ -30,7 +32,7 @@ __all__ = [
     "save_figures",
     "save_report",
     "save_sensitivity",
-    "save_sweep",
+    "save_sweep_report",
     "save_trace",
     "sensitivity",
 ]
@@ -38,6 +40,8 @@ __all__ = [
 AnyRun: TypeAlias = Run | SavedRun | Path | str
 """A run, one that was read back, or the folder that one was saved in."""
 
+MOST_FAULTS = 20
+"""Of rows that are none, for a message."""
 FAST = 4
 """How hard a file whose name ends in .gz is compressed."""
 
@@ -199,20 +203,32 @@ def save_sensitivity(sensitivity: SensitivityDocument, path: Path | str) -> None
     _write_page(path, sensitivity_page(sensitivity))
 
 
-def save_sweep(rows: Sequence[Row], path: Path | str) -> None:
-    """Write the page of a sweep, one HTML file that needs nothing else.
+def save_sweep_report(rows: Sequence[Row] | Path | str, path: Path | str) -> None:
+    """Write the page of a sweep, one HTML file that needs nothing else: how networks scale over tiles and what is lost
+    on the way, maps of two keys, Pareto fronts, and every point with its command.
 
     Args:
-        rows: of its store.
+        rows: the file of a sweep's store, or rows of one.
         path: the file.
 
     Raises:
-        InputError: the file can't be written.
+        InputError: the store can't be read, what is given are no rows, or the file can't be written.
     """
     from tilesim.report.page.explore import exploration_page
 
-    networks = dict.fromkeys(row["network"] for row in rows)
-    _write_page(path, exploration_page(rows, f"Sweep of {', '.join(networks)}"))
+    found = _rows(rows)
+    networks = dict.fromkeys(row["network"] for row in found)
+    _write_page(path, exploration_page(found, f"Sweep of {', '.join(networks)}"))
+
+
+def _rows(rows: Sequence[Row] | Path | str) -> Sequence[Row]:
+    """Those of a store, or the given ones if they are some."""
+    if isinstance(rows, str | Path):
+        with Store(Path(rows), reading=True) as store:
+            return store.rows()
+    given = [*rows] if isinstance(rows, Sequence) else rows
+    refuse(islice(invalid(list[Row], given, "rows"), MOST_FAULTS))
+    return rows
 
 
 def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:

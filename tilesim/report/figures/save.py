@@ -34,17 +34,17 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
     """
-    return _save_each(_figures(run), folder)
+    return save_each(_figures(run), folder)
 
 
 def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
-    return _save_each(_comparison_figures(document), folder)
+    return save_each(_comparison_figures(document), folder)
 
 
 def save_sensitivity_figure(document: SensitivityDocument, folder: Path) -> list[Path]:
     """Write the picture of what each key is worth; as :func:`save_all`."""
-    return _save_each(_sensitivity_figure(document), folder)
+    return save_each(_sensitivity_figure(document), folder)
 
 
 def must_have_matplotlib() -> None:
@@ -53,7 +53,8 @@ def must_have_matplotlib() -> None:
         raise InputError("pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]")
 
 
-def _save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
+def save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
+    """Write pictures by the names of their files, as :func:`save_all`."""
     must_have_matplotlib()
     import matplotlib as mpl
 

@@ -1,0 +1,145 @@
+"""Kill sweeps and workers at moments that nobody chose, and count what is left: ``kill_sweeps.py ROUNDS FOLDER``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.explore import fakes  # noqa: E402
+from tilesim.explore import export, workers  # noqa: E402
+from tilesim.explore.store import Store  # noqa: E402
+from tilesim.explore.sweeping import alone, sweep  # noqa: E402
+
+POINTS = 120
+PATIENCE_SECONDS = 10.0
+
+
+def begin(path: Path, count: int = 2) -> int:
+    """The id of a process that sweeps, in a group of its own."""
+    child = os.fork()
+    if not child:
+        os.setpgid(0, 0)
+        status = 1
+        try:
+            bench = fakes.FakeBench(seconds=0.004, diary=path.with_suffix(".diary"))
+            with Store(path) as store:
+                sweep(fakes.tasks(POINTS), store, partial(workers.rows, bench=bench, count=count))
+            status = 0
+        except KeyboardInterrupt:
+            status = 130
+        finally:
+            os._exit(status)
+    return child
+
+
+def workers_of(sweep_id: int) -> list[int]:
+    try:
+        return [int(word) for word in Path(f"/proc/{sweep_id}/task/{sweep_id}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def orphans(processes: list[int]) -> int:
+    """How many of the processes are there after a while."""
+    until = time.monotonic() + PATIENCE_SECONDS
+    while any(map(lives, processes)) and time.monotonic() < until:
+        time.sleep(0.01)
+    return sum(map(lives, processes))
+
+
+def kill(process: int) -> None:
+    if lives(process):
+        os.kill(process, signal.SIGKILL)
+
+
+class Rounds:
+    """Sweeps of one store after the other, each killed and begun again until all is done."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.rng = folder, np.random.default_rng(0)
+        self.count = Counter(lost=0, wrong=0, orphans=0, differ=0, left=0)
+        with Store(folder / "undisturbed.db") as store:
+            sweep(fakes.tasks(POINTS), store, partial(alone, bench=fakes.FakeBench()))
+            self.expected = export.csv(store.rows())
+        self.written: set[str] = set()
+        self.stores = 0
+        self.path = folder / "0.db"
+
+    def round(self) -> None:
+        """A sweep whose workers may die, and which dies, unless it was faster."""
+        before = self.runs()
+        process = begin(self.path, 1 + self.count["sweeps"] % 2)
+        if self.rng.random() < 0.8:  # the others die as they start
+            while self.runs() == before and lives(process):
+                time.sleep(0.01)
+        time.sleep(self.rng.uniform(0, 0.3))
+        running = workers_of(process)
+        if running and self.rng.random() < 0.5:
+            for worker in running if self.rng.random() < 0.3 else running[:1]:
+                kill(worker)
+                self.count["workers"] += 1
+            time.sleep(self.rng.uniform(0, 0.3))
+            running += workers_of(process)
+        kill(process)
+        self.count["sweeps"] += os.waitpid(process, 0)[1] == signal.SIGKILL
+        self.count["orphans"] += orphans(running)
+        self.look()
+
+    def runs(self) -> int:
+        """How often a point has begun."""
+        diary = self.path.with_suffix(".diary")
+        return len(diary.read_bytes().splitlines()) if diary.exists() else 0
+
+    def look(self) -> None:
+        """Whether all that was written is there, once, and right."""
+        if not self.path.exists():
+            return
+        with Store(self.path, reading=True) as store:
+            rows = store.rows()
+        keys = {row["key"] for row in rows}
+        self.count["lost"] += len(self.written - keys)
+        self.count["wrong"] += sum(row != fakes.row(int(row["key"], 16)) for row in rows)
+        self.written = keys
+        if len(keys) == POINTS:
+            self.finish()
+
+    def finish(self) -> None:
+        """Let what is left be done undisturbed, and begin another store."""
+        process = begin(self.path)
+        self.count["differ"] += os.waitpid(process, 0)[1] != 0
+        with Store(self.path) as store:
+            self.count["differ"] += export.csv(store.rows()) != self.expected
+        self.count["stores"] += 1
+        left = {path.name for path in self.folder.glob(f"{self.path.name}*")}
+        self.count["left"] += len(left - {self.path.name})
+        self.path, self.written = self.folder / f"{self.count['stores']}.db", set()
+
+
+def main(rounds: int, folder: Path) -> None:
+    kills = Rounds(folder)
+    for _ in range(rounds):
+        kills.round()
+    kills.finish()
+    print(json.dumps(kills.count))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]))
