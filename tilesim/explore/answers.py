@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import nan
 from typing import NamedTuple
 
@@ -30,7 +31,12 @@ FASTEST = Objective("latency_us")
 
 def named_values(row: Row) -> dict[str, Cell]:
     """What a row says, by the names that expressions have for it: ``breakdown.no_work``."""
-    return {re.sub(r"[^\w.]+", "_", name, flags=re.ASCII): value for name, value in flat(row).items()}
+    return {_as_name(name): value for name, value in flat(row).items()}
+
+
+@cache
+def _as_name(words: str) -> str:
+    return re.sub(r"[^\w.]+", "_", words, flags=re.ASCII)
 
 
 def narrowed(rows: Sequence[Row], conditions: Sequence[Expression]) -> list[Row]:

@@ -15,7 +15,7 @@ from tilesim.report.exploration.keys import space_keys, telling
 from tilesim.report.exploration.outcomes import counts, reasons
 from tilesim.report.exploration.points import MISSING, VariedKey
 from tilesim.report.exploration.tables import scaling_tables
-from tilesim.report.tables import folded, right, table
+from tilesim.report.tables import folded, left, right, table
 from tilesim.report.words import cause_words, energy_text
 from tilesim.units import format_seconds
 
@@ -71,11 +71,13 @@ def _answers(
 
 
 def _table(shown: Sequence[Row], every: Sequence[Row], measures: Sequence[str]) -> Table:
-    """A line a point: what tells it from others, and its numbers."""
-    places = {row["key"]: place for place, row in enumerate(every)}
-    keys = space_keys(every)
+    """A line a point: what tells it from others that ran, and its numbers."""
+    ran = [row for row in every if row["measures"]]
+    places = {row["key"]: place for place, row in enumerate(ran)}
+    keys = space_keys(ran)
     named = [*(key for key in keys if key.key == "network"), *telling(keys)[:MOST_KEYS]]
-    lines = table(*folded(*(key.key for key in named)), *right(*measures, *SHOWN.values()), *folded("bound by"))
+    titles = [key.key.replace(".", ".\n", 1) for key in named]
+    lines = table(*left(*titles), *right(*measures, *SHOWN.values()), *folded("bound by"))
     for row in shown:
         values = named_values(row)
         words = [_word(key, places[row["key"]]) for key in named]
