@@ -18,7 +18,7 @@ import tilesim
 from tilesim.errors import CapacityError
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
-from tilesim.report.comparison import efficiency, speed_up
+from tilesim.report.analysis.speed import efficiency, speed_up
 from tilesim.statistics import RunStatistics
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,11 +1,12 @@
 """Kills processes that save runs, at every step and at random moments, and looks at what they leave.
 
-Usage: kill_saving.py KILLS FOLDER [--all|--crowd]. Prints, as JSON, how many processes were killed at ``steps`` of
-saving and at ``random`` moments of it, how many folders then held the ``old`` run, the ``new`` one or were ``mixed``,
-and in how many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a process dies
-two steps later; with --all, either is killed at every step, also while it is saved into a new folder; with --crowd,
-several processes save into one folder at once, and what is read there is counted instead. It forks, so it is a process
-of its own.
+Usage: kill_saving.py KILLS FOLDER [--all] [--folders], or --crowd. Prints, as JSON, how many processes were killed at
+``steps`` of saving and at ``random`` moments of it, how many folders then held the ``old`` run, the ``new`` one or were
+``mixed``, and in how many anything was ``left`` after the next saving. Two runs are saved in turn, and each time a
+process dies some steps later; with --all, either is killed at every step, also while it is saved into a new folder;
+with --folders, each saving is of two runs, in folders of the folder, with a page beside them; with --crowd, several
+processes save into one folder at once, and what is read there is counted instead. It forks, so it is a process of its
+own.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from shutil import rmtree
 import numpy as np
 
 from tilesim import api
-from tilesim.cli.commands.run import _save
+from tilesim.cli.saved_runs import Done, save, save_all
 from tilesim.machines.host import random_inputs
 from tilesim.machines.program import Program
 from tilesim.report.document import load_run
@@ -35,17 +36,17 @@ STEPS = ("os.", "open", "shutil.")
 
 
 def content(folder: Path) -> Saved:
-    """What whoever reads the folder finds of a run."""
-    return {name: (folder / name).read_bytes() for name in FOLDER_FILES if (folder / name).exists()}
-
-
-def saved(program: Program, run: Run, folder: Path) -> Saved:
-    _save(program, run, folder)
-    return content(folder)
+    """What whoever reads the folder finds of a run, or of those in its folders."""
+    names = [*FOLDER_FILES, "compare.html", *(f"{inner}/{name}" for inner in "ab" for name in FOLDER_FILES)]
+    return {name: (folder / name).read_bytes() for name in names if (folder / name).exists()}
 
 
 class Deaths:
     """Two runs, and what processes left that died while they replaced one by the other."""
+
+    program = "program.tasm"
+    apart = 2
+    """So many steps later is the next one killed."""
 
     def __init__(self, folder: Path) -> None:
         network = api.load_network("digits")
@@ -53,12 +54,19 @@ class Deaths:
         for clock, trace in (("100 MHz", True), ("200 MHz", False)):
             program = api.compile(network, api.load_topology("edge-1x1", {"clock_hz": clock}))
             self.runs.append((program, api.simulate(program, random_inputs(program.inputs), trace=trace)))
-        self.expected = [saved(*run, folder / f"expected{k}") for k, run in enumerate(self.runs)]
+        self.expected = [self.saved(k, folder / f"expected{k}") for k in range(2)]
         self.folder = folder / "run"
         self.count: Counter[str] = Counter()
 
+    def saved(self, number: int, folder: Path) -> Saved:
+        self.write(number, folder)
+        return content(folder)
+
     def save(self, number: int) -> None:
-        _save(*self.runs[number], self.folder)
+        self.write(number, self.folder)
+
+    def write(self, number: int, folder: Path) -> None:
+        save(Done(*self.runs[number]), folder)
 
     def fresh(self) -> None:
         """The folder of a run is not there."""
@@ -73,11 +81,24 @@ class Deaths:
         else:
             self.count["old" if found == ({} if old is None else self.expected[old]) else "mixed"] += 1
         if loaded and found:
-            program = api.load_program(self.folder / "program.tasm")
-            assert load_run(self.folder).statistics["clock_hz"] == program.topology.clock_hz
+            program = api.load_program(self.folder / self.program)
+            run = load_run((self.folder / self.program).parent)
+            assert run.statistics["clock_hz"] == program.topology.clock_hz
         self.save(new)
-        tidy = {path.name for path in self.folder.iterdir() if not path.is_symlink()} == {*self.expected[new]}
+        files = [path for path in self.folder.rglob("*") if path.is_symlink() or not path.is_dir()]
+        names = {path.relative_to(self.folder).as_posix() for path in files if not path.is_symlink()}
+        tidy = len(files) == len(names) and names == {*self.expected[new]}
         self.count["left"] += not (tidy and content(self.folder) == self.expected[new])
+
+
+class DeathsInFolders(Deaths):
+    """The same of two runs at once, and their page; of the second pair the runs have changed places."""
+
+    program, apart = "b/program.tasm", 7
+
+    def write(self, number: int, folder: Path) -> None:
+        first, second = (Done(*self.runs[k]) for k in (number, 1 - number))
+        save_all({"a": first, "b": second}, f"page {number}", folder)
 
 
 def die_at(step: int) -> None:
@@ -203,9 +224,8 @@ def in_a_crowd(kills: int, folder: Path) -> Counter[str]:
     return count
 
 
-def main(kills: int, folder: Path, every: bool) -> None:
-    deaths = Deaths(folder)
-    at_steps(deaths, 0, 1 if every else 2)
+def main(kills: int, deaths: Deaths, every: bool) -> None:
+    at_steps(deaths, 0, 1 if every else deaths.apart)
     if every:
         at_steps(deaths, 1, 1)
         at_every_first_step(deaths)
@@ -217,4 +237,5 @@ if __name__ == "__main__":
     if "--crowd" in sys.argv:
         print(json.dumps({"mixed": 0, **in_a_crowd(int(sys.argv[1]), Path(sys.argv[2]))}))
     else:
-        main(int(sys.argv[1]), Path(sys.argv[2]), "--all" in sys.argv)
+        kind = DeathsInFolders if "--folders" in sys.argv else Deaths
+        main(int(sys.argv[1]), kind(Path(sys.argv[2])), "--all" in sys.argv)

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import tilesim
 from tilesim.errors import HangError, InputError
-from tilesim.printable import MOST_ROWS, counted, html_table, kind_of, printable, printable_lines, unknown
+from tilesim.printable import MOST_ROWS, counted, html_table, kind_of, numbered, printable, printable_lines, unknown
+
+
+@pytest.mark.parametrize(
+    ("names", "told_apart"),
+    [("ab", "a b"), ("aba", "a b a (2)"), (["a", "a", "a (2)", "a"], "a a (2) a (2) (2) a (3)"), ("", "")],
+)
+def test_names_that_come_again_are_numbered(names: Iterable[str], told_apart: str) -> None:
+    found = list(numbered(names))
+    assert " ".join(found) == told_apart
+    assert len({*found}) == len(found)
 
 
 @pytest.mark.parametrize("text", ["", "conv_1/Relu;add", "Größe", "漢字", "Ω→é", "a b", "[red]x[/red]", "\\n"])
@@ -57,7 +68,8 @@ def test_a_fault_says_what_may_have_been_meant(word: str, known: Iterable[str], 
 
 def test_counts_and_kinds_are_good_english() -> None:
     assert [counted(count, "array") for count in (0, 1, 2, 1000)] == ["0 arrays", "1 array", "2 arrays", "1,000 arrays"]
-    assert [kind_of(value) for value in (1, [], "a", None)] == ["an int", "a list", "'a'", "None"]
+    values = (1, [], "a", None, np.zeros(1))
+    assert [kind_of(value) for value in values] == ["an int", "a list", "'a'", "None", "an ndarray"]
 
 
 EVIL = "<script>alert('x')</script>\x1b[2J"

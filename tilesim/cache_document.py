@@ -43,7 +43,7 @@ class CachedLayer(TypedDict):
     layer: int
     """Its place in the network."""
     name: str
-    """The name of its output in the model."""
+    """What the model calls it: by its node in ONNX, if that has a name of its own, else by its output."""
     kind: str
     """Its operator."""
     sets: list[CachedSet]

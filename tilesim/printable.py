@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from html import escape
+from itertools import count
 
 MOST_LISTED = 16
 """Words that a sentence lists, where none is close to the one that was given."""
@@ -40,12 +41,21 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
+def numbered(names: Iterable[str]) -> Iterator[str]:
+    """The ``names``, one that comes again with a number: ``a``, ``a (2)``. No two are alike."""
+    taken: set[str] = set()
+    for name in names:
+        spelt = (f"{name} ({k})" if k > 1 else name for k in count(1))
+        taken.add(one := next(word for word in spelt if word not in taken))
+        yield one
+
+
 def kind_of(value: object) -> str:
     """What a ``value`` is, for a sentence that wanted another: ``an int``; text is quoted."""
     name = type(value).__name__
     if value is None or isinstance(value, str):
         return repr(value)
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 
 def unknown(word: str, known: Iterable[str], what: str = "") -> str:

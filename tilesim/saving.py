@@ -8,8 +8,8 @@ the links become the files that they lead to, and the room goes.
 
 So at every moment, each name leads to the old file, or each to the new one: whoever reads a folder that a dead process
 has left has nothing to repair. The next to save there takes the links and the room away; a room is left if nobody has
-it locked. A power cut is another matter: nothing waits for the disk. Where a file system has no links, files move one
-by one.
+it locked. Files may be in folders of the folder, too: their names are then such as ``a/run.json``. A power cut is
+another matter: nothing waits for the disk. Where a file system has no links, files move one by one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -35,7 +35,8 @@ _OLD, _NEW, _NOW = "old", "new", "now"
 
 @contextmanager
 def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Path]:
-    """A folder to write files in that all come to ``folder`` in the end, replacing those of their names.
+    """A folder to write files in, or in folders that are made in it, that all come to ``folder`` in the end, replacing
+    those of their names.
 
     Files named in ``replaced`` go even if there is no new one. If something goes wrong, ``folder`` stays as it was, or
     is not made; if the process dies, it holds all old files or all new ones.
@@ -53,6 +54,9 @@ def all_or_nothing(folder: Path, replaced: Collection[str] = ()) -> Iterator[Pat
             yield room / _NEW
             with _locked(folder):
                 _clear(folder)
+                for parent in _missing(folder, room / _NEW):
+                    parent.mkdir()
+                    made.insert(0, parent)
                 _exchange(folder, room, replaced)
     except BaseException:
         for parent in made:
@@ -110,33 +114,59 @@ def _clear(folder: Path) -> None:
                 _settle(folder, room)
 
 
+def _missing(folder: Path, new: Path) -> list[Path]:
+    """The folders in ``folder`` that are not there yet for the ``new`` files."""
+    parents = {(folder / name).parent for name in _names(new)}
+    return sorted(parent for parent in parents if not parent.is_dir())
+
+
 def _exchange(folder: Path, room: Path, replaced: Collection[str]) -> None:
     """Let the files in ``room`` take the place of those of their names."""
-    written = {path.name for path in (room / _NEW).iterdir()}
+    written = {*_names(room / _NEW)}
     names = sorted(name for name in {*written, *replaced} if name in written or os.path.lexists(folder / name))
     for name in names:
         if (folder / name).is_dir():
             raise IsADirectoryError(errno.EISDIR, f"{name} is a folder")
-    if len(names) == 1 or not _has_links(room):
+    with _all_locked(folder, names):
+        if len(names) == 1 or not _has_links(room):
+            for name in names:
+                _put(room / _NEW / name, folder / name)
+            return
+        (room / _OLD).mkdir()
         for name in names:
-            _put(room / _NEW / name, folder / name)
-        return
-    (room / _OLD).mkdir()
-    for name in names:
-        if (folder / name).exists():
-            _double(folder / name, room / _OLD / name)
-    for name in names:
-        _point(folder / name, f"{room.name}/{_NOW}/{name}", room)
-    _point(room / _NOW, _NEW, room)
+            if (folder / name).exists():
+                _double(folder / name, room / _OLD / name)
+        for name in names:
+            _point(folder / name, _way(folder, room, name), room)
+        _point(room / _NOW, _NEW, room)
 
 
 def _settle(folder: Path, room: Path) -> None:
     """Make links into ``room`` the files that they lead to, and take it away: for good, or to go back."""
     if _is_own(room):
-        for path in folder.iterdir():
-            if path.is_symlink() and path.readlink() == Path(room.name, _NOW, path.name):
-                _put(room / _NOW / path.name, path)
+        names = {*_names(room / _NEW), *_names(room / _OLD)}
+        with _all_locked(folder, names):
+            for name in names:
+                path, source = folder / name, room / _NOW / name
+                is_inside = source.parent.resolve() == (room / _NOW).resolve() / Path(name).parent
+                if is_inside and path.is_symlink() and path.readlink() == Path(_way(folder, room, name)):
+                    _put(source, path)
     shutil.rmtree(room)
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """What the files are called that are in a folder, if it is there, and in the folders in it."""
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            yield from (f"{path.name}/{inner.name}" for inner in path.iterdir())
+        else:
+            yield path.name
+
+
+def _way(folder: Path, room: Path, name: str) -> str:
+    """What a link of this name in ``folder`` says, so that it leads to what is ``now`` to be there."""
+    parent = (folder / name).parent
+    return os.path.relpath(room.resolve() / _NOW / name, parent.resolve())
 
 
 def _is_own(room: Path) -> bool:
@@ -169,6 +199,7 @@ def _point(path: Path, target: str, room: Path) -> None:
 
 
 def _double(path: Path, copy: Path) -> None:
+    copy.parent.mkdir(exist_ok=True)
     try:
         copy.hardlink_to(path.resolve())
     except OSError:  # the file system has no hard links, or the file belongs to somebody else
@@ -184,9 +215,18 @@ def _locked(folder: Path, exclusive: bool = True) -> Iterator[None]:
     with ExitStack() as held:
         if sys.platform != "win32":
             with suppress(OSError):
-                descriptor = os.open(folder, os.O_RDONLY)
+                descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # whatever else might not let go
                 held.callback(os.close, descriptor)
                 fcntl.flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+        yield
+
+
+@contextmanager
+def _all_locked(folder: Path, names: Iterable[str]) -> Iterator[None]:
+    """Nobody else has the folders in ``folder`` that files of such names are in; ``folder`` itself is locked."""
+    with ExitStack() as held:
+        for parent in sorted({(folder / name).parent for name in names} - {folder}):
+            held.enter_context(_locked(parent))
         yield
 
 
@@ -194,7 +234,7 @@ def _left(room: Path) -> bool:
     """Whether whoever made ``room`` is gone; if that cannot be told, he is not."""
     if sys.platform == "win32":
         return False
-    descriptor = os.open(room, os.O_RDONLY)
+    descriptor = os.open(room, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

@@ -136,7 +136,7 @@ class LayerStatistics(TypedDict):
     network: str
     """Whose layer it is."""
     name: str
-    """The name of its output in the model."""
+    """What the model calls it: by its node in ONNX, if that has a name of its own, else by its output."""
     kind: str
     """Its operator."""
     place: NotRequired[str]

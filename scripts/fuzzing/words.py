@@ -26,6 +26,7 @@ OPTIONS = (
         "--priority",
         "--energy",
         "-t",
+        "--keys",
         "--vary",
         "--where",
         "--minimise",
@@ -35,7 +36,7 @@ OPTIONS = (
 )
 COMMANDS = (
     *("run", "run", "run", "check", "verify", "cache", "batch", "compile", "report", "trace", "compare", "topologies"),
-    *("workloads", "sweep", "sweep", "help", ""),
+    *("workloads", "sweep", "sweep", "sensitivity", "help", ""),
 )
 SOUND = (
     *(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from tilesim.explore.digests import (
     sources,
     sources_digest,
 )
+from tilesim.network import operators
 from tilesim.network.graph import Network, Tensor
 
 PLAIN = st.recursive(
@@ -90,6 +92,16 @@ def test_every_part_of_a_network_counts(workload: str) -> None:
     assert network_digest(tilesim.load_network(workload)) == before
     changed = [replace(network, name="other"), *_with_other_tensors(network), *_with_other_operators(network)]
     assert len({before, *map(network_digest, changed)}) == 1 + len(changed)
+
+
+def test_every_operator_has_a_digest() -> None:
+    """Their fields are all of kinds that have one."""
+    kinds = re.compile(r"int|float|bool|str|Padding|np\.dtype\[Any\]|NDArray\[.*\]|tuple\[[a-z, .]+\]")
+    known = [each for each in vars(operators).values() if isinstance(each, type) and hasattr(each, "evaluate")]
+    assert len(known) >= 19
+    for operator in known:
+        assert is_dataclass(operator), operator
+        assert [field.name for field in fields(operator) if not kinds.fullmatch(str(field.type))] == [], operator
 
 
 def _with_other_tensors(network: Network) -> Iterator[Network]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from tilesim.cli import app
 from tilesim.errors import HangError
 from tilesim.explore import measure
 from tilesim.explore.digests import arrays_digest
-from tilesim.explore.measure import Bench
+from tilesim.explore.measure import Bench, measures
 from tilesim.explore.point import Options, Point
 from tilesim.explore.row import Measures, Row
 from tilesim.explore.task import Task, tasks
@@ -228,6 +229,19 @@ def test_a_program_is_compiled_once_for_all_run_time_keys(
     found = rows(Bench(networks), points)
     assert len(compiled) == 1
     assert len({measured(row)["cycles"] for row in found}) == len({row["key"] for row in found}) == 5
+
+
+def test_a_row_costs_no_more_than_ten_milliseconds_beside_its_run(networks: Mapping[str, Network]) -> None:
+    """Of processor time; a hundredth of that, where nothing else runs."""
+    program = tilesim.compile(networks["digits"], tilesim.load_topology("edge-2x2"))
+    run = tilesim.simulate(program)
+
+    def spent() -> float:
+        start = process_time()
+        assert measures(program, run)["cycles"] == run.cycles
+        return process_time() - start
+
+    assert min(spent() for _ in range(3)) < 0.01
 
 
 def test_a_bench_travels_without_its_program(networks: Mapping[str, Network]) -> None:

@@ -99,6 +99,7 @@ def test_a_machine_that_can_not_be_imported_is_a_sentence(folder: Path, monkeypa
 
 ANSWERED: dict[str, tuple[str, ...]] = {
     "run": ("run", "pocket", "-t", "nothing.yaml", "--trace", "--out", "one"),
+    "sensitivity": ("sensitivity", "pocket", "-t", "nothing.yaml"),
     "compare": ("compare", "one", "two"),
     "report": ("report", "one"),
     "compile": ("compile", "pocket", "-t", "nothing.yaml", "-o", "pocket.tbin"),

@@ -6,8 +6,8 @@ from rich.console import Console
 
 from tests.report.batched import batched
 from tests.report.made import energy, layer, saved
-from tilesim.report.comparison import compared, efficiency, speed_up
-from tilesim.report.comparison_tables import ChipRun, comparison_tables, scaling_table
+from tilesim.report.comparison import compared
+from tilesim.report.comparison_tables import ChipRun, comparison_tables, scaling_notes, scaling_table
 from tilesim.report.document import SavedRun
 from tilesim.report.page.compare import comparison_page
 from tilesim.report.terminal import print_on
@@ -78,16 +78,10 @@ def test_runs_in_batches_say_what_they_fetch_and_keep() -> None:
 
 def statistics(tiles: int, cycles: int, clock_hz: int = 500_000_000, bound_by: str = "macs") -> dict[str, object]:
     units = [{"track": f"chip.tile{k}.{name}"} for k in range(tiles) for name in ("tensor", "mac_array")]
-    run = {"machine": "tiled", "units": units, "cycles": cycles, "clock_hz": clock_hz}
+    tile = {"lanes": 64, "inputs_per_cycle": 4, "vector_bytes": 4}
+    chip = {"grid": {"rows": tiles, "columns": 1}, "tile": tile}
+    run = {"machine": "tiled", "chip": chip, "units": units, "cycles": cycles, "clock_hz": clock_hz}
     return {**run, "mac_utilisation": 0.5, "bound_by": bound_by}
-
-
-def test_speed_up_is_in_time_and_efficiency_by_tiles() -> None:
-    pairs = [
-        (statistics(8, 300), statistics(2, 900)),
-        (statistics(1, 900, clock_hz=1_000_000_000), statistics(1, 900)),
-    ]
-    assert [(speed_up(run, first), efficiency(run, first)) for run, first in pairs] == [(3, 0.75), (2, 2)]
 
 
 NAME = "[red]a very long name of a chip, as a file may have it, and so on"
@@ -103,17 +97,28 @@ def test_a_line_a_chip_the_first_that_fits_is_1_all_within_80_columns() -> None:
     print_on(console, scaling_table(rows))
     title, *lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     assert max(map(len, (title, *lines))) <= 80
-    assert title.split() == ["topology", "tiles", "cycles", "speed-up", "efficiency", "MACs", "used", "bound", "by"]
-    assert lines[0].split() == ["edge-1x1", "1", "-", "-", "-", "-", "does", "not", "fit"]
-    assert lines[1].split() == ["edge-2x2", "4", "123,456,789", "1.00", "x", "100%", "50.0%", "MACs"]
-    assert lines[2].split()[-7:] == ["12,345,679", "10.00", "x", "62%", "50.0%", "instruction", "bus"]
-    assert lines[2].startswith("[red]")
+    assert title.split()[1:] == ["tiles", "cycles", "time", "speed-up", "efficiency", "in", "use", "bound", "by"]
+    assert lines[0].split()[1:] == ["1", "-", "-", "-", "-", "-", "does", "not", "fit"]
+    assert lines[1].split()[1:] == ["4", "123,456,789", "247", "ms", "1.00", "x", "100%", "50.0%", "MACs"]
+    assert lines[2].split()[-9:] == ["12,345,679", "24.7", "ms", "10.00", "x", "62%", "50.0%", "instruction", "bus"]
+    assert [each[:3] for each in (title, *lines)] == ["top", "edg", "edg", "[re"]
     assert len(lines) == 3
+    assert list(scaling_notes(rows)) == []
 
 
-def test_on_another_machine_efficiency_is_left_out() -> None:
-    rows = [ChipRun("edge", 4, statistics(4, 900)), ChipRun("array", 1, {**statistics(1, 300), "machine": "systolic"})]
+def test_of_arrays_that_are_not_alike_efficiency_is_left_out_and_it_says_why() -> None:
+    rows = [
+        ChipRun("none", 1, None),
+        ChipRun("edge", 4, statistics(4, 900)),
+        ChipRun("array", 1, {**statistics(1, 300), "machine": "systolic"}),
+        ChipRun("fast", 4, statistics(4, 900, clock_hz=1_000_000_000)),
+    ]
     console = Console(file=StringIO(), width=80)
     print_on(console, scaling_table(rows))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert lines[2].split() == ["array", "1", "300", "3.00", "x", "-", "50.0%", "MACs"]
+    assert lines[3].split() == ["array", "1", "300", "600", "ns", "3.00", "x", "-", "50.0%", "MACs"]
+    assert lines[4].split() == ["fast", "4", "900", "900", "ns", "2.00", "x", "-", "50.0%", "MACs"]
+    assert list(scaling_notes(rows)) == [
+        "array has no efficiency over edge: another kind of machine",
+        "fast has no efficiency over edge: another clock",
+    ]

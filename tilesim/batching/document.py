@@ -16,7 +16,7 @@ class PlannedLayer(TypedDict):
     layer: int
     """Its place in the network."""
     name: str
-    """The name of its output in the model."""
+    """What the model calls it: by its node in ONNX, if that has a name of its own, else by its output."""
     after: list[int]
     """The layers with weights whose results it takes."""
     reuse: int

@@ -42,6 +42,7 @@ COMMANDS = {
     "support": "Say what stands between models and a run, and what helps.",
     "sweep": "Run models on chips with every combination of what varies.",
     "sweep report": "Make one HTML page of a sweep's store.",
+    "sensitivity": "Say what each key of a chip is worth to a model.",
     "topologies": "List the chips that come with tilesim, or every key of one.",
     "workloads": "List the networks that come with tilesim, or every YAML key.",
     "demo": "Let a small network read handwritten digits.",

@@ -81,10 +81,10 @@ def programs_of(
     if not sources.named:
         return sources.programs, []
     if sources.chips:
-        return _compiled(sources.named, sources.chips[0], options, say, batches, inferences)
+        return compiled(sources.named, sources.chips[0], options, say, batches, inferences)
     for name in SMALLEST_FIRST:
         try:
-            programs, notes = _compiled(sources.named, api.load_topology(name), options, say, batches, inferences)
+            programs, notes = compiled(sources.named, api.load_topology(name), options, say, batches, inferences)
         except (CapacityError, ProgramError) as error:
             too_small = error
         else:
@@ -93,7 +93,7 @@ def programs_of(
     raise CapacityError(f"{fault}; no chip that comes with tilesim is larger" for fault in too_small.faults)
 
 
-def _compiled(
+def compiled(
     named: Sequence[Named],
     chip: Topology,
     options: CompilationOptions,
@@ -101,6 +101,7 @@ def _compiled(
     batches: BatchOptions,
     inferences: int,
 ) -> tuple[Sequence[Program], list[str]]:
+    """What models are compiled to, together, for a chip; and what was asked of layers but could not be."""
     networks = [replace(model.network, name=title) for model, title in zip(named, titles(named), strict=True)]
     cache, partition = options.cache_policy(named), options.partition_policy(named)
     plan = batches.plan(networks[0], chip, inferences, say)

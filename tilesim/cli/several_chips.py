@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from tilesim import api
-from tilesim.cli.options.compilation import PlacementOptions, unmet
+from tilesim.cli.options.batching import BatchOptions
+from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import Named, is_program
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import tell, tell_json
-from tilesim.cli.programs import Sources
+from tilesim.cli.programs import Sources, compiled
 from tilesim.cli.progress import progress
-from tilesim.cli.simulation import samples, simulated_once
+from tilesim.cli.saved_runs import Done, folder_names, save_all
+from tilesim.cli.simulation import samples, simulated, trace_words
 from tilesim.errors import CapacityError, ProgramError, TilesimError, refuse
-from tilesim.machines.policies import PartitionPolicy
+from tilesim.findings import sentence
 from tilesim.machines.topology import Topology
+from tilesim.printable import numbered
 from tilesim.run import Run
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """A chip, and the run of so many samples on it, with what was asked but could not be; or why the network does not
-    fit.
+    """A chip, by a name that no other has; what was done on it, with what was asked but could not be (``unmet``), and
+    what else is to be known; or why the network does not fit.
     """
 
+    name: str
     chip: Topology
-    run: Run | None
-    samples: int = 1
-    faults: tuple[str, ...] = ()
-    unmet: tuple[str, ...] = ()
+    done: Done | None
+    unmet: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    faults: Sequence[str] = ()
 
 
 def conflicts(models: Sequence[str], topologies: Sequence[str]) -> Iterator[str]:
@@ -49,54 +53,101 @@ def conflicts(models: Sequence[str], topologies: Sequence[str]) -> Iterator[str]
 def compare(
     sources: Sources,
     changes: Mapping[str, object],
-    how: PlacementOptions,
+    how: CompilationOptions,
     options: RunningOptions,
+    batches: BatchOptions,
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Run the one model on each chip and print a table, or the list of all statistics. A network that some chips are
-    too small for is a fault when the others are done and shown.
+    """Run the one model on each chip, save the runs if that is asked for, and print a table, or the list of all
+    statistics. A network that some chips are too small for is a fault when the others are done and shown.
     """
     [named] = sources.named
-    policy = how.partition_policy([named])
-    attempts = [_attempt(named, chip, policy, options, quiet) for chip in sources.chips]
-    ran = [(attempt.chip.name, attempt.run) for attempt in attempts if attempt.run is not None]
+    names = numbered(chip.name for chip in sources.chips)
+    attempts = [
+        _attempt(named, name, chip, how, options, batches, quiet)
+        for name, chip in zip(names, sources.chips, strict=True)
+    ]
+    ran = {attempt.name: attempt.done for attempt in attempts if attempt.done is not None}
     _must_agree(named.word, ran)
+    if options.out is not None and ran:
+        _save(attempts, options.out)
     if as_json:
-        tell_json([run.statistics for _, run in ran])
+        tell_json([done.run.statistics for done in ran.values()])
+        if notes := _by_chip(attempts, lambda attempt: attempt.notes):
+            tell(*notes, error=True)
     else:
         _show(named.network.name, attempts, changes, quiet)
+        if options.out is not None and ran and not quiet:
+            tell("", f"written to {options.out}")
     refuse((fault for attempt in attempts for fault in attempt.faults), CapacityError)
 
 
-def _attempt(named: Named, chip: Topology, policy: PartitionPolicy, options: RunningOptions, quiet: bool) -> Attempt:
+def _attempt(
+    named: Named,
+    name: str,
+    chip: Topology,
+    how: CompilationOptions,
+    options: RunningOptions,
+    batches: BatchOptions,
+    quiet: bool,
+) -> Attempt:
     try:
-        with progress(f"compiling {named.word} for {chip.name}", quiet) as say:
-            program = api.compile(named.network, chip, policy, say)
+        with progress(f"compiling {named.word} for {name}", quiet) as say:
+            programs, unmet = compiled([named], chip, how, say, batches, options.inferences)
+        program, run, notes = simulated([named.word], programs, options, quiet)
     except (CapacityError, ProgramError) as error:
-        return Attempt(chip, None, faults=error.faults)
-    run = simulated_once(named.word, program, options, quiet=quiet)
-    return Attempt(chip, run, samples(program, run), unmet=tuple(unmet([named.network], [program], policy)))
+        return Attempt(name, chip, None, faults=error.faults)
+    return Attempt(name, chip, Done(program, run), unmet, notes)
 
 
-def _must_agree(model: str, runs: Sequence[tuple[str, Run]]) -> None:
-    for name, run in runs[1:]:
-        first, expected = runs[0]
-        if not all(map(np.array_equal, run.outputs, expected.outputs)):
+def _must_agree(model: str, runs: Mapping[str, Done]) -> None:
+    outputs = {name: done.run.outputs for name, done in runs.items()}
+    first = next(iter(outputs), "")
+    for name, found in outputs.items():
+        if not all(map(np.array_equal, found, outputs[first])):
             raise TilesimError(
                 f"{model}: the outputs on {name} are not those on {first}, but a chip must never change the results: "
                 "this is a fault in tilesim; please report it with the model and both topologies"
             )
 
 
+def _save(attempts: Sequence[Attempt], out: Path) -> None:
+    """Write each run into a folder, and beside these the page that compares them, if there are several."""
+    folders = folder_names(attempt.chip for attempt in attempts)
+    runs = {name: each.done for name, each in zip(folders, attempts, strict=True) if each.done is not None}
+    save_all(runs, _page({name: done.run for name, done in runs.items()}), out)
+
+
+def _page(runs: Mapping[str, Run]) -> str | None:
+    from tilesim.report.api import compare
+    from tilesim.report.page.compare import comparison_page
+
+    return comparison_page(compare(runs)) if len(runs) > 1 else None
+
+
 def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, object], quiet: bool) -> None:
-    from tilesim.report.comparison_tables import ChipRun, scaling_table
+    from tilesim.report.comparison_tables import ChipRun, scaling_notes, scaling_table
     from tilesim.report.terminal import heading, show
 
-    together = max(attempt.samples for attempt in attempts)
-    title = heading(network, f"{len(attempts)} chips", changes, together)
-    rows = [ChipRun(a.chip.name, a.chip.arrays, a.run.statistics if a.run else None) for a in attempts]
+    done = [attempt.done for attempt in attempts if attempt.done is not None]
+    together = max((samples(each.program, each.run) for each in done), default=1)
+    inferences = max((each.run.statistics["inferences"] for each in done), default=1)
+    title = heading(network, f"{len(attempts)} chips", changes, together, inferences)
+    rows = [ChipRun(each.name, each.chip.arrays, each.done.run.statistics if each.done else None) for each in attempts]
     show(title, "", scaling_table(rows))
-    notes = [f"{attempt.chip.name}: {sentence}" for attempt in attempts for sentence in attempt.unmet]
-    if notes and not quiet:
-        tell("", *notes)
+    notes = [*scaling_notes(rows), *_by_chip(attempts, lambda attempt: [*attempt.unmet, *attempt.notes])]
+    if lines := [*([] if quiet else notes), *_by_chip(attempts, _found)]:
+        tell("", *lines)
+
+
+def _found(attempt: Attempt) -> Iterator[str]:
+    """What a run noticed, and its trace."""
+    if attempt.done is not None:
+        yield from map(sentence, attempt.done.run.statistics.get("findings", ()))
+        yield from trace_words(attempt.done.run)
+
+
+def _by_chip(attempts: Sequence[Attempt], said: Callable[[Attempt], Iterable[str]]) -> list[str]:
+    """What is ``said`` of each attempt, if anything is, led by its name."""
+    return [f"{attempt.name}: {words}" for attempt in attempts for words in said(attempt)]

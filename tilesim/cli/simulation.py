@@ -113,6 +113,11 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
         raise ProgramError(f"{model}: {fault}" for fault in error.faults) from None
 
 
+def trace_words(run: Run) -> list[str]:
+    """What there is to say of the trace, if there is one."""
+    return [] if run.trace is None else [f"trace: {run.trace.start_cycle.size:,} spans, sha256 {run.trace.sha256}"]
+
+
 def samples(program: Program, run: Run) -> int:
     """How many samples went through a run."""
     counts = [len(array) // tensor.shape[0] for tensor, array in zip(program.outputs, run.outputs, strict=True)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from math import nan
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +13,7 @@ import numpy as np
 from tilesim.errors import InputError
 from tilesim.explore.export import Cell, flat
 from tilesim.explore.expression import Expression
+from tilesim.explore.front import front
 from tilesim.explore.names import is_measure
 from tilesim.explore.row import Row
 from tilesim.explore.terms import Values, nameless
@@ -28,7 +31,12 @@ FASTEST = Objective("latency_us")
 
 def named_values(row: Row) -> dict[str, Cell]:
     """What a row says, by the names that expressions have for it: ``breakdown.no_work``."""
-    return {re.sub(r"[^\w.]+", "_", name, flags=re.ASCII): value for name, value in flat(row).items()}
+    return {_as_name(name): value for name, value in flat(row).items()}
+
+
+@cache
+def _as_name(words: str) -> str:
+    return re.sub(r"[^\w.]+", "_", words, flags=re.ASCII)
 
 
 def narrowed(rows: Sequence[Row], conditions: Sequence[Expression]) -> list[Row]:
@@ -67,33 +75,32 @@ def hold(conditions: Iterable[Expression], values: Values) -> bool:
         raise InputError(f"where {fault}" for fault in error.faults) from None
 
 
+def score(row: Row, objective: Objective) -> float:
+    """What the measure is, as what is to be small; NaN of a row that did not run, or does not have it."""
+    value = named_values(row).get(objective.measure) if row["measures"] else None
+    if not isinstance(value, int | float):
+        return nan
+    return -float(value) if objective.maximise else float(value)
+
+
 def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:
-    """The rows that ran: of one objective all, the best first; of several those to which no other is better in one and
-    as good in all others, in the order of the first. Of equal ones the smaller key comes first.
+    """The rows that ran: of one objective all, the best first; of several those on the Pareto front, in the order of
+    the first. Of equal ones the smaller chip comes first, then the smaller key.
     """
-    scored = [(scores, row) for row in rows if (scores := _scores(row, objectives)) is not None]
-    scored.sort(key=lambda pair: (pair[0], pair[1]["key"]))
-    if len(objectives) < 2:
-        return [row for _, row in scored]
-    front: list[tuple[tuple[float, ...], Row]] = []
-    points = np.empty((0, len(objectives)))
-    for scores, row in scored:  # who comes before can't be worse in all, who comes after can't be better in the first
-        worse = (points <= scores).all(axis=1) & (points < scores).any(axis=1)
-        if not worse.any():
-            front.append((scores, row))
-            points = np.vstack([points, scores])
-    return [row for _, row in front]
+    given = [*rows]
+    costs = np.array([[score(row, each) for each in objectives] for row in given]).reshape(-1, len(objectives))
+    counts = front(costs) if len(objectives) > 1 else ~np.isnan(costs[:, 0])
+    ranks = [(*cost, sum(row["area"].values()), row["key"]) for cost, row in zip(costs.tolist(), given, strict=True)]
+    return [given[place] for place in sorted(np.flatnonzero(counts).tolist(), key=ranks.__getitem__)]
 
 
-def _scores(row: Row, objectives: Sequence[Objective]) -> tuple[float, ...] | None:
-    """What is to be small; None of a row that did not run, or has no such measure."""
-    if row["measures"] is None:
-        return None
-    values = named_values(row)
-    found = [(values.get(objective.measure), objective.maximise) for objective in objectives]
-    if not all(isinstance(value, int | float) for value, _ in found):
-        return None
-    return tuple(-float(value) if maximise else float(value) for value, maximise in found if value is not None)
+def by_network(rows: Iterable[Row], objectives: Sequence[Objective]) -> dict[str, list[Row]]:
+    """The :func:`best` of each network that has some."""
+    of_network: dict[str, list[Row]] = {}
+    for row in rows:
+        of_network.setdefault(row["network"], []).append(row)
+    found = {name: best(own, objectives) for name, own in of_network.items()}
+    return {name: points for name, points in found.items() if points}
 
 
 def early(conditions: Iterable[Expression]) -> list[Expression]:

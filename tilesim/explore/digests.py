@@ -73,7 +73,7 @@ def machine_digest(name: str) -> str:
     Of tilesim's own, which :func:`sources_digest` has, and of one without a file, nothing.
     """
     module = import_module(type(machine_named(name)).__module__)
-    path = Path(module.__file__ or "").resolve()
+    path = Path(getattr(module, "__file__", None) or "").resolve()
     if not path.is_file() or PACKAGE in path.parents:
         return ""
     found = sorted(path.parent.rglob("*.py")) if module.__package__ else [path]

@@ -54,7 +54,7 @@ class Bench:
             return self._row(task, "failed", str(error), None)
         except MemoryError:
             self._compiled, self._program = "", None
-            return self._row(task, "failed", "it must get by with the memory there is, and needs more", None)
+            return self._row(task, "failed", "more memory is needed than a run may take", None)
         except Exception as error:  # noqa: BLE001  (a fault of tilesim's own costs its point, and not the sweep)
             return self._row(task, "failed", f"{type(error).__name__}: {printable(str(error))}", None)
 

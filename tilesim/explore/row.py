@@ -16,7 +16,7 @@ class LayerRow(TypedDict):
     """A layer of a run. Cycles are those of the average MAC array."""
 
     name: str
-    """The name of its output in the model."""
+    """What the model calls it: by its node in ONNX, if that has a name of its own, else by its output."""
     kind: str
     """Its operator."""
     tiles: int

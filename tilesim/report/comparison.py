@@ -9,8 +9,10 @@ from typing import Any
 from typing_extensions import TypedDict  # of typing's own, pydantic reads that of Python 3.12 and later only
 
 from tilesim.errors import InputError, refuse
+from tilesim.printable import numbered
 from tilesim.report.analysis.batching import footprint
 from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
+from tilesim.report.analysis.speed import efficiency, not_efficient, speed_up
 from tilesim.report.document import SavedRun, invalid, shown
 from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
 
@@ -18,7 +20,7 @@ SCHEMA = "tilesim.comparison/1"
 NO_WORK = "no work"
 COMPUTING, WAITING = "macs", "waiting"
 """The causes that runs of different machines have in common."""
-UNLIKE = "only computing and waiting are compared of their causes, and no efficiency of arrays that are not alike"
+UNLIKE = "only computing and waiting are compared of their causes"
 UNCOMPARED = ("name", "description")
 """Keys of a chip that say nothing of how it works."""
 
@@ -52,7 +54,9 @@ class ComparedRun(TypedDict):
     speed_up: float
     """The first run's time by this one's."""
     efficiency: float | None
-    """``speed_up`` by how many times as many MAC arrays it has; None on another machine than the first run's."""
+    """``speed_up`` by how many times as many MAC arrays it has; None of those that are not like the first run's: of
+    another kind of machine, of other MACs a cycle, or with another clock.
+    """
     inferences: int
     """How many inferences the run is of."""
     mac_utilisation: float
@@ -116,7 +120,7 @@ class ComparedLayer(TypedDict):
     network: str
     """Whose layer it is."""
     name: str
-    """The name of its output in the model."""
+    """What the model calls it: by its node in ONNX, if that has a name of its own, else by its output."""
     kind: str
     """Its operator."""
     macs: int
@@ -209,11 +213,7 @@ def _subject(run: RunStatistics) -> tuple[str, str]:
 def _names(runs: Sequence[SavedRun]) -> Iterator[str]:
     """The folders' own names where these tell them apart, else all of their paths; one that comes again, numbered."""
     short = [run.folder.resolve().name for run in runs]
-    names = short if len(set(short)) == len(runs) else [str(run.folder) for run in runs]
-    seen: Counter[str] = Counter()
-    for name in names:
-        seen[name] += 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+    return numbered(short if len(set(short)) == len(runs) else [str(run.folder) for run in runs])
 
 
 def _layers(runs: Sequence[RunStatistics]) -> Iterator[ComparedLayer]:
@@ -237,19 +237,7 @@ def _numbered(layers: Sequence[LayerStatistics]) -> dict[tuple[str, str, str, in
     return numbers
 
 
-# ---- how fast, and with how much
-
-
-def speed_up(run: RunStatistics, first: RunStatistics) -> float:
-    """How many times as fast as the first run, in time."""
-    return (first["cycles"] / first["clock_hz"]) / (run["cycles"] / run["clock_hz"])
-
-
-def efficiency(run: RunStatistics, first: RunStatistics) -> float | None:
-    """How much of the speed-up that so many times as many MAC arrays could give; None of those of another machine,
-    which are not alike.
-    """
-    return speed_up(run, first) * arrays(first) / arrays(run) if _same_machine([run, first]) else None
+# ---- what machines have in common, and what causes there are
 
 
 def _same_machine(runs: Iterable[RunStatistics]) -> bool:
@@ -374,6 +362,7 @@ def _notes(names: Sequence[str], runs: Sequence[RunStatistics], layers: Sequence
             yield f"{name} ran on a {run['machine']} machine, {names[0]} on a {first['machine']} one: {UNLIKE}"
         if run["clock_hz"] != first["clock_hz"]:
             yield f"{name} has another clock than {names[0]}: speed-ups are of time, not of cycles"
+        yield from not_efficient(name, run, names[0], first)
         energy, firsts = run.get("energy"), first.get("energy")
         if not energy:
             yield f"{name} does not say what energy it took"

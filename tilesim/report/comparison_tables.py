@@ -10,7 +10,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from tilesim.printable import printable
-from tilesim.report.comparison import ComparedLayer, ComparedRun, ComparisonDocument, efficiency, speed_up
+from tilesim.report.analysis.speed import efficiency, not_efficient, speed_up
+from tilesim.report.comparison import ComparedLayer, ComparedRun, ComparisonDocument
 from tilesim.report.tables import folded, left, right, table
 from tilesim.report.words import Ending, cause_words, energy_text, short_name
 from tilesim.statistics import RunStatistics
@@ -19,7 +20,7 @@ from tilesim.units import format_bytes, format_seconds
 MOST_LAYERS = 5
 """Layers that are shown; the page has all."""
 NUMBERS = ("tiles", "cycles", "time", "speed-up", "efficiency", "energy")
-SCALING = ("tiles", "cycles", "speed-up", "efficiency", "MACs used")
+SCALING = ("tiles", "cycles", "time", "speed-up", "efficiency", "in use")
 
 
 def comparison_tables(document: ComparisonDocument) -> Group:
@@ -144,7 +145,7 @@ class ChipRun:
 
 
 def scaling_table(runs: Sequence[ChipRun]) -> Table:
-    """A line a chip; speed-up and efficiency are over the first that the network fits."""
+    """A line a chip; speed-up, which is of time, and efficiency are over the first that the network fits."""
     first = next((run.statistics for run in runs if run.statistics is not None), None)
     lines = table(*folded("topology"), *right(*SCALING), *left("bound by"))
     for run in runs:
@@ -158,7 +159,15 @@ def _scaled(statistics: RunStatistics | None, first: RunStatistics | None) -> It
         yield from (*("-" for _ in SCALING[1:]), "does not fit")
         return
     yield f"{statistics['cycles']:,}"
+    yield format_seconds(statistics["cycles"] / statistics["clock_hz"])
     yield f"{speed_up(statistics, first):.2f} x"
     yield _share(efficiency(statistics, first))
     yield f"{statistics['mac_utilisation']:.1%}"
     yield cause_words(statistics["bound_by"])
+
+
+def scaling_notes(runs: Sequence[ChipRun]) -> Iterator[str]:
+    """Why those without an efficiency have none."""
+    ran = [(run.topology, run.statistics) for run in runs if run.statistics is not None]
+    for name, statistics in ran[1:]:
+        yield from not_efficient(name, statistics, *ran[0])

@@ -31,6 +31,8 @@ SHORT = {
     "resizenearest": "resize",
 }
 """Those whose words are too long for a column of a table."""
+QUANTISER_ENDINGS = ("_QuantizeLinear_Output", "_QuantizeLinear", "_DequantizeLinear", "_quantized", "_quant")
+"""What ONNX Runtime's quantiser adds to names of nodes and values."""
 USEFUL = ("macs", "useful MACs")
 """What machines call the cycles of MACs that layers ask for."""
 FOR = {
@@ -88,7 +90,7 @@ def short_name(name: str) -> str:
 
     TensorFlow joins the names of all that it fused with semicolons, what comes out last first and constants that
     layers share among them; it ends each with operations in capitals (``model/conv2d_1/BiasAdd``) and begins it with
-    the model. ONNX Runtime's quantiser adds the name of its operator.
+    the model. ONNX Runtime's quantiser adds words of its own at the end.
     """
     fused = [_words(part) for part in printable(name).split(";")]
     others = [words for words in fused if words != fused[0]] or fused
@@ -103,7 +105,8 @@ def _shared(a: list[str], b: list[str]) -> int:
 
 
 def _words(name: str) -> list[str]:
-    words = name.removesuffix("_QuantizeLinear_Output").strip("/").split("/")
+    ending = next(filter(name.endswith, QUANTISER_ENDINGS), "")
+    words = name.removesuffix(ending).strip("/").split("/")
     return words[1:] if len(words) > 1 and words[0] == "StatefulPartitionedCall" else words
 
 

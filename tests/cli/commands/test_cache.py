@@ -39,11 +39,11 @@ def test_a_plan_for_people(tilesim: Any) -> None:
     assert lines[0] == ["digits, example-residual on edge-1x2"]
     assert lines[2:8] == [
         ["layer of digits", "bytes", "where", "too little room in"],
-        ["1", "stem.out", "1.5 KiB", "2 copies"],
-        ["2", "depthwise.out", "1 KiB", "home tile 0", "tile 1: < 512 B"],
-        ["3", "down.out", "5.25 KiB", "home tile 1", "tile 0: < 768 B"],
-        ["4", "residual.sum", "9.75 KiB", "streamed", "tile 0: < 4.5 KiB"],
-        ["8", "out0", "2.75 KiB", "tile 0"],
+        ["1", "stem", "1.5 KiB", "2 copies"],
+        ["2", "depthwise", "1 KiB", "home tile 0", "tile 1: < 512 B"],
+        ["3", "down", "5.25 KiB", "home tile 1", "tile 0: < 768 B"],
+        ["4", "residual", "9.75 KiB", "streamed", "tile 0: < 4.5 KiB"],
+        ["8", "classifier", "2.75 KiB", "tile 0"],
     ]
     totals = {line[0]: line[1:] for line in lines}
     assert totals["0"] == ["20 KiB", "0 B", "12.75 KiB", "6.5 KiB", "768 B"]
@@ -72,8 +72,8 @@ def test_tiles_that_are_alike_share_a_line(tilesim: Any) -> None:
     lines = tilesim("cache", "digits", "-t", "edge-4x4").stdout.splitlines()
     tiles = [line for line in lines if "512 KiB  " in line]
     assert [line.split()[0] for line in tiles] == ["0", "1-15"]
-    assert any(" stem.out " in line and line.rstrip().endswith("16 copies") for line in lines)
-    assert any(" out0 " in line and line.rstrip().endswith("tile 0") for line in lines)
+    assert any(" stem " in line and line.rstrip().endswith("16 copies") for line in lines)
+    assert any(" classifier " in line and line.rstrip().endswith("tile 0") for line in lines)
 
 
 def test_json_is_the_plan(tilesim: Any) -> None:
@@ -98,9 +98,9 @@ def test_the_more_important_is_cached(tilesim: Any, words: tuple[str, ...]) -> N
 
 def test_a_single_network_need_not_be_named(tilesim: Any) -> None:
     alone = ("cache", "digits", *small(14))
-    named = homes(tilesim, *alone, "--layer-priority", "digits:stem.out")
+    named = homes(tilesim, *alone, "--layer-priority", "digits:stem")
     assert (homes(tilesim, *alone)["digits:8"], named["digits:8"]) == (["copy"], ["home tile"])
-    assert homes(tilesim, *alone, "--layer-priority", "stem.out") == named
+    assert homes(tilesim, *alone, "--layer-priority", "stem") == named
 
 
 def test_networks_of_one_name_are_told_apart_by_file(tilesim: Any, tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_networks_of_one_name_are_told_apart_by_file(tilesim: Any, tmp_path: Pat
         (tmp_path / folder).mkdir()
         words.append(tmp_path / folder / "net.onnx")
         shutil.copy(shipped("workloads") / "digits.onnx", words[-1])
-    found = homes(tilesim, "cache", *words, *small(14), "--layer-priority", f"{words[1]}:out0")
+    found = homes(tilesim, "cache", *words, *small(14), "--layer-priority", f"{words[1]}:classifier")
     assert [found[f"{word}:8"] for word in words] == [["home tile"], ["copy"]]
     unclear = tilesim("cache", *words, *small(14), "--priority", "net", "--layer-priority", "net:8")
     both = f"{words[0]}, {words[1]}"
@@ -132,20 +132,23 @@ def test_networks_of_one_name_are_told_apart_by_file(tilesim: Any, tmp_path: Pat
             ],
         ),
         (
-            ("digits", "pocket", "--priority", "digts,none", "--layer-priority", "digits:stm.out,9,pocket:77,digits:0"),
+            ("digits", "pocket", "--priority", "digts,none", "--layer-priority", "digits:stm,9,pocket:77,digits:0"),
             [
                 "--priority digts: must name one of digits, pocket; did you mean digits?",
                 "--priority none: must name one of digits, pocket",
-                (
-                    "--layer-priority digits:stm.out: must name a layer of digits that has parameters; "
-                    "did you mean stem.out?"
-                ),
+                ("--layer-priority digits:stm: must name a layer of digits that has parameters; did you mean stem?"),
                 "--layer-priority 9: must be MODEL:LAYER, with one of digits, pocket",
                 "--layer-priority pocket:77: must name a layer of pocket that has parameters",
                 "--layer-priority digits:0: must name a layer of digits that has parameters",
             ],
         ),
-        (("digits", "--priority", ""), ["--priority : must name one of digits"]),
+        (
+            ("digits", "--priority", "", "--layer-priority", "stem, ,down"),
+            [
+                "--priority must be names with commas between them, not nothing",
+                "--layer-priority must be names with commas between them, not 'stem, ,down'",
+            ],
+        ),
         (
             ("digits", "--set", "data_memory.size_bytes=1KiB"),
             [

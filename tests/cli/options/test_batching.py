@@ -121,8 +121,8 @@ def test_a_program_of_several_inferences_runs_again(tilesim: Any, tmp_path: Path
             ["--fit makes batches smaller"],
         ),
         (
-            ("pocket", "-t", "systolic-4", "-t", "tpu-v1", "--batch-schedule", "lcm"),
-            ["--batch-schedule applies to one chip, not to systolic-4 and tpu-v1, which are compared"],
+            ("pocket", "-t", "systolic-4", "-t", "edge-1x1", "--batch-schedule", "lcm"),
+            ["--batch-schedule applies to chips that can run batches, such as tpu-v1, not to edge-1x1"],
         ),
     ],
 )

@@ -124,10 +124,10 @@ def test_a_workload_with_a_bad_word(tilesim: Any, tmp_path: Path) -> None:
 
 
 def test_it_says_why_a_layer_is_not_spread_as_asked(tilesim: Any, tmp_path: Path) -> None:
-    words = ("digits", "--partition", "depthwise.out=channel", "--partition", "0=channel")
+    words = ("digits", "--partition", "depthwise=channel", "--partition", "0=channel")
     sentences = [
         "layer 0, in0, could not be spread by channel: it runs at the host",
-        "layer 2, depthwise.out, could not be spread by channel: it follows the grid, as its input does",
+        "layer 2, depthwise, could not be spread by channel: it follows the grid, as its input does",
     ]
     lines = tilesim("run", *words, "-t", "edge-1x2").stdout.splitlines()
     assert [line for line in lines if line.startswith("layer ")] == sentences

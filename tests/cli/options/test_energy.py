@@ -40,12 +40,3 @@ def test_a_faulty_table_ends_it_before_it_begins(tilesim: Any, tmp_path: Path, t
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"error: {table}{fault}")
     assert not (tmp_path / "out").exists()
-
-
-def test_a_comparison_of_chips_takes_no_table(tilesim: Any, tmp_path: Path) -> None:
-    result = tilesim(*POCKET, "--topology", "edge-1x1", "--energy", tmp_path / "table.yaml")
-    assert result.exit_code == 2
-    assert result.stderr.splitlines() == [
-        f"error: {tmp_path / 'table.yaml'}: there is no such file",
-        "error: --energy applies to one chip, not to pocket-2x1 and edge-1x1, which are compared",
-    ]

@@ -66,10 +66,10 @@ def test_start_times_decide(tilesim: Any, meeting: Path) -> None:
         ),
         (("--hold", "on=4"), ["--hold must be the label of an instruction, not 'on'; did you mean 'one'?"]),
         (
-            ("--hold", "one", "--hold", "=3", "--hold", "other=-3"),
+            ("--hold", "one", "--hold", "=3", "--hold", "other=-3", "--hold", ""),
             [
                 f"--hold {word}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
-                for word in ("one", "=3", "other=-3")
+                for word in ("one", "=3", "other=-3", "''")
             ],
         ),
     ],
@@ -113,11 +113,7 @@ def test_several_chips_have_no_common_instructions(tilesim: Any) -> None:
     chips = ("--topology", "edge-1x1", "--topology", "edge-2x2")
     result = tilesim("run", "digits", *chips, "--rules", "observe", "--hold", "a=1", "--masters", "single")
     assert result.exit_code == 2
-    assert result.stderr.splitlines() == [
-        "error: --rules applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
-        "error: --masters applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
-        "error: --hold applies to one chip, not to edge-1x1 and edge-2x2, which are compared",
-    ]
+    assert result.stderr == "error: --hold applies to one chip, not to edge-1x1 and edge-2x2, which are compared\n"
 
 
 def test_an_empty_program_runs(tilesim: Any, tmp_path: Path) -> None:

@@ -74,9 +74,10 @@ def test_energies_sum_to_that_of_the_run(digits_run: SavedRun) -> None:
 
 
 def test_layers_are_told_apart_by_short_names(digits_run: SavedRun) -> None:
-    first = layers(digits_run.statistics)[1]
-    assert (first.index, first.name, first.kind) == (1, "stem.out", "convolution")
-    assert first.full_name == "stem.out_QuantizeLinear_Output"
+    first, second, *_ = layers(digits_run.statistics)
+    assert (first.index, first.name, first.kind) == (0, "in0", "quantise")
+    assert first.full_name == "in0_QuantizeLinear"
+    assert (second.index, second.name, second.full_name) == (1, "stem", "stem")
 
 
 def test_causes_in_the_order_of_their_explanations_strange_ones_last() -> None:

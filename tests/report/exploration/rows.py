@@ -127,13 +127,13 @@ def _macs(layer: int) -> int:
 def _layer(k: int, grid: tuple[int, int], chip: Mapping[str, Value], options: Options) -> dict[str, int]:
     """Cycles of all MAC arrays together. The last layer runs on one tile; every third has its parameters elsewhere."""
     tiles, hop = grid[0] * grid[1], int(chip["ring.hop_cycles"])
-    height = 24 - k % 9
-    rows, columns = -(-height // grid[0]), -(-height // grid[1])
+    serial, height = KINDS[k % 3] == "fullyconnected", 24 - k % 9
+    rows, columns = (height, height) if serial else (-(-height // grid[0]), -(-height // grid[1]))
     busy = _macs(k) * rows * columns // (height * height * 4 * _lanes(chip)) + 3
     halo = 0 if tiles == 1 else (60 + 9 * k) * (1 if options.partition == "spatial" else 3)
     ring = (30 + 5 * k) * hop * (1 if HOMES[k % 3] == "copy" else 4)
     spent = {"macs": busy, "output write": 15, "port": busy // 9, "mesh": halo, "ring": ring, "flags": 5}
-    if KINDS[k % 3] == "fullyconnected":
+    if serial:
         return {cause: cycles for cause, cycles in spent.items() if cause != "mesh"} | {"no work": 60 * (tiles - 1)}
     return {cause: cycles * tiles for cause, cycles in spent.items()}
 

@@ -42,7 +42,7 @@ def test_all_pictures_of_a_run(made: list[Path]) -> None:
     assert sorted(folder.iterdir()) == sorted(made)
     for path in made:
         assert path.read_bytes().startswith(PNG if path.suffix == ".png" else b"<?xml")
-    assert "stem.out" in texts(folder / "layers.svg")
+    assert "stem" in texts(folder / "layers.svg")
     assert "waits for a flag" in texts(folder / "timeline.svg")
     assert "tile 1" in texts(folder / "contention.svg")
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tilesim.cli.faults import faults_of, told_with
 from tilesim.cli.output import QuietOption, tell, tell_json
-from tilesim.cli.paths import files_of_run, given_path, must_be_folder, must_be_free, path_option
+from tilesim.cli.paths import COMPARISON, files_of_run, given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
 
 if TYPE_CHECKING:
     from tilesim.report.comparison import ComparisonDocument
-
-NAME = "compare.html"
 
 
 def command(
@@ -24,7 +23,7 @@ def command(
             metavar="RUN_DIR", help="Folders that `tilesim run --out` has written, of one network.", parser=given_path
         ),
     ],
-    out: Annotated[Path | None, path_option("FILE", f"The page; {NAME} if not given.", "-o", "--out")] = None,
+    out: Annotated[Path | None, path_option("FILE", f"The page; {COMPARISON} if not given.", "-o", "--out")] = None,
     png_dir: Annotated[
         Path | None, path_option("DIR", "Draw the comparison as PNG and SVG into DIR, too; needs matplotlib.")
     ] = None,
@@ -40,15 +39,15 @@ def command(
     """
     from tilesim.report.api import compare, save_comparison
 
-    path = out or Path(NAME)
-    must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
+    path = out or Path(COMPARISON)
+    files = [file for folder in folders for file in files_of_run(folder)]
+    faults = faults_of(lambda: must_be_free(path, files, "of the run itself"))
     if png_dir is not None:
         from tilesim.report.figures.save import must_have_matplotlib
 
-        must_be_folder(png_dir)
-        must_have_matplotlib()
+        faults += faults_of(lambda: must_be_folder(png_dir), must_have_matplotlib)
     with progress("reading the runs", quiet) as say:
-        comparison = compare(folders)
+        comparison = told_with(faults, lambda: compare(folders))
         if out is not None or not json_:
             say(f"writing {path}")
             save_comparison(comparison, path)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from tilesim import api
 from tilesim.cli.faults import Faults
 from tilesim.cli.options.batching import BatchOptions
 from tilesim.cli.options.chip import ChipOptions
@@ -13,16 +11,15 @@ from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
-from tilesim.cli.paths import PAGE, files_of_model, files_of_run, must_be_folder, must_be_free, pictures_of_run
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
+from tilesim.cli.saved_runs import Done, folder_names, must_be_writable, save
 from tilesim.cli.several_chips import compare, conflicts
-from tilesim.cli.simulation import samples, simulated
+from tilesim.cli.simulation import samples, simulated, trace_words
 from tilesim.errors import kept, refuse
 from tilesim.files import Array
 from tilesim.machines.program import Program
-from tilesim.run import FILES, Run
-from tilesim.saving import all_or_nothing, writing
+from tilesim.run import Run
 
 LISTED = 16
 """Outputs that are described."""
@@ -48,16 +45,17 @@ def command(
         sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)
         faults += conflicts(models, chips.names)
         with kept(faults):
-            _must_be_free(running.out, [*models, *chips.names], [running.inputs, running.energy])
+            folders = folder_names(sources.chips) if len(chips.names) > 1 else []
+            must_be_writable(running.out, folders, [*models, *chips.names], [running.inputs, running.energy])
         refuse(faults)
     if len(chips.names) > 1:
-        compare(sources, chips.changes(), compilation, running, json_, quiet)
+        compare(sources, chips.changes(), compilation, running, batches, json_, quiet)
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
         programs, chosen = programs_of(sources, compilation, say, batches, running.inferences)
     program, result, notes = simulated(models, programs, running, quiet)
     if running.out is not None:
-        _save(program, result, running.out)
+        save(Done(program, result), running.out)
     if json_:
         _tell_json(result, notes)
         return
@@ -72,25 +70,6 @@ def _tell_json(result: Run, notes: Sequence[str]) -> None:
         tell(*notes, error=True)
 
 
-def _must_be_free(out: Path | None, words: Sequence[str], files: Sequence[Path | None]) -> None:
-    """What is written into ``out``, if anything is, is nothing that is read."""
-    if out is None:
-        return
-    must_be_folder(out)
-    read = [*(path for word in words for path in files_of_model(word)), *(path for path in files if path is not None)]
-    for path in [*files_of_run(out), out / PAGE]:
-        must_be_free(path, read)
-
-
-def _save(program: Program, result: Run, folder: Path) -> None:
-    with writing(folder, "results"):
-        with all_or_nothing(folder, (*FILES, PAGE)) as made:
-            api.save_program(program, made / "program.tasm")
-            result.write(made)
-        for picture in pictures_of_run(folder):
-            picture.unlink(missing_ok=True)
-
-
 def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequence[str]) -> None:
     from tilesim.report.terminal import show, summary
 
@@ -101,8 +80,8 @@ def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequ
     tell(*described[:LISTED])
     if len(described) > LISTED:
         tell(f"and {len(described) - LISTED:,} more outputs")
-    if result.trace is not None:
-        tell(f"trace: {result.trace.start_cycle.size:,} spans, sha256 {result.trace.sha256}")
+    if said := trace_words(result):
+        tell(*said)
 
 
 def _names(program: Program, result: Run) -> list[str]:

@@ -100,7 +100,11 @@ class RunningOptions(Options):
     ] = None
 
     out: Annotated[
-        Path | None, path_option("DIR", "Where outputs, statistics and program go; nowhere if not given.")
+        Path | None,
+        path_option(
+            "DIR",
+            "Where outputs, statistics and program go, of several chips into a folder each; nowhere if not given.",
+        ),
     ] = None
 
     def faults(self) -> Iterator[str]:
@@ -124,7 +128,7 @@ class RunningOptions(Options):
         """The cycles before which instructions must not begin."""
         pairs = [word.rpartition("=") for word in self.hold or ()]
         refuse(
-            f"--hold {label}{equals}{cycle}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
+            f"--hold {f'{label}{equals}{cycle}' or repr('')}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
             for label, equals, cycle in pairs
             if not label or not re.fullmatch(r"[0-9]{1,18}", cycle)
         )

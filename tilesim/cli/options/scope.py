@@ -24,16 +24,15 @@ Capability: TypeAlias = type[Machine[Any, Any]]
 
 CACHED = ("--no-cache", "--priority", "--layer-priority")
 BATCHED = ("--batch-schedule", "--weight-reuse", "--power-of-two", "--fit")
-RUN = (
-    "--inferences", "--trace", "--trace-window", "--trace-tracks", "--rules", "--masters", "--hold", "--energy", "--out"
-)  # fmt: skip
+RUN = ("--inferences", "--trace", "--trace-window", "--trace-tracks", "--rules", "--masters", "--energy", "--out")
 
 APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {
-    **dict.fromkeys(CACHED, (Subject.MODELS, Subject.ONE_CHIP, PlansCache)),
+    **dict.fromkeys(CACHED, (Subject.MODELS, PlansCache)),
     "--partition": (Subject.MODELS, Spreads),
-    **dict.fromkeys(BATCHED, (Subject.MODELS, Subject.ONE_CHIP, PlansBatches)),
+    **dict.fromkeys(BATCHED, (Subject.MODELS, PlansBatches)),
     "--inputs": (Subject.ONE_MODEL,),
-    **dict.fromkeys(RUN, (Subject.ONE_CHIP,)),
+    **dict.fromkeys(RUN, ()),
+    "--hold": (Subject.ONE_CHIP,),  # an instruction is one of a program, which is for one chip
 }
 """All that is listed must be so, and the chip's machine able; an option that is not here applies to everything."""
 

@@ -4,6 +4,10 @@ A pair graph computes in reals between a DequantizeLinear and the next QuantizeL
 integer operator, as ONNX Runtime fuses it with its graph optimiser on (int8 activations on x86 need its session entry
 ``session.qdqisint8allowed``: without it they are computed in float32). Feature maps turn from NCHW to NHWC. An integer
 tensor carries the name of the integer value in the file, and indices number the value names in order of appearance.
+
+A layer is called as its node is: of a pair graph as the operator, not as the Relu or QuantizeLinear after it; one that
+only quantises as its QuantizeLinear. Nodes need no names, and not all writers make them unlike: a layer whose node has
+none of its own is called as its integers are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""How much an .onnx file holds, counted before it is parsed: a message of two bytes takes hundreds in memory.
+"""How much an .onnx file holds, counted before it is parsed: a message of two bytes takes hundreds in memory; and
+whether its names are text, as the parser takes any bytes.
 
 Source: the wire format of Protocol Buffers.
 """
@@ -13,17 +14,20 @@ import onnx
 
 from tilesim.budgets import MOST_MODEL_FIELDS, MOST_MODEL_NUMBERS
 from tilesim.errors import ModelError
+from tilesim.network.graph import titled
 
 _FIXED_BYTES = {1: 8, 5: 4}
 """By the kind of a field on the wire."""
 _LENGTH = 2
+_NAMES = frozenset({"name", "input", "output", "op_type", "domain"})
+"""Fields of texts that are names."""
 _MESSAGE, _TEXTS, _NUMBER_BYTES = 11, (9, 12), {1: 8, 2: 4}
 """Types of fields as descriptors have them; numbers that are not of a fixed size are varints."""
 
 
 def check_counts(content: bytes) -> None:
-    """Refuse a file that has more fields, or more numbers in lists, than a model; what is damaged is left to the
-    parser. Raises ModelError.
+    """Refuse a file that has more fields, or more numbers in lists, than a model, or names that are no text; what else
+    is damaged is left to the parser. Raises ModelError.
     """
     fields = numbers = 0
     inside: list[tuple[int, int, Any]] = [(0, len(content), onnx.ModelProto.DESCRIPTOR)]
@@ -36,6 +40,8 @@ def check_counts(content: bytes) -> None:
                 inside.append((first, last, known.message_type))
             elif wire == _LENGTH and known is not None and known.type not in _TEXTS:
                 numbers += _packed(content[first:last], known.type)
+            elif wire == _LENGTH and known is not None and known.name in _NAMES:
+                _must_be_text(content[first:last])
             if fields > MOST_MODEL_FIELDS or numbers > MOST_MODEL_NUMBERS:
                 raise ModelError(
                     f"must have at most {MOST_MODEL_FIELDS} fields, and {MOST_MODEL_NUMBERS} numbers that are not raw "
@@ -60,6 +66,13 @@ def _fields(content: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, 
             return
         yield key >> 3, wire, at, at + length
         at += length
+
+
+def _must_be_text(name: bytes) -> None:
+    try:
+        name.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ModelError(f"must have names in UTF-8, not {titled(str(name))}") from None
 
 
 def _packed(numbers: bytes, kind: int) -> int:

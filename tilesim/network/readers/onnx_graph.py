@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf, prod
 from typing import Any, TypeAlias, TypeVar
@@ -108,6 +109,8 @@ class Pending:
     """Whether something else than one operator takes the reals."""
     flattened: tuple[int, ...] | None = None
     """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
+    made: str = ""
+    """The reals that the operator itself makes, before activations, if the file names them."""
 
 
 Value: TypeAlias = Constant | Integers | Reals | Dequantised | Pending
@@ -128,6 +131,8 @@ class Graph:
     """The operators that take each value, and ``""`` for an output."""
     opset: int
     """The version of ONNX's operators."""
+    node_names: dict[str, str]
+    """By the value that it makes, each node's name that no other node has, and no layer yet."""
     values: dict[str, Value] = field(default_factory=dict)
     inputs: list[int] = field(default_factory=list)
     spoiled: set[str] = field(default_factory=set)
@@ -149,7 +154,8 @@ class Graph:
             uses[name].append(kind)
         for value in graph.output:
             uses.setdefault(value.name, []).append("")
-        reader = cls(NetworkBuilder({}, first_free=len(indices)), indices, uses, min(opsets, default=1))
+        builder = NetworkBuilder({}, first_free=len(indices))
+        reader = cls(builder, indices, uses, min(opsets, default=1), _node_names(graph.node))
         gather(faults, graph.initializer, reader._add_constant)
         constants = {initializer.name for initializer in graph.initializer}
         gather(faults, [value for value in graph.input if value.name not in constants], reader._add_input)
@@ -231,7 +237,8 @@ class Graph:
 
     def pend(self, name: str, pending: Pending) -> None:
         """Keep an operator as the reals ``name`` until they are quantised."""
-        self.values[name] = replace(pending, shared=pending.shared or len(self.uses[name]) > 1)
+        shared = pending.shared or len(self.uses[name]) > 1
+        self.values[name] = replace(pending, shared=shared, made=pending.made or name)
 
     def emit(self, name: str, pending: Pending, wanted: Target) -> None:
         """Finish an operator, now that its output's quantisation is known, as the integer value ``name``."""
@@ -239,16 +246,18 @@ class Graph:
             clamp = _bound(pending.low, wanted), _bound(pending.high, wanted)
             wanted = replace(wanted, clamp=clamp, fused=False)
         built = pending.build(replace(wanted, fused=wanted.fused and not pending.shared))
-        self.add(name, built, wanted)
+        self.add(name, built, wanted, pending.made)
         if pending.flattened is not None:
             self.flattened[self.indices[name]] = pending.flattened
 
-    def add(self, name: str, built: Built, wanted: Target) -> None:
-        """Add a node that makes the integer value ``name``."""
+    def add(self, name: str, built: Built, wanted: Target, made: str = "") -> None:
+        """Add a node that makes the integer value ``name``, of an operator that makes the reals ``made`` or nothing
+        else.
+        """
         if prod(built.shape) > MAX_ELEMENTS:
             raise ModelError(f"{titled(name)} must have at most {MAX_ELEMENTS} elements, not shape {list(built.shape)}")
         index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation)
-        self.builder.nodes.append(Node(name, built.operator, built.inputs, index))
+        self.builder.nodes.append(Node(self.node_names.pop(made or name, name), built.operator, built.inputs, index))
         self.values[name] = Integers(index)
 
     def stand_in(self, name: str, model_shape: tuple[int, ...], wanted: Target) -> bool:
@@ -261,8 +270,15 @@ class Graph:
     def add_reals(self, name: str, operator: Operator, source: int) -> int:
         """Add a node that makes the float32 output ``name`` of tensor ``source``."""
         index = self._tensor(name, np.dtype(np.float32), self.builder.tensors[source].shape, None)
-        self.builder.nodes.append(Node(name, operator, (source,), index))
+        self.builder.nodes.append(Node(self.node_names.pop(name, name), operator, (source,), index))
         return index
+
+
+def _node_names(nodes: Iterable[onnx.NodeProto]) -> dict[str, str]:
+    """By the value that each makes: the names of nodes that no other node has."""
+    named = [(node.output[0], node.name) for node in nodes if node.output and node.name]
+    counts = Counter(name for _, name in named)
+    return {output: name for output, name in named if counts[name] == 1}
 
 
 def _canonical(model_shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -88,6 +88,16 @@ def rooflines(statistics: RunStatistics, layers: list[LayerRow]) -> list[Rooflin
     return [line for line in lines if peaks and line.roof.per_second and any(dot.bytes for dot in line.dots)]
 
 
+def macs_a_cycle(statistics: RunStatistics) -> tuple[int, ...]:
+    """What all MAC arrays of a run's chip can do, a number a flat roof.
+
+    Raises:
+        InputError: the chip lacks a key that its kind has.
+    """
+    peaks = description_of(statistics["machine"]).peaks
+    return tuple(prod(_value(statistics["chip"], key) for key in peak.keys) for peak in peaks)
+
+
 def _dot(layer: LayerRow, rate: PeakRate, clock_hz: int) -> Dot:
     moved = layer.entered.get(rate.bus, 0) + sum(layer.action_bytes.get(name, 0) for name in rate.actions)
     return Dot(layer, moved, layer.macs / moved if moved else None, layer.macs * clock_hz / layer.cycles)

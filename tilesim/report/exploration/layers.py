@@ -42,6 +42,11 @@ class LayerScaling:
     """What most is lost to from the knee to the next chip; None where there is none."""
 
 
+def held_words(loss: Lost) -> str:
+    """What holds a layer, in words."""
+    return "no parts for more tiles" if loss == "serial" else LOSSES[loss].words
+
+
 def layer_scaling(rows: Sequence[Row], series: Series) -> list[LayerScaling]:
     """The layers that tiles spend cycles on, in the order of the network.
 

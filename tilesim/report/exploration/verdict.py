@@ -44,11 +44,15 @@ def _beyond(rows: Sequence[Row], series: Series, knee: ScaledRow, after: ScaledR
 
 
 def losses_words(found: Waterfall) -> str:
-    """The largest losses with their shares of the whole loss: ``halo (52 %) and idle (31 %)``."""
-    whole = found.actual - found.ideal
-    shares = [(LOSSES[name].words, part / whole) for name, part in found.largest if whole > 0]
-    named = [f"{words} ({share:.0%})" for words, share in shares[:MOST_LOSSES] if share >= LEAST_SHARE]
+    """The largest losses with their shares of the whole loss: ``halo (52%) and idle (31%)``."""
+    named = [f"{words} ({share:.0%})" for words, share in shares(found)[:MOST_LOSSES] if share >= LEAST_SHARE]
     return " and ".join(filter(None, (", ".join(named[:-1]), named[-1]))) if named else "nothing"
+
+
+def shares(found: Waterfall) -> list[tuple[str, float]]:
+    """What cycles are lost to, in words, the largest first, as shares of the whole loss; none where none is lost."""
+    whole = found.actual - found.ideal
+    return [(LOSSES[name].words, part / whole) for name, part in found.largest] if whole > 0 else []
 
 
 def between(rows: Sequence[Row], series: Series, one: int, other: int) -> Waterfall:

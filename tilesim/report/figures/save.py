@@ -17,6 +17,8 @@ from tilesim.saving import all_or_nothing, writing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tilesim.report.sensitivity import SensitivityDocument
+
 FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 300, "metadata": {"Software": None}},
     "svg": {"dpi": 300, "metadata": {"Date": None, "Creator": None}},
@@ -32,12 +34,17 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
     """
-    return _save_each(_figures(run), folder)
+    return save_each(_figures(run), folder)
 
 
 def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
-    return _save_each(_comparison_figures(document), folder)
+    return save_each(_comparison_figures(document), folder)
+
+
+def save_sensitivity_figure(document: SensitivityDocument, folder: Path) -> list[Path]:
+    """Write the picture of what each key is worth; as :func:`save_all`."""
+    return save_each(_sensitivity_figure(document), folder)
 
 
 def must_have_matplotlib() -> None:
@@ -46,7 +53,8 @@ def must_have_matplotlib() -> None:
         raise InputError("pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]")
 
 
-def _save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
+def save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
+    """Write pictures by the names of their files, as :func:`save_all`."""
     must_have_matplotlib()
     import matplotlib as mpl
 
@@ -82,6 +90,12 @@ def _comparison_figures(document: ComparisonDocument) -> Iterator[tuple[str, Fig
     yield "compare", bars.draw_comparison(document)
     if any(run["batching"] for run in document["runs"]):
         yield "compare-batching", batching.draw_comparison(document["runs"])
+
+
+def _sensitivity_figure(document: SensitivityDocument) -> Iterator[tuple[str, Figure]]:
+    from tilesim.report.figures import sensitivity
+
+    yield "sensitivity", sensitivity.draw(document)
 
 
 def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ tilesim.section("compare", async (root, data) => {
   root.append(
     ...data.notes.map((note) => element("p", { class: "note" }, note)),
     element("div", { class: "wide" }, element("table", { id: "runs" }, head("run", "chip", ...titles, "speed-up", ...more, "bound by", right("energy")), element("tbody", {}, ...rows))),
-    element("p", { class: "muted definition" }, "Speed-up: how many times as fast as the first run, in time. Efficiency: the speed-up over how many times as many tiles. ",
+    element("p", { class: "muted definition" }, "Speed-up: how many times as fast as the first run, in time. Efficiency: the speed-up over how many times as many tiles, where tiles are alike. ",
       "MACs in use: useful multiply-accumulates of all that the chip could have done. Energy: dynamic only, of counted actions."));
 
   // Rows of words, a column a run.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tilesim.explore.row import Row
 from tilesim.printable import printable
 from tilesim.registry import description_of
-from tilesim.report.exploration.layers import LayerOnChip, LayerScaling, layer_scaling
+from tilesim.report.exploration.layers import LayerOnChip, LayerScaling, held_words, layer_scaling
 from tilesim.report.exploration.losses import LOSSES, spent
 from tilesim.report.exploration.points import VariedKey, distinct, varied
 from tilesim.report.exploration.scaling import KNEE, ScaledRow, Series, series
@@ -27,8 +27,6 @@ from tilesim.report.words import cause_words, kind_words, short_name
 Columns = Mapping[str, NDArray[Any]]
 SHARED = ("explore_axes.js", "explore_series.js")
 NONE = -1
-HELD_BY = {"serial": "no parts for more tiles"}
-"""What holds a layer, where that has other words than what a network loses."""
 
 
 def series_sections(rows: Sequence[Row]) -> list[PageSection]:
@@ -123,7 +121,7 @@ def _losses_columns(rows: Sequence[Row], found: Sequence[Series]) -> Columns:
 def _layers(found: Sequence[Sequence[LayerScaling]]) -> dict[str, Any]:
     every = [layer for layers in found for layer in layers]
     return {
-        "losses": [{**loss, "words": HELD_BY.get(loss["name"], loss["words"])} for loss in _losses()],
+        "losses": [{"name": name, "words": held_words(name)} for name in LOSSES],
         "names": distinct(layer.name for layer in every),
         "short": [short_name(name) for name in distinct(layer.name for layer in every)],
         "kinds": distinct(kind_words(layer.kind) for layer in every),

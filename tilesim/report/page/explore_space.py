@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.explore import front
 from tilesim.explore.row import Row
 from tilesim.printable import printable
-from tilesim.report.exploration import front, heat
+from tilesim.report.exploration import heat
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling
 from tilesim.report.exploration.measures import DEFINITIONS, SHARE, judged, shown_in, space_measures
 from tilesim.report.exploration.outcomes import STATUSES, bests, counts, reasons, unlike_outputs
 from tilesim.report.exploration.points import MEASURES, Measure, VariedKey, distinct, measured
 from tilesim.report.page.build import PageSection
 from tilesim.report.words import cause_words
+
+NOTHING = '""'
+"""How an empty value shows."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def _key(key: VariedKey) -> dict[str, Any]:
     are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in key.values)
     return {
         "key": printable(key.key),
-        "values": [printable(word) for word in key.words],
+        "values": [printable(word) or NOTHING for word in key.words],
         "numbers": list(key.values) if are_numbers else None,
     }
 
