@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -19,12 +19,11 @@ class Processes:
 
     Args:
         folder: for their files.
-        options: of all of them.
         deaths: workers that a task may cost before Dask gives it up.
     """
 
-    def __init__(self, folder: Path, options: Sequence[str] = (), deaths: int = 4) -> None:
-        self.folder, self._options = folder, options
+    def __init__(self, folder: Path, deaths: int = 4) -> None:
+        self.folder = folder
         self._environment = {
             **os.environ,
             "PYTHONPATH": str(ROOT),
@@ -41,10 +40,10 @@ class Processes:
             assert time.monotonic() < latest
             time.sleep(0.02)
 
-    def add_worker(self, nanny: str = "--no-nanny") -> subprocess.Popen[bytes]:
-        """One more; ``--nanny`` is who starts another when it dies."""
+    def add_worker(self) -> subprocess.Popen[bytes]:
+        """One more, which nobody starts again."""
         at = ("--nthreads", "1", "--no-dashboard", "--memory-limit", "0", "--local-directory", str(self.folder))
-        self.workers.append(self._started("worker", nanny, *at))
+        self.workers.append(self._started("worker", "--no-nanny", *at))
         return self.workers[-1]
 
     def end(self) -> None:
@@ -63,7 +62,6 @@ class Processes:
                     "--scheduler-file",
                     self.file,
                     *words,
-                    *self._options,
                 ],
                 stdout=log,
                 stderr=log,
@@ -73,11 +71,11 @@ class Processes:
 
 
 @contextmanager
-def dask_cluster(folder: Path, workers: int = 2, deaths: int = 4, nanny: str = "--no-nanny") -> Iterator[Processes]:
-    processes = Processes(folder, deaths=deaths)
+def dask_cluster(folder: Path, workers: int = 2, deaths: int = 4) -> Iterator[Processes]:
+    processes = Processes(folder, deaths)
     try:
         for _ in range(workers):
-            processes.add_worker(nanny)
+            processes.add_worker()
         yield processes
     finally:
         processes.end()

@@ -99,51 +99,34 @@ def test_groups_are_taken_as_they_are_needed_and_what_is_queued_is_taken_back(tw
     assert len(rows_of(fakes.FakeBench(), str(two.file), 4)) == 4
 
 
-def test_a_worker_that_dies_costs_a_retry(tmp_path: Path) -> None:
-    with dask_cluster(tmp_path, 3) as processes:
-        bench = fakes.FakeBench(seconds=0.02, diary=tmp_path / "diary")
-        found = cluster.rows(grouped(fakes.tasks(60)), bench, str(processes.file))
-        rows = [next(found)[0] for _ in range(10)]
-        processes.workers[0].send_signal(signal.SIGKILL)
-        rows += [next(found)[0] for _ in range(20)]
-        processes.workers[1].send_signal(signal.SIGKILL)
-        rows += [row for row, _ in found]
-    assert sorted(rows, key=lambda row: row["key"]) == [fakes.row(k) for k in range(60)]
-
-
-def test_a_point_that_kills_its_workers_is_a_row_and_the_others_go_on(tmp_path: Path) -> None:
-    with dask_cluster(tmp_path, deaths=2, nanny="--nanny") as processes:
-        rows = rows_of(fakes.FakeBench(kills=frozenset({5})), str(processes.file), 12)
-    assert rows == [
-        fakes.row(k, "failed", "the 2 workers that ran it died") if k == 5 else fakes.row(k) for k in range(12)
-    ]
-
-
-def test_a_scheduler_that_goes_away_is_said_and_what_is_written_stays(tmp_path: Path) -> None:
+def test_a_worker_that_dies_costs_a_retry_and_a_scheduler_that_goes_leaves_what_is_written(tmp_path: Path) -> None:
     with dask_cluster(tmp_path) as processes, Store(tmp_path / "store.db") as store:
         bench = fakes.FakeBench(seconds=0.02)
+        doomed = {10: processes.workers[0], 60: processes.scheduler}
 
         def kill_in_time(progress: Progress) -> None:
-            if progress.done == 10:
-                processes.scheduler.send_signal(signal.SIGKILL)
+            if progress.done in doomed:
+                doomed[progress.done].send_signal(signal.SIGKILL)
 
+        run = partial(cluster.rows, bench=bench, scheduler=str(processes.file))
         with pytest.raises(RunError, match=r"scheduler\.json: the scheduler is gone"):
-            sweep(
-                fakes.tasks(100), store, partial(cluster.rows, bench=bench, scheduler=str(processes.file)), kill_in_time
-            )
+            sweep(fakes.tasks(200), store, run, kill_in_time)
         rows = store.rows()
-    assert 10 <= len(rows) < 100
+    assert 60 <= len(rows) < 200
     assert rows == [fakes.row(int(row["key"], 16)) for row in rows]
 
 
-def test_workers_that_are_all_gone_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with dask_cluster(tmp_path, 1) as processes:
-        found = cluster.rows(grouped(fakes.tasks(60)), fakes.FakeBench(seconds=0.02), str(processes.file))
-        next(found)
+def test_a_point_that_kills_its_workers_is_a_row_and_the_others_go_on_until_no_worker_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dask_cluster(tmp_path, 3, deaths=1) as processes:
+        # The first to die has a piece of several tasks, the second the one that kills, alone.
+        rows = rows_of(fakes.FakeBench(kills=frozenset({5})), str(processes.file), 12)
+        reason = "it ended 1 worker, with nothing else on them"
+        assert rows == [fakes.row(k, "failed", reason) if k == 5 else fakes.row(k) for k in range(12)]
         monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 0.5)
-        processes.workers[0].send_signal(signal.SIGKILL)
         with pytest.raises(RunError, match="the scheduler has had no worker for 0 s"):
-            list(found)
+            rows_of(fakes.FakeBench(exits=frozenset({5})), str(processes.file), 400)
         with pytest.raises(InputError, match=r"must have workers: dask worker \S+ --nthreads 1 starts one"):
             rows_of(fakes.FakeBench(), str(processes.file))
 

@@ -32,6 +32,7 @@ from tilesim.explore.digests import sources_digest
 from tilesim.explore.sweeping import Bench, Group, Timed, timed
 from tilesim.explore.task import Task
 from tilesim.files import read_text
+from tilesim.printable import counted
 
 CONNECT_SECONDS = 10.0
 """How long one waits for an answer."""
@@ -207,9 +208,8 @@ class Cluster:
         if len(piece) > 1:
             self._again += [[task] for task in piece]
         else:
-            yield from (
-                Timed(self._bench.failed(task, f"the {deaths} workers that ran it died"), 0.0) for task in piece
-            )
+            reason = f"it ended {counted(deaths, 'worker')}, with nothing else on them"
+            yield from (Timed(self._bench.failed(task, reason), 0.0) for task in piece)
 
     def _look(self) -> None:
         """See now and then which workers there are, and take what is left of those that are gone."""
