@@ -103,6 +103,10 @@ class Rounds:
         self.count["orphans"] += orphans(running)
         self.look()
 
+    def begin(self, path: Path) -> int:
+        """A process that sweeps."""
+        return begin(path)
+
     def runs(self) -> int:
         """How often a point has begun."""
         diary = self.path.with_suffix(".diary")
@@ -123,7 +127,7 @@ class Rounds:
 
     def finish(self) -> None:
         """Let what is left be done undisturbed, and begin another store."""
-        process = begin(self.path)
+        process = self.begin(self.path)
         self.count["differ"] += os.waitpid(process, 0)[1] != 0
         with Store(self.path) as store:
             self.count["differ"] += export.csv(store.rows()) != self.expected
