@@ -32,6 +32,8 @@ AHEAD = 2
 """Tasks that a worker has, so that it need not wait for the next."""
 SPARED = 0.8
 """The part of the machine's memory that workers get together, if nobody says how much."""
+LEAST_BYTES = 1 << 30
+"""What a worker gets then, however many there are: what it asks for and never touches counts, too."""
 
 _ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -66,7 +68,7 @@ def rows(groups: Iterable[Group], bench: Bench, count: int, memory_bytes: int | 
 
 def fair_memory_bytes(count: int) -> int:
     """What each of ``count`` workers may take of the machine's memory."""
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SPARED / count)
+    return max(LEAST_BYTES, int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SPARED / count))
 
 
 class _Worker:
@@ -107,8 +109,12 @@ class _Worker:
         with self._errors:
             self._errors.seek(0)
             lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        how = f"by {Signals(-status).name}" if status < 0 else f"with exit status {status}"
+        how = f"by {_signal_name(-status)}" if status < 0 else f"with exit status {status}"
         return f"{how} ({printable(lines[-1])})" if lines else how
+
+
+def _signal_name(number: int) -> str:
+    return next((known.name for known in Signals if known == number), f"signal {number}")
 
 
 class Pool:
@@ -158,7 +164,10 @@ class Pool:
             while worker.ready and len(worker.sent) < AHEAD and self._has_next(worker, source):
                 worker.send(worker.rest.popleft())
         while len(self._workers) < self._count and (tasks := self._more(source) or self._half(2)):
-            worker = _Worker(self._setup)
+            try:
+                worker = _Worker(self._setup)
+            except OSError as error:
+                raise RunError(f"no worker can be started: {error.strerror or error}") from None
             worker.rest += tasks
             self._workers.append(worker)
         return any(worker.sent or worker.rest for worker in self._workers)
