@@ -30,12 +30,24 @@ from tilesim.errors import (
     RunError,
     TilesimError,
 )
+from tilesim.explore.api import sweep
 from tilesim.machines.policies import CachePolicy, PartitionPolicy
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.registry import MACHINES
-from tilesim.report.api import SavedRun, compare, load_run, save_comparison, save_figures, save_report, save_trace
+from tilesim.report.api import (
+    SavedRun,
+    compare,
+    load_run,
+    save_comparison,
+    save_figures,
+    save_report,
+    save_sensitivity,
+    save_sweep_report,
+    save_trace,
+    sensitivity,
+)
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
@@ -78,9 +90,13 @@ __all__ = [
     "save_figures",
     "save_program",
     "save_report",
+    "save_sensitivity",
+    "save_sweep_report",
     "save_trace",
+    "sensitivity",
     "simulate",
     "simulate_requests",
     "support",
+    "sweep",
     "verify",
 ]

@@ -26,12 +26,17 @@ OPTIONS = (
         "--priority",
         "--energy",
         "-t",
+        "--keys",
+        "--vary",
+        "--where",
+        "--minimise",
+        "--export",
     ),
     *("--layer-priority", "--partition", "--batch-schedule", "--weight-reuse", "--set", "--fit", "--nothing", "", "-"),
 )
 COMMANDS = (
     *("run", "run", "run", "check", "verify", "cache", "batch", "compile", "report", "trace", "compare", "topologies"),
-    *("workloads", "help", ""),
+    *("workloads", "sweep", "sweep", "sensitivity", "help", ""),
 )
 SOUND = (
     *(
@@ -47,6 +52,15 @@ SOUND = (
         "conv=channel",
         "0=spatial",
         "2",
+    ),
+    *(
+        "grid=1x1,2x1",
+        "tile.lanes=2^2..2^3",
+        "cache=on,off",
+        "tile.lanes <= 4",
+        "cycles / macs < 1",
+        "csv",
+        "latency_us",
     ),
     *("pocket", "pocket:conv", "pocket:0", "demand", "lcm", "1500", "1.5", "edge-1x1", "systolic-4", "out", "grid=2x4"),
 )

@@ -20,12 +20,12 @@ HEAVY = {"numpy", "onnx", "perfetto", "pydantic", "rich", "simpy", "tflite", "ya
 
 def test_every_command_is_a_module_and_its_summary_begins_its_help(tilesim: Tilesim) -> None:
     folder = ROOT / "tilesim" / "cli" / "commands"
-    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == set(COMMANDS)
+    assert {path.stem for path in folder.glob("*.py")} - {"__init__"} == {name.replace(" ", "_") for name in COMMANDS}
     helped = tilesim("--help").stdout
     for name, summary in COMMANDS.items():
-        command = import_module(f"tilesim.cli.commands.{name}").command
+        command = import_module(f"tilesim.cli.commands.{name.replace(' ', '_')}").command
         assert (inspect.getdoc(command) or "").splitlines()[0] == summary
-        assert f"  {name:<12}{summary}\n" in helped
+        assert f"  {name:<14}{summary}\n" in helped
 
 
 @pytest.mark.parametrize("words", [("rnu",), ("--nu",), ("run",), ("run", "--nu")])
@@ -39,8 +39,8 @@ def test_words_that_are_none_are_one_error(tilesim: Tilesim, words: tuple[str, .
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_shows_no_types_and_no_brackets_twice(tilesim: Tilesim, name: str) -> None:
-    helped = tilesim(name, "--help").stdout
-    assert re.search(r"<|\[\[|\.\.\.}", helped) is None
+    helped = tilesim(*name.split(), "--help").stdout
+    assert re.search(r"<(?!=)|\[\[|\.\.\.}", helped) is None
 
 
 def loaded_for(*words: str) -> set[str]:

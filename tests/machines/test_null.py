@@ -99,11 +99,14 @@ def test_a_machine_that_can_not_be_imported_is_a_sentence(folder: Path, monkeypa
 
 ANSWERED: dict[str, tuple[str, ...]] = {
     "run": ("run", "pocket", "-t", "nothing.yaml", "--trace", "--out", "one"),
+    "sensitivity": ("sensitivity", "pocket", "-t", "nothing.yaml"),
     "compare": ("compare", "one", "two"),
     "report": ("report", "one"),
     "compile": ("compile", "pocket", "-t", "nothing.yaml", "-o", "pocket.tbin"),
     "trace": ("trace", "one", "-o", "one.perfetto"),
     "support": ("support", "pocket", "-t", "nothing.yaml"),
+    "sweep": ("sweep", "pocket", "-t", "nothing.yaml", "--store", "one.sqlite"),
+    "sweep report": ("sweep", "report", "one.sqlite"),
     "topologies": ("topologies", "nothing.yaml"),
     "workloads": ("workloads",),
     "demo": ("demo",),
@@ -125,7 +128,8 @@ def test_every_command_answers_or_says_that_the_machine_can_not(command: Any, na
         assert (result.exit_code, result.stdout) == (2, "")
         assert " ".join(result.stderr.split()) == f"error: {CANNOT} {what}, not one of the null machine"
         return
-    for words in (ANSWERED["run"], ("run", "pocket", "-t", "nothing.yaml", "--out", "two"), ANSWERED[name]):
+    second = ANSWERED["sweep"] if name == "sweep report" else ("run", "pocket", "-t", "nothing.yaml", "--out", "two")
+    for words in (ANSWERED["run"], second, ANSWERED[name]):
         result = command(*words)
         assert (result.exit_code, result.stderr) == (0, "")
         assert result.stdout

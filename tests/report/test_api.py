@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import tilesim
+from tests.report.exploration.rows import GRIDS, row
+from tilesim.explore.store import Store
 from tilesim.saving import writing
 
 Runs = tuple[tilesim.Run, tilesim.Run]
@@ -171,3 +173,31 @@ def test_what_is_in_dev_is_a_device() -> None:
         writing(Path("/dev/x"), "page"),
     ):
         pytest.fail("it must not begin")
+
+
+def test_the_page_of_a_sweep_is_made_of_a_store_or_of_its_rows(tmp_path: Path) -> None:
+    rows = sorted((row("net", grid) for grid in GRIDS[:3]), key=lambda one: one["key"])
+    with Store(tmp_path / "sweep.sqlite") as store:
+        for each in rows:
+            store.add(each, 0.1)
+    tilesim.save_sweep_report(tmp_path / "sweep.sqlite", tmp_path / "one.html")
+    tilesim.save_sweep_report(tuple(rows), tmp_path / "other.html")
+    page = (tmp_path / "one.html").read_text(encoding="utf-8")
+    assert page == (tmp_path / "other.html").read_text(encoding="utf-8")
+    assert "<title>Sweep of net</title>" in page
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault"),
+    [
+        ([{**row(), "status": "odd"}], "rows[0].status must be 'ran', 'refused' or 'failed', not \"odd\""),
+        (7, "rows must be a valid list, not 7"),
+        ([{"tiles": 4}] * 90, "rows[1].chip is missing"),
+    ],
+)
+def test_what_are_no_rows_of_a_sweep_makes_no_page(rows: Any, fault: str, tmp_path: Path) -> None:
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.save_sweep_report(rows, tmp_path / "page.html")
+    assert fault in caught.value.faults
+    assert len(caught.value.faults) <= 20
+    assert not any(tmp_path.iterdir())

@@ -37,9 +37,12 @@ COMMANDS = {
     "cache": "Plan where parameters live on a chip.",
     "batch": "Plan batches of inferences for a chip with a weight memory.",
     "check": "Prove that programs keep to the chip's rules.",
-    "verify": "Run one inference on two models of the chip and compare them.",
+    "verify": "Run one inference on two models of a chip and compare them.",
     "trace": "Write the trace of a run for a viewer.",
-    "support": "Say what stands between models and a run, and what would help.",
+    "support": "Say what stands between models and a run, and what helps.",
+    "sweep": "Run models on chips with every combination of what varies.",
+    "sweep report": "Make one HTML page of a sweep's store.",
+    "sensitivity": "Say what each key of a chip is worth to a model.",
     "topologies": "List the chips that come with tilesim, or every key of one.",
     "workloads": "List the networks that come with tilesim, or every YAML key.",
     "demo": "Let a small network read handwritten digits.",
@@ -63,7 +66,8 @@ class Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
-        name, command, others = super().resolve_command(ctx, args)
+        both = " ".join(args[:2])
+        name, command, others = super().resolve_command(ctx, [both, *args[2:]] if both in COMMANDS else args)
         return name, command and loaded(command.name or ""), others
 
     def invoke(self, ctx: Context) -> None:
@@ -93,7 +97,9 @@ class OneCommand(TyperCommand):
 def loaded(name: str) -> Command:
     """The command of this name, from the function ``command`` of its module."""
     one = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=HELP)
-    one.command(name, cls=OneCommand)(flattened(import_module(f"tilesim.cli.commands.{name}").command))
+    one.command(name, cls=OneCommand)(
+        flattened(import_module(f"tilesim.cli.commands.{name.replace(' ', '_')}").command)
+    )
     return get_command(one)
 
 

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from tilesim.config import ConfigSection, load, top_keys
 from tilesim.errors import InputError, kept
+from tilesim.explore.answers import Objective
 from tilesim.explore.expression import expression
 from tilesim.explore.names import unmeasured
 from tilesim.explore.point import Value
@@ -89,11 +90,16 @@ class SweepDocument(ConfigSection):
             raise ValueError("\n".join(map(self._placed, faults)))
         return self
 
-    def space(self) -> Space:
-        """The design space that it describes. Raises InputError."""
+    def space(self, where: Sequence[str] = ()) -> Space:
+        """The design space that it describes, with more conditions. Raises InputError."""
         vary = {key: _values(given) for key, given in self.vary.items()}
         settings = {key: value for key, value in self.set.items() if isinstance(value, str | int | float | bool)}
-        return space(self.models, self.chips, vary, settings, self.where)
+        return space(self.models, self.chips, vary, settings, (*self.where, *where))
+
+    def objectives(self) -> list[Objective]:
+        """What points are judged by; empty if it does not say."""
+        small = [Objective(measure) for measure in self.minimise]
+        return small + [Objective(measure, maximise=True) for measure in self.maximise]
 
     def _placed(self, fault: str) -> str:
         """A fault that begins with the key of the file that it is of."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv as csv_format
 import io
 import json as json_format
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from tilesim.explore.point import Value, spelt
 from tilesim.explore.row import Measures, Row
@@ -25,10 +25,14 @@ def flat(row: Row) -> dict[str, Cell]:
     return dict(_cells(row))
 
 
-def flat_rows(rows: Iterable[Row]) -> list[dict[str, Cell]]:
-    """As :func:`flat` has them, in the order of their keys; of the keys of chips only those in which they differ."""
+def flat_rows(rows: Iterable[Row], shown: Collection[str] = ()) -> list[dict[str, Cell]]:
+    """As :func:`flat` has them, in the order of their keys; of the keys of chips only those in which they differ, and
+    those that are to be ``shown``.
+    """
     ordered = sorted(rows, key=lambda row: row["key"])
-    same = {name for name in _chip_keys(ordered) if len({repr(row["chip"].get(name)) for row in ordered}) == 1}
+    same = {
+        name for name in _chip_keys(ordered) - {*shown} if len({repr(row["chip"].get(name)) for row in ordered}) == 1
+    }
     records = [flat({**row, "chip": _without(row["chip"], same)}) for row in ordered]
     widest_first = sorted(records, key=len, reverse=True)  # what ran has all columns in their place
     columns = dict.fromkeys(name for record in widest_first for name in record)

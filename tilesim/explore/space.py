@@ -26,6 +26,8 @@ Made = TypeVar("Made")
 
 NEEDED = {"partition": Spreads, "cache": PlansCache, "schedule": PlansBatches}
 """What the machine of a chip must be able to do for an option to mean anything."""
+UNASKED = ("name", "description")
+"""Keys that no condition asks for: a row calls its chip ``topology``."""
 SIDES = ("grid.rows", "grid.columns")
 """The keys that ``grid`` is short for."""
 
@@ -130,7 +132,7 @@ def space(
     pairs = vary.items() if isinstance(vary, Mapping) else ()
     axes = _made(faults, (partial(_axis, *pair) for pair in pairs)) if pairs else [*cast("Sequence[Axis]", vary)]
     fixed = _made(faults, (partial(_setting, *pair) for pair in (settings or {}).items()))
-    conditions = _made(faults, (partial(_condition, text) for text in where))
+    conditions = _made(faults, (partial(condition, text) for text in where))
     known = _made(faults, (partial(_named_chip, chip) for chip in dict.fromkeys(chips)))
     together = {key: value for changes in fixed for key, value in changes.items()}
     made = Space(tuple(models), tuple(chips), tuple(axes), together, tuple(conditions))
@@ -151,7 +153,8 @@ def _axis(key: str, given: Value | Sequence[Value]) -> Axis:
     return Axis(key, values_of(key, given))
 
 
-def _condition(text: str) -> Expression:
+def condition(text: str) -> Expression:
+    """A condition as ``--where`` takes it. Raises InputError."""
     try:
         return expression(text)
     except InputError as error:
@@ -185,14 +188,14 @@ def _unfitting(made: Space, chips: Sequence[tuple[str, Topology]]) -> Iterator[s
     of_all: dict[str, Value] = {}
     for word, chip in chips:
         values = {key.key: key.value for key in keys(chip)}
-        of_all |= values
+        of_all |= {key: value for key, value in values.items() if key not in UNASKED}
         own = frozenset(values)
         for axis in made.axes:
             yield from (f"vary {axis.key}: {fault}" for fault in _unknown_axis(axis, word, chip, own))
         for key in sorted({*made.settings} - own):
             yield f"settings {key}: {unknown(key, own, f'a key of {word}')}"
-    for condition in made.where:
-        yield from (f"where {fault}" for fault in condition.faults(of_all))
+    for asked in made.where:
+        yield from (f"where {fault}" for fault in asked.faults(of_all))
 
 
 def _unknown_axis(axis: Axis, word: str, chip: Topology, own: frozenset[str]) -> Iterator[str]:

@@ -55,22 +55,36 @@ def tasks(
     Args:
         points: what to run.
         networks: the network of each model that they name.
-        where: whether a point is wanted, by its chip's keys and its options. One whose chip can't be is asked for by
-            the chip without its settings, and these laid over it; it is wanted where that raises an InputError.
+        where: whether a point is wanted, by its chip's keys, its options, and ``network``, ``topology`` and
+            ``machine``. One whose chip can't be is asked for by the chip without its settings, and these laid over it;
+            it is wanted where that raises an InputError.
 
     Raises:
         InputError: as ``where`` does of a chip that can be.
     """
+    made = map(task_maker(networks, where), points)
+    return (task for task in made if task is not None)
+
+
+def task_maker(
+    networks: Mapping[str, Network], where: Callable[[Values], bool] = everything
+) -> Callable[[Point], Task | None]:
+    """What makes a task of one point, as :func:`tasks` does of many; none of a point that is not wanted."""
     network_of = cache(lambda model: network_digest(networks[model]))
     unchanged = cache(_unchanged)
-    for point in points:
+
+    def made(point: Point) -> Task | None:
         try:
             topology, reason = api.load_topology(point.chip, point.settings), ""
         except ConfigError as error:
             topology, reason = None, "\n".join(error.faults)
         values = {**unchanged(point.chip), **point.settings} if topology is None else chip_values(topology)
-        if _is_wanted(where, {**values, **asdict(point.options)}, topology):
-            yield _task(point, topology, reason, network_of(point.model))
+        own = {} if topology is None else {"topology": topology.name, "machine": topology.machine}
+        own["network"] = networks[point.model].name
+        wanted = _is_wanted(where, {**values, **own, **asdict(point.options)}, topology)
+        return _task(point, topology, reason, network_of(point.model)) if wanted else None
+
+    return made
 
 
 def _unchanged(chip: str) -> Values:

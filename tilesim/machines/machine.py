@@ -46,7 +46,7 @@ class Machine(ABC, Generic[T, P]):
     refuses: ClassVar[Mapping[str, str]] = {}
     """Fields of the options that mean nothing to it, each with the reason; ``networks``: it runs one at a time."""
     run_time_keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys of its topologies, dotted, on which no program depends, nor what is found of one without a run; a program
+    """Keys of its topologies, dotted, on which no program depends, nor what a program knows of itself ``once``; one
     that was chosen by what runs take, or by how fast weights come, may depend on all.
     """
     schema: type[T]

@@ -46,11 +46,14 @@ class Topology(ConfigSection):
 
 
 class Key(NamedTuple):
-    """A key as YAML and ``--set`` name it (``tile.lanes``), its value, and its meaning in words."""
+    """A key as YAML and ``--set`` name it (``tile.lanes``), its value, its meaning in words, and what there is to
+    choose from, if it is one of several words.
+    """
 
     key: str
     value: Value
     meaning: str
+    choices: tuple[str, ...] = ()
 
 
 def keys(chip: BaseModel, section: str = "") -> Iterator[Key]:
@@ -60,7 +63,7 @@ def keys(chip: BaseModel, section: str = "") -> Iterator[Key]:
         if isinstance(value, BaseModel):
             yield from keys(value, f"{section}{name}.")
         else:
-            yield Key(f"{section}{name}", value, _meaning(chip, field))
+            yield Key(f"{section}{name}", value, _meaning(chip, field), _choices(field))
 
 
 def differences(one: BaseModel, other: BaseModel) -> list[str]:
@@ -92,5 +95,9 @@ def _size(size_bytes: int) -> str:
 def _meaning(chip: BaseModel, field: FieldInfo) -> str:
     """In words, with what there is to choose from."""
     words = field.description or (type(chip).__doc__ or "").partition("\n")[0].rstrip(".")
-    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    choices = _choices(field)
     return f"{words}: {' or '.join(choices)}" if choices else words
+
+
+def _choices(field: FieldInfo) -> tuple[str, ...]:
+    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()

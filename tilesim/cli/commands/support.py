@@ -22,7 +22,7 @@ NO_MODEL = "no model"
 def command(
     models: ModelsArgument, chips: ChipOptions, faults: Faults, json_: JsonOption = False, quiet: QuietOption = False
 ) -> None:
-    """Say what stands between models and a run, and what would help.
+    """Say what stands between models and a run, and what helps.
 
     Operators, types of numbers, sizes, forms; with a chip, whether it can run them. The exit status is 0 if nothing
     stands in the way, 1 if something does, and 2 if a file is no model.

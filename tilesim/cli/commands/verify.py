@@ -40,7 +40,7 @@ def command(
     json_: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Run one inference on two models of the chip and compare them.
+    """Run one inference on two models of a chip and compare them.
 
     One, which `tilesim run` uses, computes with stretches of time; the other steps through every cycle, and is slow.
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same. The exit status is 1 if

@@ -18,6 +18,7 @@ SEVERAL: Mapping[str, Callable[[str], str]] = {
     "--hold": lambda word: word.rpartition("=")[0] or word,
     "--trace-tracks": str,
     "--topology": str,
+    **dict.fromkeys(("--keys", "--vary", "--where", "--minimise", "--maximise"), str),
     "--partition": str,  # of layers, which have numbers and names, more is said when these are known
 }
 """Options that may be given several times, and what of their words may not be the same; any other is given once."""

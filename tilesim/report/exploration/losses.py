@@ -68,7 +68,8 @@ def waterfall(one: Measures, other: Measures, description: Description) -> Water
 def spent(measures: Measures, description: Description) -> Spent:
     """The cycles of a run by what they would be lost to.
 
-    Timing: a wait for rows in a layer some of whose parameters are sent is one for parameters (assumption).
+    Source: assumption: waits for rows in a layer some of whose parameters are sent are for these, and tiles
+    without work behind the last of the widest layers wait for the narrower ones after it as long as these take.
     """
     found: dict[Lost, float] = dict.fromkeys(LOSSES, 0.0)
     outside = dict(measures["breakdown"])

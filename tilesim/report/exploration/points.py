@@ -80,17 +80,17 @@ def varied(settings: Sequence[Mapping[str, Value]]) -> list[VariedKey]:
 
 def _varied(settings: Sequence[Mapping[str, Value]], keys: Iterable[str]) -> Iterator[VariedKey]:
     for key in keys:
-        values = sorted({(_rank(value), value) for each in settings if (value := each.get(key)) is not None})
+        values = sorted({(rank(value), value) for each in settings if (value := each.get(key)) is not None})
         if len(values) > 1:
             place = {value: code for code, value in enumerate(values)}
             codes = [
-                place.get((_rank(value), value), MISSING) if (value := each.get(key)) is not None else MISSING
+                place.get((rank(value), value), MISSING) if (value := each.get(key)) is not None else MISSING
                 for each in settings
             ]
             yield VariedKey(key, tuple(value for _, value in values), np.array(codes, np.int64))
 
 
-def _rank(value: Value) -> int:
+def rank(value: Value) -> int:
     """Values of one rank can be put in order."""
     return 0 if isinstance(value, bool) else 1 if isinstance(value, int | float) else 2
 

@@ -7,10 +7,12 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import Any
 
 from tilesim.explore.point import Value
 from tilesim.explore.row import Measures, Row
 from tilesim.registry import description_of
+from tilesim.report.exploration.points import rank
 
 WORTH_IT = 0.5
 """The least elasticity of a step that is worth it: twice the tiles make it at least √2 times as fast."""
@@ -56,19 +58,19 @@ class Series:
 
     @cached_property
     def knee(self) -> int:
-        """The place of the knee in ``rows``: of the greatest speed-up × efficiency, the smallest of equal ones.
-
-        From one chip to another that product grows where the elasticity between them is above :data:`WORTH_IT`, so up
-        to the knee more tiles are worth it in all, even if one layout on the way is a bad one.
-
-        Source: D. L. Eager, J. Zahorjan, E. D. Lazowska, "Speedup versus efficiency in parallel systems", IEEE
-        Transactions on Computers 38(3), 1989: the knee of the profile of execution time and efficiency.
-        """
+        """The place of the knee in ``rows``."""
         return knee_of([(row.tiles, row.cycles) for row in self.rows])
 
 
 def knee_of(costs: Sequence[tuple[int, float]]) -> int:
-    """The place of the knee of (tiles, cycles), as :attr:`Series.knee` says it."""
+    """The place of the knee of (tiles, cycles): of the greatest speed-up × efficiency, the smallest of equal ones.
+
+    From one chip to another that product grows where the elasticity between them is above :data:`WORTH_IT`, so up to
+    the knee more tiles are worth it in all, even if one layout on the way is a bad one.
+
+    Source: D. L. Eager, J. Zahorjan, E. D. Lazowska, "Speedup versus efficiency in parallel systems", IEEE Transactions
+    on Computers 38(3), 1989: the knee of the profile of execution time and efficiency.
+    """
     return max(range(len(costs)), key=lambda k: -(costs[k][1] ** 2) * costs[k][0])
 
 
@@ -78,7 +80,8 @@ def elasticity(one: tuple[int, float], other: tuple[int, float]) -> float:
 
 
 def series(rows: Sequence[Row]) -> list[Series]:
-    """Every series of two tile counts or more among the rows that ran, those with the most first.
+    """Every series of two tile counts or more among the rows that ran, those with the most first, whatever the order of
+    the rows.
 
     Speed-up and efficiency never compare chips of two machines, or tiles of two kinds: such chips are in two series.
     """
@@ -87,7 +90,11 @@ def series(rows: Sequence[Row]) -> list[Series]:
         if row["measures"] and row["measures"]["cycles"]:
             found[_alike(row, row["measures"])].append(place)
     several = [one for places in found.values() if len((one := _series(rows, places)).rows) > 1]
-    return sorted(several, key=lambda one: -len(one.rows))
+    return sorted(several, key=_order)
+
+
+def _order(one: Series) -> tuple[Any, ...]:
+    return -len(one.rows), one.network, one.machine, [(rank(value), value) for value in one.settings.values()]
 
 
 def longest(found: Sequence[Series]) -> list[Series]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ def save_exploration_figures(rows: Sequence[Row], folder: Path) -> list[Path]:
     """Write every picture that a sweep has numbers for into ``folder``, each as PNG and SVG: all of them or none.
 
     Of how networks scale: ``scaling`` and ``energy`` with all of them, ``losses-NETWORK`` and ``layers-NETWORK`` of
-    each.
+    each. Of the points of each network: ``map-NETWORK`` of two keys, and ``fronts-NETWORK``.
 
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
@@ -28,6 +28,23 @@ def save_exploration_figures(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 
 def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
+    networks = sorted({row["network"] for row in rows})
+    names = dict(zip(networks, _file_names(networks), strict=True))
+    yield from _space(rows, names)
+    yield from _scaling(rows, names)
+
+
+def _space(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[str, Figure]]:
+    from tilesim.report.figures import explore_space
+
+    for network, name in names.items():
+        if cells := explore_space.draw_maps(rows, network):
+            yield f"map-{name}", cells
+        if fronts := explore_space.draw_fronts(rows, network):
+            yield f"fronts-{name}", fronts
+
+
+def _scaling(rows: Sequence[Row], names: Mapping[str, str]) -> Iterator[tuple[str, Figure]]:
     from tilesim.report.figures import explore_series
 
     found = longest(series(rows))
@@ -35,9 +52,9 @@ def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:
         return
     yield "scaling", explore_series.draw_scaling(found)
     yield "energy", explore_series.draw_energy(rows, found)
-    for name, one in zip(_file_names([one.network for one in found]), found, strict=True):
-        yield f"losses-{name}", explore_series.draw_losses(rows, one)
-        yield f"layers-{name}", explore_series.draw_layers(rows, one)
+    for one in found:
+        yield f"losses-{names[one.network]}", explore_series.draw_losses(rows, one)
+        yield f"layers-{names[one.network]}", explore_series.draw_layers(rows, one)
 
 
 def _file_names(networks: Sequence[str]) -> Iterator[str]:

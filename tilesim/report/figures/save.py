@@ -17,6 +17,8 @@ from tilesim.saving import all_or_nothing, writing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tilesim.report.sensitivity import SensitivityDocument
+
 FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 300, "metadata": {"Software": None}},
     "svg": {"dpi": 300, "metadata": {"Date": None, "Creator": None}},
@@ -38,6 +40,11 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
 def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
     return save_each(_comparison_figures(document), folder)
+
+
+def save_sensitivity_figure(document: SensitivityDocument, folder: Path) -> list[Path]:
+    """Write the picture of what each key is worth; as :func:`save_all`."""
+    return save_each(_sensitivity_figure(document), folder)
 
 
 def must_have_matplotlib() -> None:
@@ -83,6 +90,12 @@ def _comparison_figures(document: ComparisonDocument) -> Iterator[tuple[str, Fig
     yield "compare", bars.draw_comparison(document)
     if any(run["batching"] for run in document["runs"]):
         yield "compare-batching", batching.draw_comparison(document["runs"])
+
+
+def _sensitivity_figure(document: SensitivityDocument) -> Iterator[tuple[str, Figure]]:
+    from tilesim.report.figures import sensitivity
+
+    yield "sensitivity", sensitivity.draw(document)
 
 
 def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:

@@ -19,8 +19,9 @@ function inkOn(channels) {
 
 // Where a number is between the ends: light is better.
 function shading(measure, [low, high], isLogarithmic) {
+  if (low === high) return () => 1;
   const f = isLogarithmic ? Math.log : (value) => value;
-  const across = f(high) - f(low) || 1;
+  const across = f(high) - f(low);
   return (value) => (measure.more_is_better ? f(value) - f(low) : f(high) - f(value)) / across;
 }
 

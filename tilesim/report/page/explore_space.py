@@ -19,6 +19,9 @@ from tilesim.report.exploration.points import MEASURES, Measure, VariedKey, dist
 from tilesim.report.page.build import PageSection
 from tilesim.report.words import cause_words
 
+NOTHING = '""'
+"""How an empty value shows."""
+
 
 @dataclass(frozen=True)
 class Texts:
@@ -105,7 +108,7 @@ def _key(key: VariedKey) -> dict[str, Any]:
     are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in key.values)
     return {
         "key": printable(key.key),
-        "values": [printable(word) for word in key.words],
+        "values": [printable(word) or NOTHING for word in key.words],
         "numbers": list(key.values) if are_numbers else None,
     }
 

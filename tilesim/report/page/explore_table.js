@@ -45,7 +45,7 @@ function heading(view, column) {
     for (const [k, other] of shownOf(view).entries()) view.parts.table.querySelectorAll("thead th")[k].setAttribute("aria-sort", sortWord(view, other));
     renew(view);
   };
-  return element("th", { scope: "col", class: column.isNumber ? "number" : null, "aria-sort": sortWord(view, column), title: column.about || null }, element("button", { type: "button", class: "plain", click: choose }, ...breakable(column.title)));
+  return element("th", { scope: "col", class: column.isNumber ? "number" : null, "aria-sort": sortWord(view, column), title: column.about || column.title }, element("button", { type: "button", class: "plain", click: choose }, ...breakable(column.title)));
 }
 
 const sortWord = (view, column) => (view.by !== column ? "none" : view.isDown ? "descending" : "ascending");

@@ -1,0 +1,98 @@
+"""A Dask cluster runs tasks as workers of this machine do, whatever dies: with a real scheduler and real workers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.explore import fakes
+from tests.explore.dask_processes import Processes, dask_cluster
+from tilesim import api
+from tilesim.explore import cluster, export, workers
+from tilesim.explore.measure import Bench
+from tilesim.explore.row import Row
+from tilesim.explore.space import space
+from tilesim.explore.store import Store
+from tilesim.explore.sweeping import Group, Runner, grouped, sweep
+from tilesim.explore.task import tasks
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """A cluster of two workers, whom no test harms."""
+    with dask_cluster(tmp_path_factory.mktemp("cluster")) as processes:
+        yield processes
+
+
+def rows_of(bench: fakes.FakeBench, scheduler: str, count: int = 24) -> list[Row]:
+    found = cluster.rows(grouped(fakes.tasks(count)), bench, scheduler)
+    return sorted((row for row, _ in found), key=lambda row: row["key"])
+
+
+def test_the_export_is_that_of_one_local_worker(two: Processes, tmp_path: Path) -> None:
+    models = ["digits"]
+    wanted = space(models, ["edge-2x2"], {"grid": "1x1,1x2", "tile.lanes": "16,32", "cache": "on,off"})
+    networks = {model: api.load_network(model) for model in models}
+    bench = Bench(networks)
+    runners: list[Runner] = [
+        partial(workers.rows, bench=bench, count=1),
+        partial(cluster.rows, bench=bench, scheduler=str(two.file)),
+    ]
+    texts = []
+    for number, run in enumerate(runners):
+        with Store(tmp_path / f"{number}.db") as store:
+            progress = sweep(tasks(wanted.points(), networks), store, run)
+            assert (progress.done, progress.total, progress.failed) == (8, 8, 0)
+            texts.append(export.json(store.rows()))
+    assert texts[0] == texts[1]
+
+
+def test_every_task_has_its_row_and_both_work(two: Processes, tmp_path: Path) -> None:
+    bench = fakes.FakeBench(seconds=0.01, refuses=frozenset({3}), diary=tmp_path / "diary")
+    expected = [fakes.row(k, "refused", "too small") if k == 3 else fakes.row(k) for k in range(24)]
+    address = json.loads(two.file.read_text())["address"]
+    assert rows_of(bench, address) == expected
+    assert len({line.split()[1] for line in (tmp_path / "diary").read_text().splitlines()}) == 2
+
+
+def test_tasks_of_a_program_stay_together_and_a_large_group_is_shared(two: Processes, tmp_path: Path) -> None:
+    bench = fakes.FakeBench(seconds=0.01, diary=tmp_path / "diary")
+    groups = [[fakes.task(8 * group + k, str(group)) for k in range(8)] for group in range(6)]
+    assert len([*cluster.rows(groups, bench, str(two.file))]) == 48
+    ran = [tuple(map(int, line.split())) for line in (tmp_path / "diary").read_text().splitlines()]
+    assert len({(number // 8, process) for number, process in ran}) <= 6 + 4
+    assert len([*cluster.rows([fakes.tasks(40)], bench, str(two.file))]) == 40
+    shared = [line.split()[1] for line in (tmp_path / "diary").read_text().splitlines()[48:]]
+    assert len(set(shared)) == 2
+
+
+def test_a_connection_serves_one_sweep_after_the_other(two: Processes) -> None:
+    with cluster.Cluster(fakes.FakeBench(), str(two.file)) as connection:
+        first = [row for row, _ in connection.rows([fakes.tasks(3)])]
+        assert [*connection.rows([])] == []
+        second = [row for row, _ in connection.rows([fakes.tasks(5)])]
+    assert (len(first), len(second)) == (3, 5)
+
+
+def test_groups_are_taken_as_they_are_needed_and_what_is_queued_is_taken_back(two: Processes) -> None:
+    taken = list[int]()
+
+    def groups() -> Iterator[Group]:
+        for k in range(1000):
+            taken.append(k)
+            yield [fakes.task(k)]
+
+    with cluster.Cluster(fakes.FakeBench(seconds=0.02), str(two.file)) as connection:
+        rows = connection.rows(groups())
+        for _ in range(6):
+            next(rows)
+        rows.close()  # type: ignore[attr-defined]
+        assert len(taken) < 12
+        assert not connection._running
+    assert len(rows_of(fakes.FakeBench(), str(two.file), 4)) == 4

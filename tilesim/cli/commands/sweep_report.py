@@ -1,0 +1,62 @@
+"""``tilesim sweep report``: the page of the rows in a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tilesim.cli.faults import Faults
+from tilesim.cli.options.exploration import ConditionOptions
+from tilesim.cli.output import QuietOption, tell
+from tilesim.cli.paths import given_path, must_be_folder, must_be_free, path_option
+from tilesim.cli.progress import progress
+from tilesim.errors import InputError, kept, refuse
+from tilesim.explore.answers import narrowed
+from tilesim.explore.store import Store
+
+
+def command(
+    store: Annotated[
+        Path, typer.Argument(metavar="STORE", help="What `tilesim sweep --store` has written.", parser=given_path)
+    ],
+    conditions: ConditionOptions,
+    faults: Faults,
+    out: Annotated[
+        Path | None, path_option("FILE", "The page; STORE with the ending .html if not given.", "-o", "--out")
+    ] = None,
+    png_dir: Annotated[
+        Path | None, path_option("DIR", "Draw the pictures as PNG and SVG into DIR, too; needs matplotlib.")
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Make one HTML page of a sweep's store.
+
+    How networks scale over tiles and what is lost on the way, maps of two keys, the Pareto front, and every point with
+    its command. The page needs nothing else, not even a connection.
+    """
+    from tilesim.report.api import save_sweep_report
+    from tilesim.report.figures.save import must_have_matplotlib
+
+    path, drawn = out or store.with_suffix(".html"), 0
+    where = conditions.conditions(faults)
+    with kept(faults):
+        must_be_free(path, [store])
+        if png_dir is not None:
+            must_be_folder(png_dir)
+            must_have_matplotlib()
+    refuse(faults)
+    with progress(f"reading {store}", quiet) as say, Store(store, reading=True) as opened:
+        rows = narrowed(opened.rows(), where)
+        if not rows:
+            raise InputError(f"{store}: must have rows{' for which --where holds' if where else ''}, not none")
+        say(f"writing {path}")
+        save_sweep_report(rows, path)
+        if png_dir is not None:
+            from tilesim.report.figures.explore import save_exploration_figures
+
+            say(f"drawing into {png_dir}")
+            drawn = len(save_exploration_figures(rows, png_dir))
+    if not quiet:
+        tell(*([f"{drawn} pictures in {png_dir}"] if png_dir is not None else []), f"written to {path}")

@@ -1,0 +1,140 @@
+"""The public call of sweeps, and what the command line of sweeps is made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tilesim import api
+from tilesim.api.arguments import checked
+from tilesim.errors import InputError, kept, refuse
+from tilesim.explore.answers import early, hold, late, narrowed
+from tilesim.explore.export import Cell, flat_rows
+from tilesim.explore.measure import Bench
+from tilesim.explore.point import Value
+from tilesim.explore.space import Space, space
+from tilesim.explore.store import Store
+from tilesim.explore.sweeping import Progress, Runner, silent
+from tilesim.explore.sweeping import sweep as run_tasks
+from tilesim.explore.task import tasks
+from tilesim.network.graph import Network
+
+STORE = "sweep.sqlite"
+"""What a store is called that nobody keeps."""
+
+
+@dataclass(frozen=True)
+class Crew:
+    """Who runs the points of a sweep."""
+
+    workers: int | None = None
+    """Processes; None: one a core."""
+    memory_bytes: int | None = None
+    """What each of them may take; None: its part of what there is."""
+    scheduler: str | None = None
+    """The address or the file of a Dask cluster's scheduler, whose workers run them instead."""
+
+    def runner(self, networks: Mapping[str, Network]) -> Runner:
+        """What runs groups of tasks."""
+        bench = Bench(networks)
+        if self.scheduler is not None:
+            from tilesim.explore import cluster
+
+            return partial(cluster.rows, bench=bench, scheduler=self.scheduler)
+        from tilesim.explore import workers
+
+        return partial(workers.rows, bench=bench, count=self.workers or cores(), memory_bytes=self.memory_bytes)
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@checked
+def sweep(
+    models: Sequence[str | Path] | str | Path,
+    chips: Sequence[str | Path] | str | Path,
+    vary: Mapping[str, Value | Sequence[Value]] | None = None,
+    where: Sequence[str] | str = (),
+    settings: Mapping[str, Value] | None = None,
+    store: Path | str | None = None,
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> list[dict[str, Cell]]:
+    """Run every model on every chip with every combination of what varies; ``pandas.DataFrame(tilesim.sweep(...))``.
+
+    Args:
+        models, chips: files, or names of what comes with tilesim.
+        vary: the values of keys of the chips, of ``grid``, ``partition``, ``cache``, ``inferences`` or ``schedule``: a
+            list, or a text as the command line takes it, such as ``"2^4..2^8"`` or ``"squares:1..8"``.
+        where: conditions, such as ``"grid.rows * tile.lanes <= 256"``; those that name a measure, such as
+            ``"latency_us <= 1000"``, say which rows are given back.
+        settings: keys of the chips that are changed in every point.
+        store: a file in which rows are kept, so that nothing runs twice; None: nowhere.
+        workers: how many processes run points; None: one a core.
+        scheduler: the address or the file of a Dask scheduler, whose workers run them instead.
+
+    Returns:
+        A row for each point, in the order of the points, of which the last key of ``vary`` varies fastest: the keys
+        that vary and those in which the chips differ, options, ``status`` (``ran``, ``refused`` or ``failed``) with its
+        ``reason``, and measures, None where a point did not run.
+
+    Raises:
+        InputError: faults in all that, at once; or a store that is none.
+        RunError: the store can't be written.
+    """
+    what = space(_words(models), _words(chips), vary or {}, settings, [where] if isinstance(where, str) else where)
+    if workers is not None and workers < 1:
+        raise InputError(f"the workers must be at least 1, not {workers}")
+    crew = Crew(workers, scheduler=scheduler)
+    with opened(None if store is None else Path(store)) as kept_rows:
+        done = swept(what, kept_rows, crew)
+        rows = kept_rows.rows(done.keys)
+    varied = [key for axis in what.axes for key in axis.keys]
+    flat = {str(row["key"]): row for row in flat_rows(rows, varied)}
+    return [flat[row["key"]] for row in narrowed(rows, late(what.where))]
+
+
+def swept(what: Space, store: Store, crew: Crew, on_progress: Callable[[Progress], None] = silent) -> Progress:
+    """Run the points of a space that the store has no rows of, and keep their rows there.
+
+    Raises:
+        InputError: models that can't be read, conditions that can't be worked out, too many points.
+        RunError: the store can't be written.
+    """
+    networks = networks_of(what.models)
+    points = what.points()
+    wanted = tasks(points, networks, partial(hold, early(what.where)))
+    return run_tasks(wanted, store, crew.runner(networks), on_progress, len(what))
+
+
+def networks_of(models: Sequence[str]) -> dict[str, Network]:
+    """The networks by the words that name them. Raises InputError: all that can't be read."""
+    networks: dict[str, Network] = {}
+    faults: list[str] = []
+    for model in models:
+        with kept(faults):
+            networks[model] = api.load_network(model)
+    refuse(faults)
+    return networks
+
+
+@contextmanager
+def opened(path: Path | None) -> Iterator[Store]:
+    """The store in a file; without one, a store that is gone at the end. Raises InputError."""
+    if path is not None:
+        with Store(path) as store:
+            yield store
+        return
+    with TemporaryDirectory(prefix="tilesim-") as folder, Store(Path(folder) / STORE) as store:
+        yield store
+
+
+def _words(given: Sequence[str | Path] | str | Path) -> list[str]:
+    return [str(given)] if isinstance(given, str | Path) else list(map(str, given))

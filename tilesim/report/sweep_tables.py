@@ -1,0 +1,117 @@
+"""A sweep as tables for a terminal: its best points, why others did not run, and how networks scale over tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tilesim.explore.answers import Objective, named_values
+from tilesim.explore.row import Row
+from tilesim.printable import counted, printable
+from tilesim.report.exploration.best import best
+from tilesim.report.exploration.keys import space_keys, telling
+from tilesim.report.exploration.outcomes import counts, reasons
+from tilesim.report.exploration.points import MISSING, VariedKey
+from tilesim.report.exploration.tables import scaling_tables
+from tilesim.report.tables import folded, right, table
+from tilesim.report.words import cause_words, energy_text
+from tilesim.units import format_seconds
+
+MOST_BEST = 10
+"""Points that are shown; an export has all."""
+LEAST_BEST = 3
+"""Of each network, if there are several."""
+MOST_KEYS = 5
+"""Keys that are shown of a point; its command has all."""
+MOST_REASONS = 3
+SHOWN = {"tiles": "tiles", "cycles": "cycles", "latency_us": "latency", "energy_pj": "energy", "area_mm2": "mm²"}
+"""Measures that each point is shown with."""
+
+
+def sweep_tables(rows: Sequence[Row], objectives: Sequence[Objective], every: Sequence[Row]) -> Group:
+    """What the ``rows`` of a sweep say: those that are left of ``every`` one."""
+    found = best(rows, objectives)
+    parts = [*(_answers(found, objectives, rows, every) if found else _nothing(every)), *_reasons(every)]
+    if scaling := scaling_tables(rows):
+        parts += ["", scaling]
+    return Group(*parts)
+
+
+def counts_words(rows: Sequence[Row], found: int) -> str:
+    """How many points there are, and what became of them, of which so many were ``found`` in the store."""
+    parts = [f"{count:,} {status}" for status, count in counts(rows).items() if count or status == "ran"]
+    there = f"; {found:,} had a row already" if found else ""
+    return f"{counted(len(rows), 'point')}: {', '.join(parts)}{there}"
+
+
+def _nothing(every: Sequence[Row]) -> Iterator[RenderableType]:
+    yield Text("No point is left by --where" if counts(every)["ran"] else "No point ran", "bold")
+
+
+def _answers(
+    found: Mapping[str, Sequence[Row]], objectives: Sequence[Objective], rows: Sequence[Row], every: Sequence[Row]
+) -> Iterator[RenderableType]:
+    """The best points of each network, and how each network's first runs again."""
+    most = max(LEAST_BEST, MOST_BEST // len(found))
+    count = sum(map(len, found.values()))
+    shown = [row for points in found.values() for row in points[:most]]
+    words = " and ".join(f"the {'largest' if maximise else 'least'} {measure}" for measure, maximise in objectives)
+    which = "Points" if len(objectives) == 1 else "Pareto front: points"
+    some = f", {len(shown):,} of {count:,}" if len(shown) < count else ""
+    without = len(every) - len(rows)
+    left_out = f"; {counted(without, 'point')} left out by --where" if without else ""
+    yield Text(f"{which} with {words}{some}{left_out}", "bold")
+    yield _table(shown, every, [objective.measure for objective in objectives if objective.measure not in SHOWN])
+    yield ""
+    for network, points in found.items():
+        whose = f" of {network}" if len(found) > 1 else ""
+        yield Text(printable(f"the best{whose} again: {points[0]['command']}"))
+
+
+def _table(shown: Sequence[Row], every: Sequence[Row], measures: Sequence[str]) -> Table:
+    """A line a point: what tells it from others, and its numbers."""
+    places = {row["key"]: place for place, row in enumerate(every)}
+    keys = space_keys(every)
+    named = [*(key for key in keys if key.key == "network"), *telling(keys)[:MOST_KEYS]]
+    lines = table(*folded(*(key.key for key in named)), *right(*measures, *SHOWN.values()), *folded("bound by"))
+    for row in shown:
+        values = named_values(row)
+        words = [_word(key, places[row["key"]]) for key in named]
+        numbers = [_number(values.get(measure)) for measure in measures]
+        lines.add_row(*(Text(printable(word)) for word in words), *numbers, *_numbers(row))
+    return lines
+
+
+def _word(key: VariedKey, place: int) -> str:
+    """The value of a key at a point."""
+    return "-" if (code := key.codes[place]) == MISSING else key.words[code]
+
+
+def _numbers(row: Row) -> Iterator[str]:
+    measures = row["measures"]
+    assert measures is not None
+    yield f"{measures['tiles']:,}"
+    yield f"{measures['cycles']:,}"
+    yield format_seconds(measures["latency_us"] / 1e6)
+    yield energy_text(measures["energy_pj"])
+    yield f"{sum(row['area'].values()):,.2f}"
+    yield cause_words(measures["bound_by"])
+
+
+def _number(value: object) -> str:
+    return f"{value:,.4g}" if isinstance(value, int | float) else "-"
+
+
+def _reasons(rows: Sequence[Row]) -> Iterator[RenderableType]:
+    """Why points did not run, the most frequent first; of several faults of a point the first."""
+    found = reasons(rows)
+    if found:
+        yield ""
+    for reason in found[:MOST_REASONS]:
+        sentence = reason.sentence.partition("\n")[0]
+        yield Text(f"{counted(reason.points, 'point')} {reason.status}: {printable(sentence)}")
+    if len(found) > MOST_REASONS:
+        yield Text(f"and {counted(len(found) - MOST_REASONS, 'other reason')}")
