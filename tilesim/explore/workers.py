@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Pipe, wait
 from signal import Signals
 from subprocess import DEVNULL, Popen, TimeoutExpired
@@ -75,19 +75,13 @@ class _Worker:
     """A process, and the tasks that it has: ``sent``, of which it runs the first, and the ``rest`` of its group."""
 
     def __init__(self, setup: IO[bytes]) -> None:
-        self._errors = TemporaryFile()  # noqa: SIM115  (it is closed when the worker has ended)
-        self.connection, theirs = Pipe()
-        with theirs:
-            files = (theirs.fileno(), setup.fileno())
-            self.process = Popen(  # noqa: S603  (this Python, with words of our own)
-                [sys.executable, "-c", _START, *map(str, files), *sys.path],
-                pass_fds=files,
-                stdin=DEVNULL,
-                stdout=DEVNULL,
-                stderr=self._errors,
-                env={**os.environ, **_ONE_THREAD},
-                process_group=0,  # an interrupt from the keyboard is for the sweep, which then ends its workers
-            )
+        with ExitStack() as undone:
+            self._errors = undone.enter_context(TemporaryFile())
+            self.connection, theirs = Pipe()
+            undone.enter_context(self.connection)
+            with theirs:
+                self.process = _started(theirs.fileno(), setup.fileno(), self._errors)
+            undone.pop_all()
         self.ready = False
         self.sent: deque[Task] = deque()
         self.rest: deque[Task] = deque()
@@ -111,6 +105,18 @@ class _Worker:
             lines = self._errors.read().decode(errors="replace").strip().splitlines()
         how = f"by {_signal_name(-status)}" if status < 0 else f"with exit status {status}"
         return f"{how} ({printable(lines[-1])})" if lines else how
+
+
+def _started(connection: int, setup: int, errors: IO[bytes]) -> Popen[bytes]:
+    return Popen(  # noqa: S603  (this Python, with words of our own)
+        [sys.executable, "-c", _START, str(connection), str(setup), *sys.path],
+        pass_fds=(connection, setup),
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=errors,
+        env={**os.environ, **_ONE_THREAD},
+        process_group=0,  # an interrupt from the keyboard is for the sweep, which then ends its workers
+    )
 
 
 def _signal_name(number: int) -> str:
