@@ -11,6 +11,7 @@ import numpy as np
 from tilesim.errors import InputError
 from tilesim.explore.export import Cell, flat
 from tilesim.explore.expression import Expression
+from tilesim.explore.front import front
 from tilesim.explore.names import is_measure
 from tilesim.explore.row import Row
 from tilesim.explore.terms import Values, nameless
@@ -73,16 +74,10 @@ def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:
     """
     scored = [(scores, row) for row in rows if (scores := _scores(row, objectives)) is not None]
     scored.sort(key=lambda pair: (pair[0], pair[1]["key"]))
-    if len(objectives) < 2:
-        return [row for _, row in scored]
-    front: list[tuple[tuple[float, ...], Row]] = []
-    points = np.empty((0, len(objectives)))
-    for scores, row in scored:  # who comes before can't be worse in all, who comes after can't be better in the first
-        worse = (points <= scores).all(axis=1) & (points < scores).any(axis=1)
-        if not worse.any():
-            front.append((scores, row))
-            points = np.vstack([points, scores])
-    return [row for _, row in front]
+    if len(objectives) > 1:
+        kept = front(np.array([scores for scores, _ in scored], np.float64).reshape(-1, len(objectives)))
+        scored = [pair for pair, is_kept in zip(scored, kept, strict=True) if is_kept]
+    return [row for _, row in scored]
 
 
 def _scores(row: Row, objectives: Sequence[Objective]) -> tuple[float, ...] | None:
