@@ -1,17 +1,15 @@
-"""What is asked of rows: which of them count, and which are the best."""
+"""What is asked of rows: which of them count, and what they are judged by."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import nan
 from typing import NamedTuple
-
-import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.explore.export import Cell, flat
 from tilesim.explore.expression import Expression
-from tilesim.explore.front import front
 from tilesim.explore.names import is_measure
 from tilesim.explore.row import Row
 from tilesim.explore.terms import Values, nameless
@@ -68,27 +66,12 @@ def hold(conditions: Iterable[Expression], values: Values) -> bool:
         raise InputError(f"where {fault}" for fault in error.faults) from None
 
 
-def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:
-    """The rows that ran: of one objective all, the best first; of several those to which no other is better in one and
-    as good in all others, in the order of the first. Of equal ones the smaller key comes first.
-    """
-    scored = [(scores, row) for row in rows if (scores := _scores(row, objectives)) is not None]
-    scored.sort(key=lambda pair: (pair[0], pair[1]["key"]))
-    if len(objectives) > 1:
-        kept = front(np.array([scores for scores, _ in scored], np.float64).reshape(-1, len(objectives)))
-        scored = [pair for pair, is_kept in zip(scored, kept, strict=True) if is_kept]
-    return [row for _, row in scored]
-
-
-def _scores(row: Row, objectives: Sequence[Objective]) -> tuple[float, ...] | None:
-    """What is to be small; None of a row that did not run, or has no such measure."""
-    if row["measures"] is None:
-        return None
-    values = named_values(row)
-    found = [(values.get(objective.measure), objective.maximise) for objective in objectives]
-    if not all(isinstance(value, int | float) for value, _ in found):
-        return None
-    return tuple(-float(value) if maximise else float(value) for value, maximise in found if value is not None)
+def score(row: Row, objective: Objective) -> float:
+    """What the measure is, as what is to be small; NaN of a row that did not run, or does not have it."""
+    value = named_values(row).get(objective.measure) if row["measures"] else None
+    if not isinstance(value, int | float):
+        return nan
+    return -float(value) if objective.maximise else float(value)
 
 
 def early(conditions: Iterable[Expression]) -> list[Expression]:
