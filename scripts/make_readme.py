@@ -2,8 +2,10 @@
 
 A block of the kind ``console`` holds commands after ``$`` and their output; one of the kind ``python`` is a script; one
 of the kind ``yaml`` is the file that its first line names (``# my-chip.yaml``). Those of a page run from top to bottom
-in a folder of their own with ``workloads/`` and ``topologies/``, as in a terminal of 80 columns. Blocks of other kinds
-are left alone, and so are those that say what else they need (``python needs=tensorflow``).
+in a folder of their own with ``workloads/`` and ``topologies/``, as in a terminal of 80 columns. Those of the kind
+``console needs=models`` find other people's models in ``models/``: the folder that ``TILESIM_MODELS`` names, or
+``../shared/models`` beside the project; where there is none, they are left alone. So are blocks of other kinds, and
+those that say what else they need (``python needs=tensorflow``).
 
 Arguments name the pages; without any, all are brought up to date.
 """
@@ -21,7 +23,8 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "tilesim" / "guide"
 PAGES = (ROOT / "README.md", *sorted(GUIDE.glob("*.md")))
-BLOCK = re.compile(r"^```(console|python|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+MODELS = Path(os.environ.get("TILESIM_MODELS") or ROOT.parent / "shared" / "models")
+BLOCK = re.compile(r"^```(console|console needs=models|python|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def rewritten(text: str, folder: Path) -> str:
@@ -30,8 +33,8 @@ def rewritten(text: str, folder: Path) -> str:
     Raises:
         subprocess.CalledProcessError: a script fails.
     """
-    for name in ("workloads", "topologies"):
-        (folder / name).symlink_to(ROOT / name)
+    for name, place in (("workloads", ROOT / "workloads"), ("topologies", ROOT / "topologies"), ("models", MODELS)):
+        (folder / name).symlink_to(place)
     program = folder / "tilesim"
     program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m tilesim "$@"\n')
     program.chmod(0o755)
@@ -44,7 +47,7 @@ def _body(kind: str, body: str, folder: Path) -> str:
     elif kind == "python":
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         subprocess.run([sys.executable, "-c", body], cwd=folder, env=environment, check=True)  # noqa: S603  (our own page)
-    else:
+    elif kind == "console" or MODELS.is_dir():
         return "\n".join(_shown(command, folder) for command in re.findall(r"^\$ (.*)$", body, re.MULTILINE)) + "\n"
     return body
 

@@ -198,6 +198,22 @@ def test_faults_of_overrides_follow_those_of_the_file(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "changes", "places"),
+    [
+        ("rows: 8\ntile: {lanes: 4}\n", {}, {"1:7", "2:15"}),
+        ("tile: {lanes: 4}\n", {"rows": 8}, {"override rows=8"}),
+        ("rows: 8\n", {"tile.lanes": 4}, {"override tile.lanes=4"}),
+        ("", {"rows": 8, "tile.lanes": 4}, {"override rows=8", "override tile.lanes=4"}),
+    ],
+)
+def test_what_an_override_does_not_agree_with_is_a_fault_of_the_override(
+    path: Path, text: str, changes: dict[str, object], places: set[str]
+) -> None:
+    found = faults(path, f"{text}name: a\n", **changes)
+    assert {fault.split(": ")[0] for fault in found} == places
+
+
+@pytest.mark.parametrize(
     "value", ["0x" + "f" * 5000, "9" * 5000, "0b" + "1" * 20_000, "1" + ":1" * 500, 10**5000], ids=map(str, count())
 )
 def test_an_override_is_no_number_without_end(path: Path, value: object) -> None:

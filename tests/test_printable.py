@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import tilesim
@@ -67,7 +68,8 @@ def test_a_fault_says_what_may_have_been_meant(word: str, known: Iterable[str], 
 
 def test_counts_and_kinds_are_good_english() -> None:
     assert [counted(count, "array") for count in (0, 1, 2, 1000)] == ["0 arrays", "1 array", "2 arrays", "1,000 arrays"]
-    assert [kind_of(value) for value in (1, [], "a", None)] == ["an int", "a list", "'a'", "None"]
+    values = (1, [], "a", None, np.zeros(1))
+    assert [kind_of(value) for value in values] == ["an int", "a list", "'a'", "None", "an ndarray"]
 
 
 EVIL = "<script>alert('x')</script>\x1b[2J"

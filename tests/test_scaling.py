@@ -24,7 +24,8 @@ def test_a_cell_and_its_place(tmp_path: Path) -> None:
     network = tilesim.load_network("pocket")
     run = tilesim.simulate(tilesim.compile(network, tilesim.load_topology("edge-1x1")), np.zeros((1, 4, 4, 4), np.int8))
     first = {**run.statistics, "cycles": 1200, "latency_us": 2.4}
-    quick = {**first, "cycles": 400, "latency_us": 0.8, "units": 4 * first["units"]}
+    chip = {**first["chip"], "grid": {"rows": 2, "columns": 2}}
+    quick = {**first, "cycles": 400, "latency_us": 0.8, "units": 4 * first["units"], "chip": chip}
     assert made._cell(first, quick) == "400 (3.00 x, 75%)"
     assert made._cell(first, None) == made._cell(None, None) == "does not fit"
     assert made._statistics(network, tilesim.load_topology("edge-1x1", {"narrow_memory.size_bytes": 256})) is None

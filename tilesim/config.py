@@ -345,14 +345,19 @@ def _wrong_tag(context: Mapping[str, Any]) -> str:
 
 
 def _validator_place(key: Key, sentence: str, reading: _Reading) -> _Place:
-    """Where the key that the sentence opens with was written, which may have dots in it, else the section."""
+    """Where the key that the sentence opens with was written, which may have dots in it, else the section; but if an
+    override has changed it, or another key that the sentence names, that is the place.
+    """
+    words = re.findall(r"\w+(?:\.\w+)*", sentence)
+    places = [reading.values.get((*key, *word.split("."))) for word in words]
+    if changed := [place for place in places if place is not None and place.override]:
+        return changed[0]
     opening = sentence.split(" ", 1)[0].rstrip(":")
     dotted = ".".join(map(str, (*key, opening)))
     for written, place in reading.values.items():
         if written[: len(key)] == key and ".".join(map(str, written)) == dotted:
             return place
-    words = opening.split(".")
-    named: Key = (*key, *(_index(word) if word.isdecimal() else word for word in words))
+    named: Key = (*key, *(_index(word) if word.isdecimal() else word for word in opening.split(".")))
     while named not in reading.values:
         named = named[:-1]
     return reading.values[named]

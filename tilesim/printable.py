@@ -55,7 +55,7 @@ def kind_of(value: object) -> str:
     name = type(value).__name__
     if value is None or isinstance(value, str):
         return repr(value)
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+    return f"{'an' if name[0].lower() in 'aeiou' or name == 'ndarray' else 'a'} {name}"
 
 
 def unknown(word: str, known: Iterable[str], what: str = "") -> str:

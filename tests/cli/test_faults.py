@@ -179,6 +179,7 @@ def test_every_unknown_operator_is_named(tilesim: Any) -> None:
     [
         ({"in0": np.zeros((1, 1, 8, 9), np.float32)}, ["of shape 1 x 1 x 8 x 8"]),
         ({"in0": np.zeros((1, 1, 8, 8), np.int8)}, ["of dtype float32, not int8"]),
+        ({"in0": np.full((1, 1, 8, 8), np.nan, np.float32)}, ["input 'in0' must hold numbers, not NaN"]),
         ({"in0": np.zeros((8, 8), np.float64)}, ["of dtype float32, not float64", "of shape 1 x 1 x 8 x 8"]),
         ({"in0": np.zeros((0, 1, 8, 8), np.float32)}, ["of shape 1 x 1 x 8 x 8"]),
         ({"x": np.zeros((1, 1, 8, 8), np.float32)}, ["must hold an array in0; it holds x"]),

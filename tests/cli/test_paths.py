@@ -50,6 +50,35 @@ def test_no_path_is_empty(tilesim: Tilesim, folder: Path, words: tuple[str, ...]
     assert [*folder.iterdir()] == []
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("compile", "digits", "-t", "edge-1x1", "-o"),
+        (*DIGITS, "--inputs"),
+        ("report", "run", "-o"),
+        ("trace", "run", "-o"),
+    ],
+)
+def test_a_name_that_ends_as_a_folders_does_is_no_file(tilesim: Tilesim, folder: Path, words: tuple[str, ...]) -> None:
+    result = tilesim(*words, "new/file.tasm/")
+    sentence = "error: new/file.tasm/: must be a file, not a folder\n"
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", sentence)
+    assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize("words", [("report", "none"), ("trace", "none"), ("compare", "none")], ids=str)
+def test_what_is_wrong_with_the_output_is_told_with_what_is_wrong_with_the_run(
+    tilesim: Tilesim, folder: Path, words: tuple[str, ...]
+) -> None:
+    result = tilesim(*words, "-o", ".")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines() == [
+        "error: .: must be a file to write, not a folder",
+        "error: none: is no folder; give one that `tilesim run MODEL --out DIR` has written",
+    ]
+    assert [*folder.iterdir()] == []
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

@@ -21,7 +21,7 @@ from tilesim.explore import export, workers  # noqa: E402
 from tilesim.explore.store import Store  # noqa: E402
 from tilesim.explore.sweeping import alone, sweep  # noqa: E402
 
-POINTS = 150
+POINTS = 120
 PATIENCE_SECONDS = 10.0
 
 
@@ -86,7 +86,7 @@ class Rounds:
     def round(self) -> None:
         """A sweep whose workers may die, and which dies, unless it was faster."""
         before = self.runs()
-        process = begin(self.path)
+        process = begin(self.path, 1 + self.count["sweeps"] % 2)
         if self.rng.random() < 0.8:  # the others die as they start
             while self.runs() == before and lives(process):
                 time.sleep(0.01)

@@ -1,14 +1,14 @@
-"""Which rows count, and which are the best."""
+"""Which rows count, and what they are judged by."""
 
 from __future__ import annotations
 
+from math import isnan
+
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.explore import fakes
 from tilesim.errors import InputError
-from tilesim.explore.answers import FASTEST, Objective, best, early, late, named_values, narrowed
+from tilesim.explore.answers import FASTEST, Objective, early, late, named_values, narrowed, score
 from tilesim.explore.expression import expression
 from tilesim.explore.row import Row
 
@@ -80,25 +80,11 @@ def test_words_for_numbers_of_a_chip_that_can_not_be_hide_nothing() -> None:
     assert narrowed(made, [expression("wide_memory.size_bytes < 100")]) == made
 
 
-def test_the_best_of_one_objective() -> None:
-    assert numbers(best(ROWS, [FASTEST])) == [2, 3, 1, 4]
-    assert numbers(best(ROWS, [Objective("cycles", maximise=True)])) == [1, 4, 3, 2]
-    assert best(ROWS, [Objective("bytes.mesh")]) == []
-
-
-def test_the_pareto_front_of_several() -> None:
-    assert numbers(best(ROWS, [FASTEST, Objective("energy_pj")])) == [2, 3, 4]
-
-
-@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 5)), max_size=12))
-def test_the_front_is_what_nobody_dominates(points: list[tuple[int, int]]) -> None:
-    rows = [row(k, cycles, energy) for k, (cycles, energy) in enumerate(points)]
-    front = {
-        k
-        for k, (cycles, energy) in enumerate(points)
-        if not any(c <= cycles and e <= energy and (c, e) != (cycles, energy) for c, e in points)
-    }
-    assert set(numbers(best(rows, [FASTEST, Objective("energy_pj")]))) == front
+def test_what_rows_are_judged_by() -> None:
+    assert score(ROWS[0], FASTEST) == 3.0
+    assert score(ROWS[0], Objective("bytes.ring", maximise=True)) == -3.0
+    assert isnan(score(ROWS[4], FASTEST))
+    assert isnan(score(ROWS[0], Objective("bytes.mesh")))
 
 
 def test_conditions_are_known_before_a_point_runs_or_after() -> None:

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
 from tests.explore import fakes
-from tests.explore.kill_sweeps import begin, kill, orphans, workers_of
+from tests.explore.kill_sweeps import POINTS, begin, kill, orphans, workers_of
 from tests.soak import counts
 from tilesim.errors import RunError
 from tilesim.explore import workers
@@ -27,10 +29,39 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MIB = 1 << 20
 
 
-def rows_of(bench: fakes.FakeBench, count: int, tasks: int = 24, memory_bytes: int | None = None) -> list[Row]:
-    """The rows of so many tasks, by key."""
-    found = workers.rows(grouped(fakes.tasks(tasks)), bench, count, memory_bytes)
-    return sorted((row for row, _ in found), key=lambda row: row["key"])
+DEADLY = fakes.FakeBench(
+    seconds=0.01,
+    exits=frozenset({1005}),
+    kills=frozenset({1006}),
+    raises=frozenset({1007}),
+    eats_bytes={1008: 3000 * MIB, 1009: 10 * MIB},
+    refuses=frozenset({3}),
+)
+"""It runs numbers below a thousand without accident."""
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[workers.Pool]:
+    """Two warm workers."""
+    bench = replace(DEADLY, diary=tmp_path_factory.mktemp("pool") / "diary")
+    with workers.Pool(bench, 2, 2000 * MIB) as made:
+        yield made
+
+
+@pytest.fixture
+def diary(pool: workers.Pool) -> Path:
+    """What the pool's workers write, from now on, when both are ready."""
+    path = pool._bench.diary
+    path.write_text("")
+    while len({process for _, process in runs(path)}) < 2:
+        assert len(keys(pool, [fakes.tasks(4)])) == 4
+    path.write_text("")
+    return path
+
+
+def keys(pool: workers.Pool, groups: Iterable[Group]) -> list[str]:
+    """The keys of the rows that come."""
+    return [row["key"] for row, _ in pool.rows(groups)]
 
 
 def runs(diary: Path) -> list[tuple[int, int]]:
@@ -38,49 +69,64 @@ def runs(diary: Path) -> list[tuple[int, int]]:
     return [(int(number), int(process)) for number, process in map(str.split, diary.read_text().splitlines())]
 
 
-def test_one_worker_and_two_give_the_same_rows_as_none(tmp_path: Path) -> None:
-    bench = fakes.FakeBench(seconds=0.02, refuses=frozenset({3}), diary=tmp_path / "diary")
-    expected = [row for row, _ in alone([fakes.tasks(24)], fakes.FakeBench(refuses=frozenset({3})))]
-    assert rows_of(bench, 1) == expected
-    assert len({process for _, process in runs(tmp_path / "diary")}) == 1
-    (tmp_path / "diary").unlink()
-    assert rows_of(bench, 2) == expected
-    assert len({process for _, process in runs(tmp_path / "diary")}) == 2
+def test_one_worker_and_two_give_the_same_rows_as_none(pool: workers.Pool, diary: Path) -> None:
+    expected = [row for row, _ in alone([fakes.tasks(24)], DEADLY)]
+    by_one = [row for row, _ in workers.rows([fakes.tasks(24)], DEADLY, 1)]
+    by_two = [row for row, _ in pool.rows(grouped(fakes.tasks(24)))]
+    assert by_one == expected
+    assert sorted(by_two, key=lambda row: row["key"]) == expected
+    assert len({process for _, process in runs(diary)}) == 2
 
 
-def test_a_point_that_ends_two_workers_is_a_row_with_the_reason(tmp_path: Path) -> None:
-    bench = fakes.FakeBench(
-        exits=frozenset({5}),
-        kills=frozenset({6}),
-        raises=frozenset({7}),
-        eats_bytes={8: 3000 * MIB, 9: 10 * MIB},
-        diary=tmp_path / "diary",
-    )
-    reasons = {row["key"][-1]: row["reason"] for row in rows_of(bench, 2, 12, 2000 * MIB) if row["status"] == "failed"}
-    assert reasons == {
-        "5": "the workers that ran it ended with exit status 3, and with exit status 3",
-        "6": "the workers that ran it ended by SIGKILL, and by SIGKILL",
-        "7": "the workers that ran it ended " + ", and ".join(2 * ["with exit status 1 (ValueError: odd)"]),
-        "8": "too much",
+def test_a_point_that_ends_two_workers_is_a_row_with_the_reason(pool: workers.Pool, diary: Path) -> None:
+    numbers = range(1000, 1012)
+    found = [row for row, _ in pool.rows([[fakes.task(number) for number in numbers]])]
+    assert len(found) == 12
+    assert {int(row["key"], 16): row["reason"] for row in found if row["status"] == "failed"} == {
+        1005: "the workers that ran it ended with exit status 3, and with exit status 3",
+        1006: "the workers that ran it ended by SIGKILL, and by SIGKILL",
+        1007: "the workers that ran it ended " + ", and ".join(2 * ["with exit status 1 (ValueError: odd)"]),
+        1008: "too much",
     }
-    assert Counter(number for number, _ in runs(tmp_path / "diary")) == Counter([*range(12), 5, 6, 7])
+    assert Counter(number for number, _ in runs(diary)) == Counter([*numbers, 1005, 1006, 1007])
 
 
-def test_a_large_group_is_shared(tmp_path: Path) -> None:
-    bench = fakes.FakeBench(seconds=0.05, diary=tmp_path / "diary")
-    together = [fakes.task(k, "one program") for k in range(40)]
-    assert len([*workers.rows([together], bench, 2)]) == 40
-    shares = Counter(process for _, process in runs(tmp_path / "diary"))
+def test_a_large_group_is_shared(pool: workers.Pool, diary: Path) -> None:
+    assert len(keys(pool, [[fakes.task(k, "one program") for k in range(40)]])) == 40
+    shares = Counter(process for _, process in runs(diary))
     assert len(shares) == 2
-    assert min(shares.values()) >= 10
+    assert min(shares.values()) >= 5
 
 
-def test_tasks_of_a_program_stay_together(tmp_path: Path) -> None:
-    bench = fakes.FakeBench(seconds=0.01, diary=tmp_path / "diary")
+def test_tasks_of_a_program_stay_together(pool: workers.Pool, diary: Path) -> None:
     groups = [[fakes.task(8 * group + k, str(group)) for k in range(8)] for group in range(6)]
-    assert len([*workers.rows(groups, bench, 2)]) == 48
-    homes = Counter(group for group, _ in {(number // 8, process) for number, process in runs(tmp_path / "diary")})
-    assert sum(homes.values()) <= 6 + 2  # at the end, one may take half of what the other has left
+    assert len(keys(pool, groups)) == 48
+    homes = {(number // 8, process) for number, process in runs(diary)}
+    assert len(homes) <= 6 + 2  # at the end, one may take half of what the other has left
+
+
+def test_groups_are_taken_as_they_are_needed(pool: workers.Pool) -> None:
+    taken = list[int]()
+
+    def groups() -> Iterator[Group]:
+        for k in range(1000):
+            taken.append(k)
+            yield [fakes.task(k)]
+
+    for _ in islice(pool.rows(groups()), 10):
+        pass
+    assert len(taken) < 20
+
+
+def test_workers_stay_for_the_next_sweep_and_forget_what_nobody_wants(pool: workers.Pool, diary: Path) -> None:
+    before = workers_of(os.getpid())
+    assert sorted(keys(pool, [fakes.tasks(8)])) == [task.key for task in fakes.tasks(8)]
+    assert {process for _, process in runs(diary)} <= {*before}
+    given_up = pool.rows([fakes.tasks(100)])
+    next(given_up)
+    given_up.close()  # type: ignore[attr-defined]
+    assert orphans(before) == 0
+    assert keys(pool, [[fakes.task(200)]]) == [fakes.row(200)["key"]]
 
 
 def test_without_tasks_nobody_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,35 +135,16 @@ def test_without_tasks_nobody_is_started(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_there_are_no_more_workers_than_tasks() -> None:
-    started = list[int]()
-    for _ in workers.rows(grouped(fakes.tasks(2)), fakes.FakeBench(seconds=0.2), 16):
-        started.append(len(workers_of(os.getpid())))
-    assert max(started) <= 2
-
-
-def test_groups_are_taken_as_they_are_needed() -> None:
-    taken = list[int]()
-
-    def groups() -> Iterator[Group]:
-        for k in range(1000):
-            taken.append(k)
-            yield [fakes.task(k)]
-
-    rows = workers.rows(groups(), fakes.FakeBench(), 2)
-    for _ in range(10):
-        next(rows)
-    assert len(taken) < 20
-    running = workers_of(os.getpid())
-    assert running
-    rows.close()  # type: ignore[attr-defined]
-    assert orphans(running) == 0
+    before = {*workers_of(os.getpid())}
+    for _ in workers.rows(grouped(fakes.tasks(2)), fakes.FakeBench(seconds=0.1), 16):
+        assert 1 <= len({*workers_of(os.getpid())} - before) <= 2
 
 
 def test_workers_that_cannot_be_started_are_said() -> None:
     with pytest.raises(
         RunError, match=r"^no worker can be started with 1 MiB of memory: it ended with exit status \d+"
     ):
-        rows_of(fakes.FakeBench(), 2, memory_bytes=MIB)
+        next(workers.rows([fakes.tasks(2)], fakes.FakeBench(), 2, MIB))
 
 
 def test_a_worker_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +158,7 @@ def test_a_script_that_guards_nothing_may_sweep(tmp_path: Path) -> None:
     script.write_text(
         "from tests.explore import fakes\n"
         "from tilesim.explore import workers\n"
-        "print(len([*workers.rows([fakes.tasks(4)], fakes.FakeBench(), 2)]))\n"
+        "print(len([*workers.rows([fakes.tasks(4)], fakes.FakeBench(), 1)]))\n"
     )
     done = subprocess.run(
         [sys.executable, script],
@@ -165,9 +192,9 @@ def test_an_interrupt_ends_all_and_leaves_a_store_that_goes_on(tmp_path: Path) -
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 130
     assert len(running) == 2
     assert orphans(running) == 0
-    assert 0 < len(store_rows(path)) < 150
+    assert 0 < len(store_rows(path)) < POINTS
     assert os.waitpid(begin(path), 0)[1] == 0
-    assert store_rows(path) == [fakes.row(k) for k in range(150)]
+    assert store_rows(path) == [fakes.row(k) for k in range(POINTS)]
 
 
 def test_a_sweep_takes_over_from_one_that_dies(tmp_path: Path) -> None:
@@ -179,9 +206,9 @@ def test_a_sweep_takes_over_from_one_that_dies(tmp_path: Path) -> None:
     kill(first)
     os.waitpid(first, 0)
     assert os.waitpid(second, 0)[1] == 0
-    assert store_rows(path) == [fakes.row(k) for k in range(150)]
+    assert store_rows(path) == [fakes.row(k) for k in range(POINTS)]
     often = Counter(number for number, _ in runs(path.with_suffix(".diary")))
-    assert sum(often.values()) <= 150 + 2 * workers.AHEAD  # what the dead one was at
+    assert sum(often.values()) <= POINTS + 2 * workers.AHEAD  # what the dead one was at
 
 
 @pytest.mark.parametrize("rounds", counts(10, 200))

@@ -6,6 +6,7 @@ import pytest
 from tilesim.errors import ArrayError
 from tilesim.network.graph import titled
 from tilesim.network.readers import read
+from tilesim.shipped import shipped
 
 NAMES = (
     "mlperf_kws_dscnn",
@@ -54,6 +55,15 @@ def test_wrong_inputs_are_refused(models: Path) -> None:
         network.evaluate([np.zeros((1, 640))])
     with pytest.raises(ArrayError, match=r"must have shape \[1, 640\], not \[1, 64\]"):
         network.evaluate([np.zeros((1, 64), np.int8)])
+
+
+def test_reals_must_be_numbers_and_may_be_infinite() -> None:
+    network = read(shipped("workloads") / "digits.onnx")
+    reals = np.full((1, 8, 8, 1), np.inf, np.float32)
+    assert network.evaluate(reals)[network.outputs[0]].shape == (1, 10)
+    reals[0, 3, 2, 0] = np.nan
+    with pytest.raises(ArrayError, match="input in0: must hold numbers, not NaN"):
+        network.evaluate(reals)
 
 
 def test_titles_are_short() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Annotated, TypeAlias, TypeVar
 
-from tilesim.errors import kept
+from tilesim.errors import InputError, kept, refuse
+
+T = TypeVar("T")
 
 Faults: TypeAlias = Annotated[list[str], "no option"]
 """What is wrong with the words of a command line, for a command that goes on to look for more."""
@@ -41,6 +43,16 @@ def faults_of(*readings: Callable[[], object]) -> list[str]:
         with kept(faults):
             read()
     return faults
+
+
+def told_with(faults: Sequence[str], read: Callable[[], T]) -> T:
+    """What ``read`` gives, unless there are ``faults``: these are told with those of the reading. Raises InputError."""
+    try:
+        found = read()
+    except InputError as error:
+        raise InputError([*faults, *error.faults]) from None
+    refuse(faults)
+    return found
 
 
 def in_options(fault: str) -> str:

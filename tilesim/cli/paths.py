@@ -28,9 +28,17 @@ def given_path(word: str) -> Path:
     return Path(word)
 
 
+def given_file(word: str) -> Path:
+    """The path of a file from the command line."""
+    if word.endswith(("/", os.sep)):
+        raise InputError(f"{word}: must be a file, not a folder")
+    return given_path(word)
+
+
 def path_option(metavar: str, meaning: str, *names: str) -> object:
-    """An option that takes a file or folder, which the help calls ``metavar``."""
-    return typer.Option(*names, metavar=metavar, help=meaning, parser=given_path)
+    """An option that takes a file or folder, which the help calls ``metavar``: of a file it begins with FILE."""
+    parser = given_file if metavar.startswith("FILE") else given_path
+    return typer.Option(*names, metavar=metavar, help=meaning, parser=parser)
 
 
 def files_of_run(folder: Path) -> list[Path]:

@@ -1,12 +1,11 @@
-"""What is asked of rows: which of them count, and which are the best."""
+"""What is asked of rows: which of them count, and what they are judged by."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import nan
 from typing import NamedTuple
-
-import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.explore.export import Cell, flat
@@ -67,33 +66,12 @@ def hold(conditions: Iterable[Expression], values: Values) -> bool:
         raise InputError(f"where {fault}" for fault in error.faults) from None
 
 
-def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:
-    """The rows that ran: of one objective all, the best first; of several those to which no other is better in one and
-    as good in all others, in the order of the first. Of equal ones the smaller key comes first.
-    """
-    scored = [(scores, row) for row in rows if (scores := _scores(row, objectives)) is not None]
-    scored.sort(key=lambda pair: (pair[0], pair[1]["key"]))
-    if len(objectives) < 2:
-        return [row for _, row in scored]
-    front: list[tuple[tuple[float, ...], Row]] = []
-    points = np.empty((0, len(objectives)))
-    for scores, row in scored:  # who comes before can't be worse in all, who comes after can't be better in the first
-        worse = (points <= scores).all(axis=1) & (points < scores).any(axis=1)
-        if not worse.any():
-            front.append((scores, row))
-            points = np.vstack([points, scores])
-    return [row for _, row in front]
-
-
-def _scores(row: Row, objectives: Sequence[Objective]) -> tuple[float, ...] | None:
-    """What is to be small; None of a row that did not run, or has no such measure."""
-    if row["measures"] is None:
-        return None
-    values = named_values(row)
-    found = [(values.get(objective.measure), objective.maximise) for objective in objectives]
-    if not all(isinstance(value, int | float) for value, _ in found):
-        return None
-    return tuple(-float(value) if maximise else float(value) for value, maximise in found if value is not None)
+def score(row: Row, objective: Objective) -> float:
+    """What the measure is, as what is to be small; NaN of a row that did not run, or does not have it."""
+    value = named_values(row).get(objective.measure) if row["measures"] else None
+    if not isinstance(value, int | float):
+        return nan
+    return -float(value) if objective.maximise else float(value)
 
 
 def early(conditions: Iterable[Expression]) -> list[Expression]:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from tempfile import TemporaryDirectory
 
 from tilesim import api
@@ -44,7 +43,9 @@ class Crew:
         """What runs groups of tasks."""
         bench = Bench(networks)
         if self.scheduler is not None:
-            return partial(resolve_name("tilesim.explore.cluster:rows"), bench=bench, scheduler=self.scheduler)
+            from tilesim.explore import cluster
+
+            return partial(cluster.rows, bench=bench, scheduler=self.scheduler)
         from tilesim.explore import workers
 
         return partial(workers.rows, bench=bench, count=self.workers or cores(), memory_bytes=self.memory_bytes)

@@ -60,8 +60,8 @@ def rows(groups: Iterable[Group], bench: Bench, count: int, memory_bytes: int | 
     Raises:
         RunError: workers end before they can run anything.
     """
-    with _Pool(bench, count, fair_memory_bytes(count) if memory_bytes is None else memory_bytes) as pool:
-        yield from pool.rows(iter(groups))
+    with Pool(bench, count, memory_bytes) as pool:
+        yield from pool.rows(groups)
 
 
 def fair_memory_bytes(count: int) -> int:
@@ -111,35 +111,46 @@ class _Worker:
         return f"{how} ({printable(lines[-1])})" if lines else how
 
 
-class _Pool:
-    """The workers of a sweep; a context manager."""
+class Pool:
+    """Workers that stay warm from one sweep to the next; a context manager. The arguments are those of :func:`rows`."""
 
-    def __init__(self, bench: Bench, count: int, memory_bytes: int) -> None:
-        self._bench, self._count, self._memory_bytes = bench, count, memory_bytes
+    def __init__(self, bench: Bench, count: int, memory_bytes: int | None = None) -> None:
+        self._bench, self._count = bench, count
+        self._memory_bytes = fair_memory_bytes(count) if memory_bytes is None else memory_bytes
         self._workers: list[_Worker] = []
         self._again: deque[Task] = deque()  # tasks of the dead
         self._deaths: defaultdict[str, list[str]] = defaultdict(list)  # of which workers a task has ended, how they did
         self._stillborn = 0
         self._setup = TemporaryFile()  # noqa: SIM115  (it is closed with the pool)
-        for given in (memory_bytes, bench):
+        for given in (self._memory_bytes, bench):
             pickle.dump(given, self._setup, pickle.HIGHEST_PROTOCOL)
         self._setup.flush()
 
-    def __enter__(self) -> _Pool:
+    def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.process.kill()
-        for worker in self._workers:
-            worker.end()
+        self._end(self._workers)
         self._setup.close()
 
-    def rows(self, source: Iterator[Group]) -> Iterator[Timed]:
-        while self._is_busy(source):
-            heard = wait([worker.connection for worker in self._workers])
-            for worker in [worker for worker in self._workers if worker.connection in heard]:
-                yield from self._heard(worker)
+    def rows(self, groups: Iterable[Group]) -> Iterator[Timed]:
+        """Run tasks, as :func:`rows` does, but that workers with nothing to do wait for the next call."""
+        source = iter(groups)
+        try:
+            while self._is_busy(source):
+                heard = wait([worker.connection for worker in self._workers])
+                for worker in [worker for worker in self._workers if worker.connection in heard]:
+                    yield from self._heard(worker)
+        finally:  # if nobody wants more rows, those that make some have to go
+            self._end([worker for worker in self._workers if worker.sent or worker.rest])
+            self._again.clear()
+
+    def _end(self, workers: Sequence[_Worker]) -> None:
+        for worker in workers:
+            worker.process.kill()
+        for worker in workers:
+            worker.end()
+        self._workers = [worker for worker in self._workers if worker not in workers]
 
     def _is_busy(self, source: Iterator[Group]) -> bool:
         """Give all workers something to do, as far as there is something; whether anybody has."""

@@ -93,6 +93,8 @@ def _canonical_order(axes: Sequence[int]) -> list[int]:
 def _faults(tensor: HostTensor, array: Array) -> Iterator[str]:
     if array.dtype != np.dtype(tensor.dtype):
         yield f"input {shown(tensor.name)} must be of dtype {tensor.dtype}, not {array.dtype}"
+    elif array.dtype.kind == "f" and np.isnan(array).any():
+        yield f"input {shown(tensor.name)} must hold numbers, not NaN"
     if array.shape[1:] != tensor.shape[1:] or not array.ndim or not len(array) or len(array) % tensor.shape[0]:
         wanted, given = (" x ".join(map(str, shape)) for shape in (tensor.shape, array.shape))
         yield (

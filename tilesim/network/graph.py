@@ -172,6 +172,8 @@ class Network:
 def _input_fault(tensor: Tensor, array: Array) -> str:
     if array.dtype != tensor.dtype:
         return f"input {tensor.title}: must be {tensor.dtype}, not {array.dtype}"
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        return f"input {tensor.title}: must hold numbers, not NaN"
     if array.ndim != len(tensor.shape) or array.shape[1:] != tensor.shape[1:]:
         return f"input {tensor.title}: must have shape {list(tensor.shape)}, not {list(array.shape)}"
     return ""

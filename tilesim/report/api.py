@@ -176,6 +176,8 @@ def sensitivity(
     from tilesim.explore.point import Options, Point
     from tilesim.explore.sensitivity import factors, measured, sweeping
 
+    if workers is not None and workers < 1:
+        raise InputError(f"the workers must be at least 1, not {workers}")
     word, network = network_words(model)
     chip, settings = chip_words(topology)
     base, networks = Point(word, chip, settings, Options(inferences=inferences)), {word: network}

@@ -142,7 +142,13 @@ def test_networks_of_one_name_are_told_apart_by_file(tilesim: Any, tmp_path: Pat
                 "--layer-priority digits:0: must name a layer of digits that has parameters",
             ],
         ),
-        (("digits", "--priority", ""), ["--priority : must name one of digits"]),
+        (
+            ("digits", "--priority", "", "--layer-priority", "stem, ,down"),
+            [
+                "--priority must be names with commas between them, not nothing",
+                "--layer-priority must be names with commas between them, not 'stem, ,down'",
+            ],
+        ),
         (
             ("digits", "--set", "data_memory.size_bytes=1KiB"),
             [

@@ -62,7 +62,10 @@ def test_in_a_narrow_terminal_nothing_is_cut(
     assert max(map(len, shown.splitlines())) <= 80
 
 
-@pytest.mark.parametrize(("page", "advice"), [("enrgy", "did you mean energy?"), ("zzz", "`tilesim guide` lists them")])
+@pytest.mark.parametrize(
+    ("page", "advice"),
+    [("enrgy", "did you mean energy?"), ("RUN", "did you mean run?"), ("zzz", "`tilesim guide` lists them")],
+)
 def test_another_page_is_a_fault(tilesim: Any, page: str, advice: str) -> None:
     result = tilesim("guide", page)
     assert (result.exit_code, result.stdout) == (2, "")

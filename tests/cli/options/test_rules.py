@@ -66,10 +66,10 @@ def test_start_times_decide(tilesim: Any, meeting: Path) -> None:
         ),
         (("--hold", "on=4"), ["--hold must be the label of an instruction, not 'on'; did you mean 'one'?"]),
         (
-            ("--hold", "one", "--hold", "=3", "--hold", "other=-3"),
+            ("--hold", "one", "--hold", "=3", "--hold", "other=-3", "--hold", ""),
             [
                 f"--hold {word}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
-                for word in ("one", "=3", "other=-3")
+                for word in ("one", "=3", "other=-3", "''")
             ],
         ),
     ],

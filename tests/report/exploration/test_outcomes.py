@@ -17,11 +17,11 @@ def test_points_are_counted_by_what_came_of_them() -> None:
 
 def test_reasons_that_differ_in_numbers_alone_are_one() -> None:
     found = [row(status=status) for status in ("refused", "ran", "refused", "failed", "refused")]
-    for k, needed in ((0, "1,024"), (2, "77")):
-        found[k]["reason"] = f"a tile needs {needed} bytes"
+    for k, needed in ((0, "1.5 KiB"), (2, "77 B")):
+        found[k]["reason"] = f"a tile needs {needed} more"
     found[4]["reason"] = "a tile has no lanes"
     assert reasons(found) == [
-        Reason("refused", "a tile needs 1,024 bytes", 2, 0),
+        Reason("refused", "a tile needs 1.5 KiB more", 2, 0),
         Reason("failed", found[3]["reason"], 1, 3),
         Reason("refused", "a tile has no lanes", 1, 4),
     ]

@@ -14,16 +14,16 @@ from tilesim.explore.row import Row
 from tilesim.report.figures.explore import save_exploration_figures
 from tilesim.report.figures.explore_space import draw_fronts, draw_maps
 
-GRIDS = ((1, 1), (2, 2), (4, 4))
+LANES = (16, 32, 64)
 
 
 @pytest.fixture(scope="module")
 def points() -> list[Row]:
-    """Of two networks, grids, lanes and hops; those of 16 lanes on one tile were refused."""
+    """Of two networks, lanes, hops and memories; those of 16 lanes and 2 cycles a hop were refused."""
     return [
-        row(network, grid, chip={"tile.lanes": lanes, "ring.hop_cycles": hops},
-            status="refused" if lanes == 16 and grid == (1, 1) else "ran")
-        for network in ("kws", "vww") for grid in GRIDS for lanes in (16, 64) for hops in (1, 2)
+        row(network, chip={"tile.lanes": lanes, "ring.hop_cycles": hops, "wide_memory.size_bytes": size},
+            status="refused" if lanes == 16 and hops == 2 else "ran")
+        for network in ("kws", "vww") for lanes in LANES for hops in (1, 2) for size in (1 << 18, 1 << 19)
     ]  # fmt: skip
 
 
@@ -33,7 +33,13 @@ def test_each_network_has_a_map_and_its_fronts(points: list[Row], tmp_path: Path
     assert [path.name for path in made if path.name in expected] == expected
     assert all(path.read_bytes().startswith(PNG) for path in made if path.suffix == ".png")
     shown = texts(tmp_path / "map-kws.svg")
-    for words in ("lowest latency, µs", "grid", "tile.lanes", "whatever ring.hop_cycles", "none of its points ran"):
+    for words in (
+        "lowest latency, µs",
+        "tile.lanes",
+        "ring.hop_cycles",
+        "whatever wide_memory.size_bytes",
+        "none of its",
+    ):
         assert words in shown
     shown = texts(tmp_path / "fronts-kws.svg")
     for words in ("area (proxy), mm²", "latency, µs", "dominated", "on the Pareto front"):
@@ -45,26 +51,28 @@ def test_a_cell_has_its_number_or_is_hatched(points: list[Row]) -> None:
     assert figure
     axes = figure.axes[0]
     best = {
-        (each["chip"]["grid.rows"], each["chip"]["tile.lanes"]): each["measures"]["latency_us"]
-        for each in reversed(points)  # one hop last
+        (each["chip"]["tile.lanes"], each["chip"]["ring.hop_cycles"]): each["measures"]["latency_us"]
+        for each in points
         if each["network"] == "vww" and each["measures"]
     }
     assert sorted(float(text.get_text()) for text in axes.texts) == pytest.approx(sorted(best.values()), rel=1e-3)
-    assert [patch.get_xy() for patch in axes.patches if isinstance(patch, Rectangle)] == [(-0.5, -0.5)]
+    assert [patch.get_xy() for patch in axes.patches if isinstance(patch, Rectangle)] == [(-0.5, 0.5)]
 
 
 def test_the_front_goes_through_the_points_that_nothing_beats(points: list[Row]) -> None:
     figure = draw_fronts(points, "kws")
     assert figure
     _, stairs, front = figure.axes[0].lines
-    latencies = np.asarray(front.get_ydata())
-    assert np.all(np.diff(np.asarray(front.get_xdata())) > 0)
-    assert np.all(np.diff(latencies) < 0)
+    places, latencies = np.asarray(front.get_xdata()), np.asarray(front.get_ydata())
+    assert len(latencies) == 2 * len(LANES)  # sizes of memories neither cost nor gain
+    assert np.all(np.diff(places[::2]) > 0)
+    assert np.all(np.diff(latencies[::2]) < 0)
     np.testing.assert_array_equal(latencies, stairs.get_ydata())
 
 
 def test_what_did_not_run_or_does_not_differ_has_no_picture() -> None:
     assert draw_fronts([row(status="refused")], "net") is None
     assert draw_maps([row(), row()], "net") is None
-    refused = [row(grid=grid, chip={"tile.lanes": lanes}, status="refused") for grid in GRIDS for lanes in (1, 2)]
+    chips = [{"tile.lanes": lanes, "ring.hop_cycles": hops} for lanes in LANES for hops in (1, 2)]
+    refused = [row(chip=chip, status="refused") for chip in chips]
     assert draw_maps(refused, "net") is None

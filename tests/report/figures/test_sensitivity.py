@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from matplotlib.text import Text
+
 from tests.explore.stepped import MADE, row, sensitivity
 from tilesim.report.figures.save import save_sensitivity_figure
-from tilesim.report.figures.sensitivity import MOST_STEPS
+from tilesim.report.figures.sensitivity import MOST_STEPS, draw
 from tilesim.report.sensitivity import sensitivity_document
 
 
@@ -30,9 +32,9 @@ def test_each_step_has_its_values_and_what_it_changes(tmp_path: Path) -> None:
     assert made[0].read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_there_is_no_room_for_is_counted(tmp_path: Path) -> None:
+def test_what_there_is_no_room_for_is_counted() -> None:
     rows = [(f"key{k}", 1, [(2, row(200 + k))]) for k in range(MOST_STEPS + 3)]
-    words = texts(save_sensitivity_figure(sensitivity_document(sensitivity(rows)), tmp_path)[1])
+    words = [text.get_text() for text in draw(sensitivity_document(sensitivity(rows))).findobj(Text)]
     assert "and 3 keys of less effect" in words
     assert sum("→" in word for word in words) == MOST_STEPS
 

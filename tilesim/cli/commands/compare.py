@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tilesim.cli.faults import faults_of, told_with
 from tilesim.cli.output import QuietOption, tell, tell_json
 from tilesim.cli.paths import COMPARISON, files_of_run, given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
@@ -39,14 +40,14 @@ def command(
     from tilesim.report.api import compare, save_comparison
 
     path = out or Path(COMPARISON)
-    must_be_free(path, [file for folder in folders for file in files_of_run(folder)], "of the run itself")
+    files = [file for folder in folders for file in files_of_run(folder)]
+    faults = faults_of(lambda: must_be_free(path, files, "of the run itself"))
     if png_dir is not None:
         from tilesim.report.figures.save import must_have_matplotlib
 
-        must_be_folder(png_dir)
-        must_have_matplotlib()
+        faults += faults_of(lambda: must_be_folder(png_dir), must_have_matplotlib)
     with progress("reading the runs", quiet) as say:
-        comparison = compare(folders)
+        comparison = told_with(faults, lambda: compare(folders))
         if out is not None or not json_:
             say(f"writing {path}")
             save_comparison(comparison, path)

@@ -59,7 +59,7 @@ def _text(page: str) -> str:
     names = {path.stem for path in PAGES.glob("*.md")} - {INDEX}
     if page in names:
         return (PAGES / f"{page}.md").read_text(encoding="utf-8")
-    near = get_close_matches(page, sorted(names), 1)
+    near = get_close_matches(page.lower(), sorted(names), 1)
     advice = f"did you mean {near[0]}?" if near else "`tilesim guide` lists them"
     raise InputError(f"there is no page {page!r} in the guide; {advice}")
 

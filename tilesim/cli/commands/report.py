@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tilesim.cli.faults import faults_of, told_with
 from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import FIGURES, PAGE, files_of_run, given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
@@ -39,12 +40,11 @@ def command(
     from tilesim.report.figures.save import must_have_matplotlib
 
     path, pictures = out or folder / PAGE, png_dir or (folder / FIGURES if png else None)
-    must_be_free(path, files_of_run(folder), "of the run itself")
+    faults = faults_of(lambda: must_be_free(path, files_of_run(folder), "of the run itself"))
     if pictures is not None:
-        must_be_folder(pictures)
-        must_have_matplotlib()
+        faults += faults_of(lambda: must_be_folder(pictures), must_have_matplotlib)
     with progress(f"reading {folder}", quiet) as say:
-        run = load_run(folder)
+        run = told_with(faults, lambda: load_run(folder))
         say(f"writing {path}")
         save_report(run, path)
         if pictures is not None:  # at last, as they take longest

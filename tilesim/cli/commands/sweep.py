@@ -18,7 +18,7 @@ from tilesim.cli.paths import must_be_free
 from tilesim.cli.progress import progress
 from tilesim.cli.sweeping import following
 from tilesim.errors import InputError, kept, refuse
-from tilesim.explore.answers import Objective, best, late, narrowed
+from tilesim.explore.answers import Objective, late, narrowed
 from tilesim.explore.api import Crew, opened, swept
 from tilesim.explore.document import SweepDocument, is_document, load_document
 from tilesim.explore.export import csv, flat_rows, json
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "tilesim.sweep/1"
 MOST_BEST = 10
-"""Points that the JSON document names as the best."""
+"""Points of a network that the JSON document names as the best."""
 
 
 class Asked(NamedTuple):
@@ -91,7 +91,8 @@ def command(
     if answers.report is not None:
         from tilesim.report.api import save_sweep_report
 
-        save_sweep_report(left, answers.report)
+        with progress(f"writing {answers.report}", quiet):
+            save_sweep_report(left, answers.report)
     if answers.export:
         write = csv if answers.export == "csv" else json
         tell(*write(left, rows.seconds if answers.times else None).splitlines())
@@ -150,18 +151,16 @@ def _rows(asked: Asked, crew: WorkerOptions, quiet: bool) -> Rows:
 
 
 def _document(rows: Rows, left: Sequence[Row], objectives: Sequence[Objective], store: Path | None) -> object:
-    statuses = [row["status"] for row in rows.every]
+    from tilesim.report.exploration.best import best
+    from tilesim.report.exploration.outcomes import counts
+
     flat = {row["key"]: row for row in flat_rows(left)}
     return {
         "schema": SCHEMA,
         "store": None if store is None else str(store),
-        "points": {
-            "total": len(statuses),
-            "found": rows.found,
-            **{status: statuses.count(status) for status in ("ran", "refused", "failed")},
-        },
+        "points": {"total": len(rows.every), "found": rows.found, **counts(rows.every)},
         "objectives": [objective._asdict() for objective in objectives],
-        "best": [flat[row["key"]] for row in best(left, objectives)[:MOST_BEST]],
+        "best": [flat[row["key"]] for points in best(left, objectives).values() for row in points[:MOST_BEST]],
         "rows": [*flat.values()],
     }
 

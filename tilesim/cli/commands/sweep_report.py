@@ -10,7 +10,7 @@ import typer
 from tilesim.cli.faults import Faults
 from tilesim.cli.options.exploration import ConditionOptions
 from tilesim.cli.output import QuietOption, tell
-from tilesim.cli.paths import given_path, must_be_free, path_option
+from tilesim.cli.paths import given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.answers import narrowed
@@ -26,6 +26,9 @@ def command(
     out: Annotated[
         Path | None, path_option("FILE", "The page; STORE with the ending .html if not given.", "-o", "--out")
     ] = None,
+    png_dir: Annotated[
+        Path | None, path_option("DIR", "Draw the pictures as PNG and SVG into DIR, too; needs matplotlib.")
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Make one HTML page of a sweep's store.
@@ -34,11 +37,15 @@ def command(
     its command. The page needs nothing else, not even a connection.
     """
     from tilesim.report.api import save_sweep_report
+    from tilesim.report.figures.save import must_have_matplotlib
 
-    path = out or store.with_suffix(".html")
+    path, drawn = out or store.with_suffix(".html"), 0
     where = conditions.conditions(faults)
     with kept(faults):
-        must_be_free(path, [store], "that is read")
+        must_be_free(path, [store])
+        if png_dir is not None:
+            must_be_folder(png_dir)
+            must_have_matplotlib()
     refuse(faults)
     with progress(f"reading {store}", quiet) as say, Store(store, reading=True) as opened:
         rows = narrowed(opened.rows(), where)
@@ -46,5 +53,10 @@ def command(
             raise InputError(f"{store}: must have rows{' for which --where holds' if where else ''}, not none")
         say(f"writing {path}")
         save_sweep_report(rows, path)
+        if png_dir is not None:
+            from tilesim.report.figures.explore import save_exploration_figures
+
+            say(f"drawing into {png_dir}")
+            drawn = len(save_exploration_figures(rows, png_dir))
     if not quiet:
-        tell(f"written to {path}")
+        tell(*([f"{drawn} pictures in {png_dir}"] if png_dir is not None else []), f"written to {path}")

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
+from tilesim.cli.faults import faults_of, told_with
 from tilesim.cli.output import QuietOption, tell
-from tilesim.cli.paths import files_of_run, given_path, must_be_free
+from tilesim.cli.paths import files_of_run, given_path, must_be_free, path_option
 from tilesim.cli.progress import progress
-from tilesim.report.api import save_trace
+from tilesim.report.api import load_run, save_trace
 
 
 def command(
@@ -20,12 +21,7 @@ def command(
             metavar="RUN_DIR", help="What `tilesim run --trace --out RUN_DIR` has written.", parser=given_path
         ),
     ],
-    output: Annotated[
-        Path,
-        typer.Option(
-            "-o", "--output", metavar="FILE", help="Where to write it.", show_default=False, parser=given_path
-        ),
-    ],
+    output: Annotated[Path, path_option("FILE", "Where to write it.", "-o", "--output")],
     chrome: Annotated[
         bool, typer.Option("--chrome", help="Write the JSON format of Chrome's viewer; compressed if FILE ends in .gz.")
     ] = False,
@@ -36,8 +32,8 @@ def command(
     Perfetto (https://ui.perfetto.dev) shows either format: a track a unit in the tree of the chip, what each did when
     and what let its stalls end, the bytes a cycle of each bus, and the MACs in use. A nanosecond there is a cycle.
     """
-    must_be_free(output, files_of_run(run), "of the run itself")
+    faults = faults_of(lambda: must_be_free(output, files_of_run(run), "of the run itself"))
     with progress(f"reading {run}", quiet) as say:
-        spans = save_trace(run, output, chrome, say)
+        spans = save_trace(told_with(faults, lambda: load_run(run)), output, chrome, say)
     if not quiet:
         tell(f"{output}: {spans:,} spans")

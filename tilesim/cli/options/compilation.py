@@ -18,7 +18,7 @@ from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import CHOICES, SPATIAL, CachePolicy, PartitionPolicy, weighs
 from tilesim.machines.program import Program
 from tilesim.network.graph import Network
-from tilesim.printable import printable, unknown
+from tilesim.printable import printable, shown, unknown
 from tilesim.registry import machine_of
 from tilesim.report.words import short_name
 
@@ -55,6 +55,9 @@ class PlacementOptions(Options):
         for word in self.partition or ():
             if (choice := word.rpartition("=")[2]) not in CHOICES:
                 yield f"--partition {word}: {unknown(choice, CHOICES, 'a choice')}"
+        for option, words in {"--priority": self.priority, "--layer-priority": self.layer_priority}.items():
+            if words is not None and not all(_split(words)):
+                yield f"{option} must be names with commas between them, not {shown(words)}"
         if len(self._defaults) > 1:
             yield f"--partition: must be one choice for all layers, not {' and '.join(self._defaults)}"
 
@@ -128,7 +131,12 @@ def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: Part
 
 
 def _listed(words: str | None) -> list[str]:
-    return [] if words is None else [word.strip() for word in words.split(",")]
+    """The names among the words of an option."""
+    return [word for word in _split(words or "") if word]
+
+
+def _split(words: str) -> list[str]:
+    return [word.strip() for word in words.split(",")]
 
 
 def _meant(option: str, words: Iterable[str], find: Callable[[str], Meant], faults: list[str]) -> list[Meant]:

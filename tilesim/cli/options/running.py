@@ -128,7 +128,7 @@ class RunningOptions(Options):
         """The cycles before which instructions must not begin."""
         pairs = [word.rpartition("=") for word in self.hold or ()]
         refuse(
-            f"--hold {label}{equals}{cycle}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
+            f"--hold {f'{label}{equals}{cycle}' or repr('')}: must be LABEL=CYCLE or LABEL@TILE=CYCLE, such as send=100"
             for label, equals, cycle in pairs
             if not label or not re.fullmatch(r"[0-9]{1,18}", cycle)
         )

@@ -79,7 +79,7 @@ def unlike_outputs(rows: Sequence[Row]) -> list[str]:
 
 
 def _without_numbers(sentence: str) -> str:
-    return re.sub(r"\d[\d,._]*", "#", sentence)
+    return re.sub(r"\d[\d,._]*( ?[KMG]?i?B\b)?", "#", sentence)
 
 
 def _lowest(numbers: NDArray[np.float64]) -> list[int]:

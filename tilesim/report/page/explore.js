@@ -18,8 +18,8 @@ function figures(data) {
 }
 
 function notes({ counts, unlike_outputs: unlike }) {
-  if (unlike.length) return [element("p", { class: "note" }, `Not all points of ${unlike.join(", ")} have the same outputs.`)];
-  return counts.ran > 1 ? [element("p", { class: "muted" }, "All points of a network that ran have the same outputs, byte for byte.")] : [];
+  if (unlike.length) return [element("p", { class: "note" }, `Not all points of ${unlike.join(", ")} with as many inferences have the same outputs.`)];
+  return counts.ran > 1 ? [element("p", { class: "muted" }, "All points of a network that ran as many inferences have the same outputs, byte for byte.")] : [];
 }
 
 function bestTable(space, { bests }) {

@@ -1,5 +1,7 @@
 // The columns of the table: what a cell says, what it is sorted and filtered by.
 
+const ENERGIES = ["inference_energy_pj", "energy_pj"]; // the first where runs are of several inferences
+
 // Columns have `text(k)`; those of numbers `number(k)`, not a number where there is none; `order(k)` sorts.
 function columnsOf(space) {
   const point = { title: "point", isNumber: true, text: (k) => number(k + 1), number: (k) => k + 1, order: (k) => k };
@@ -8,7 +10,7 @@ function columnsOf(space) {
   const keys = space.keys.map(keyColumn);
   const told = new Set(space.keys.filter(({ telling, key }) => telling || key === "network").map(({ key }) => key));
   const measures = space.measures.map(measureColumn);
-  const shown = new Set(["latency_us", "energy_pj", "area_mm2", "mac_utilisation"]);
+  const shown = new Set(["latency_us", space.measures.some(({ name }) => name === ENERGIES[0]) ? ENERGIES[0] : ENERGIES[1], "area_mm2", "mac_utilisation"]);
   return [
     { ...point, isShown: true }, ...keys.map((column) => ({ ...column, isShown: told.has(column.title) })), { ...status, isShown: true },
     ...measures.map((column, k) => ({ ...column, isShown: shown.has(space.measures[k].name) })), { ...bound, isShown: true }];

@@ -8,8 +8,8 @@ tilesim.section("explore_pareto", async (root, data) => {
     root.append(element("p", { class: "note" }, "There is no front: no point ran."));
     return;
   }
-  const named = (name) => measures.findIndex((measure) => measure.name === name);
-  const state = { network: 0, across: measures[named("area_mm2")] || measures[0], up: measures[named("latency_us")] || measures[0], third: null, wide: [null, null], chosen: -1, focused: -1 };
+  const [across, up] = firstAxes(measures);
+  const state = { network: 0, across, up, third: null, wide: [null, null], chosen: -1, focused: -1 };
   const parts = { canvas: canvasOf(state), colours: element("div"), said: element("p", { class: "muted", role: "status" }), list: element("div", { class: "front-list" }), chosen: element("div", { class: "chosen-point" }) };
   const plot = new Plot(parts.canvas);
   const view = { space, state, parts, plot, definition: data.definition };
@@ -32,6 +32,13 @@ tilesim.section("explore_pareto", async (root, data) => {
   hands(view);
   renew(view);
 });
+
+// Area or, of one chip, energy, against latency.
+function firstAxes(measures) {
+  const differing = (name) => measures.find((measure) => measure.name === name && new Set(measure.values.filter((value) => !Number.isNaN(value))).size > 1);
+  const latency = measures.find(({ name }) => name === "latency_us") || measures[0];
+  return [["area_mm2", "inference_energy_pj", "energy_pj"].map(differing).find(Boolean) || latency, latency];
+}
 
 function canvasOf({ across, up }) {
   return element("canvas", { class: "pareto", tabindex: "0", role: "application", "aria-roledescription": "scatter plot", "aria-label": `${titled(up)} against ${titled(across)}` });

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.explore.row import Row
-from tilesim.printable import printable
+from tilesim.printable import printable, printable_lines
 from tilesim.report.exploration import front, heat
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling
 from tilesim.report.exploration.measures import DEFINITIONS, SHARE, judged, shown_in, space_measures
@@ -18,6 +18,9 @@ from tilesim.report.exploration.outcomes import STATUSES, bests, counts, reasons
 from tilesim.report.exploration.points import MEASURES, Measure, VariedKey, distinct, measured
 from tilesim.report.page.build import PageSection
 from tilesim.report.words import cause_words
+
+NOTHING = '""'
+"""How an empty value shows."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def _key(key: VariedKey) -> dict[str, Any]:
     are_numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in key.values)
     return {
         "key": printable(key.key),
-        "values": [printable(word) for word in key.words],
+        "values": [printable(word) or NOTHING for word in key.words],
         "numbers": list(key.values) if are_numbers else None,
     }
 
@@ -149,7 +152,7 @@ def _bound_by(row: Row) -> str:
 
 
 def _sentences(rows: Sequence[Row]) -> dict[str, list[str]]:
-    return {"command": [row["command"] for row in rows], "reason": [printable(row["reason"]) for row in rows]}
+    return {"command": [row["command"] for row in rows], "reason": [printable_lines(row["reason"]) for row in rows]}
 
 
 # ---- the points in figures
@@ -160,7 +163,7 @@ def _figures(rows: Sequence[Row], measures: Sequence[Measure]) -> dict[str, Any]
     return {
         "counts": counts(rows),
         "reasons": [
-            {"status": each.status, "sentence": printable(each.sentence), "points": each.points, "first": each.first}
+            asdict(replace(each, sentence=printable_lines(each.sentence)))
             for each in reasons(rows)
         ],
         "bests": [

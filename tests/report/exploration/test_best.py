@@ -1,0 +1,57 @@
+"""The best points of each network."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.explore import fakes
+from tilesim.explore.answers import FASTEST, Objective
+from tilesim.explore.row import Row
+from tilesim.report.exploration.best import best
+
+
+def row(number: int, cycles: int, energy_pj: float) -> Row:
+    made = fakes.row(number)
+    assert made["measures"] is not None
+    return {
+        **made,
+        "measures": {**made["measures"], "latency_us": cycles / 10, "cycles": cycles, "energy_pj": energy_pj},
+    }
+
+
+ROWS = [row(1, 30, 5.0), row(2, 10, 9.0), row(3, 20, 7.0), row(4, 30, 4.0), fakes.row(5, "refused", "too small")]
+
+
+def numbers(rows: list[Row]) -> list[int]:
+    return [int(row["key"], 16) for row in rows]
+
+
+def test_the_best_of_one_objective() -> None:
+    assert numbers(best(ROWS, [FASTEST])["net"]) == [2, 3, 1, 4]
+    assert numbers(best(ROWS, [Objective("cycles", maximise=True)])["net"]) == [1, 4, 3, 2]
+    assert best(ROWS, [Objective("bytes.mesh")]) == {}
+
+
+def test_the_pareto_front_of_several() -> None:
+    assert numbers(best(ROWS, [FASTEST, Objective("energy_pj")])["net"]) == [2, 3, 4]
+
+
+@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 5)), max_size=12))
+def test_the_front_is_what_nobody_dominates(points: list[tuple[int, int]]) -> None:
+    rows = [row(k, cycles, energy) for k, (cycles, energy) in enumerate(points)]
+    front = {
+        k
+        for k, (cycles, energy) in enumerate(points)
+        if not any(c <= cycles and e <= energy and (c, e) != (cycles, energy) for c, e in points)
+    }
+    assert {*numbers(best(rows, [FASTEST, Objective("energy_pj")]).get("net", []))} == front
+
+
+def test_each_network_has_its_own() -> None:
+    other = row(9, 500, 1.0)
+    other["network"] = "other"
+    assert {name: numbers(rows) for name, rows in best([other, *ROWS], [FASTEST]).items()} == {
+        "other": [9],
+        "net": [2, 3, 1, 4],
+    }
