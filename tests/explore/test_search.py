@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import pytest
 
@@ -12,12 +14,14 @@ from tests.explore import fakes
 from tilesim import api
 from tilesim.errors import InputError
 from tilesim.explore import search as searching
-from tilesim.explore.answers import Objective, best, late, narrowed
+from tilesim.explore import workers
+from tilesim.explore.answers import Objective, best, late, named_values, narrowed
+from tilesim.explore.measure import Bench
 from tilesim.explore.row import Measures, Row
 from tilesim.explore.search import search
 from tilesim.explore.space import Space, space
 from tilesim.explore.store import Store
-from tilesim.explore.sweeping import Group, Progress, Timed
+from tilesim.explore.sweeping import Group, Progress, Timed, sweep
 from tilesim.explore.task import Task, chip_values, tasks
 
 NETWORKS = {"digits": api.load_network("digits")}
@@ -160,6 +164,48 @@ def test_a_space_without_a_point_is_said(tmp_path: Path) -> None:
     odd = space(["digits"], ["edge-2x2"], {"tile.lanes": "48,80"})
     with Store(tmp_path / "s.db") as store, pytest.raises(InputError, match=r"tile\.lanes must be a power of two"):
         search(odd, NETWORKS, store, Formula(), 8, LATENCY)
+
+
+CHIPS = {
+    "grid": "1x1,1x2,2x2,1x4,2x4",
+    "tile.lanes": "8,16,32,64",
+    "narrow_memory.size_bytes": "16KiB,32KiB,64KiB,128KiB,192KiB",
+    "wide_memory.size_bytes": "16KiB,32KiB,64KiB,128KiB,256KiB",
+    "clock_hz": "250MHz,400MHz,500MHz,800MHz",
+}
+
+
+def nobody(groups: Iterable[Group]) -> Iterator[Timed]:
+    """Runs nothing, as all has run."""
+    assert [*groups] == []
+    yield from ()
+
+
+@pytest.mark.soak
+def test_200_runs_come_near_the_best_of_2000_points(tmp_path: Path) -> None:
+    """Within 5 %, in the median of ten seeds, whatever is looked for."""
+    bench = Bench(NETWORKS)
+    with Store(tmp_path / "all.db") as store:
+        points = space(["digits"], ["edge-2x2"], CHIPS).points()
+        assert sweep(tasks(points, NETWORKS), store, partial(workers.rows, bench=bench, count=2)).total == 2000
+        rows = store.rows()
+        for objective, where in (
+            (Objective("latency_us"), []),
+            (Objective("latency_us"), ["area_mm2 <= 10"]),
+            (Objective("area_mm2"), ["latency_us <= 5"]),
+            (Objective("energy_pj"), ["latency_us <= 4", "grid.rows * grid.columns * tile.lanes <= 128"]),
+        ):
+            wanted = space(["digits"], ["edge-2x2"], CHIPS, where=where)
+            [optimum, *_] = best(narrowed(rows, wanted.where), [objective])
+            gaps = []
+            for seed in range(10):
+                progress = search(wanted, NETWORKS, store, nobody, 200, [objective], seed)
+                found, least = (named_values(row)[objective.measure] for row in (progress.best["digits"], optimum))
+                assert isinstance(found, float)
+                assert isinstance(least, float)
+                gaps.append(found / least - 1)
+            print(objective.measure, where, [round(gap, 4) for gap in sorted(gaps)])
+            assert median(gaps) <= 0.05
 
 
 def test_without_optuna_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -341,7 +341,7 @@ async def _kind(scheduler: str, address: str) -> str:
         ) as there:
             return str((await asyncio.wait_for(there.identity(), CONNECT_SECONDS))["type"])
     except Exception as fault:  # noqa: BLE001  (whatever is there that is no scheduler)
-        raise InputError(f"{scheduler}: no scheduler of Dask answers: {fault or 'it says nothing'}") from None
+        raise InputError(f"{scheduler}: no scheduler of Dask answers: {str(fault) or 'it says nothing'}") from None
 
 
 def _address(path: Path) -> str:
