@@ -173,6 +173,10 @@ def test_where_no_scheduler_is_that_is_said(
     assert fault in str(error.value)
 
 
+def test_without_tasks_no_scheduler_is_asked() -> None:
+    assert rows_of(fakes.FakeBench(), "tcp://127.0.0.1:1", 0) == []
+
+
 def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "find_spec", lambda _name: None)
     with pytest.raises(InputError, match=r"pip install tilesim\[sweep\]"):

@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain, islice
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -100,8 +101,10 @@ def rows(groups: Iterable[Group], bench: Bench, scheduler: str) -> Iterator[Time
         InputError: Dask is not there, no scheduler answers, it has no worker, or one with another tilesim or Python.
         RunError: the scheduler goes away, or all workers do.
     """
-    with Cluster(bench, scheduler) as cluster:
-        yield from cluster.rows(groups)
+    source = iter(groups)
+    for first in islice(source, 1):  # without any, nobody is called
+        with Cluster(bench, scheduler) as cluster:
+            yield from cluster.rows(chain([first], source))
 
 
 class Cluster:
