@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +14,7 @@ from statistics import median
 import pytest
 
 from tests.explore import fakes
+from tests.soak import counts
 from tilesim import api
 from tilesim.errors import InputError
 from tilesim.explore import search as searching
@@ -24,6 +28,7 @@ from tilesim.explore.store import Store
 from tilesim.explore.sweeping import Group, Progress, Timed, sweep
 from tilesim.explore.task import Task, chip_values, tasks
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 NETWORKS = {"digits": api.load_network("digits")}
 VARY = {"grid": "1x1,1x2,2x2,2x4,4x4", "tile.lanes": "8,16,32,64", "ring.hop_cycles": "1..4", "cache": "on,off"}
 LATENCY = (Objective("latency_us"),)
@@ -127,6 +132,16 @@ def test_after_interruptions_it_ends_as_if_there_had_been_none(
     assert len([*ran, *run.ran]) == len({*ran, *run.ran}) == 32
     again = searched(tmp_path / "s.db", run := Formula(), 32)
     assert (again.done, again.found, run.ran, [*again.keys]) == (32, 32, [], [*undisturbed.keys])
+
+
+@pytest.mark.parametrize("rounds", counts(2, 60))
+def test_no_kill_changes_how_it_ends(tmp_path: Path, rounds: int) -> None:
+    words = [sys.executable, ROOT / "tests" / "explore" / "kill_searches.py", str(rounds), tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    count = json.loads(done.stdout)
+    assert (count["differ"], count["lost"]) == (0, 0)
+    assert count["killed"] == rounds
 
 
 @pytest.mark.parametrize("count", [8, 19])
