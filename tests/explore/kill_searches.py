@@ -22,7 +22,7 @@ from tests.explore.test_search import Formula, searched  # noqa: E402
 from tilesim.explore.store import Store  # noqa: E402
 from tilesim.explore.sweeping import Group, Timed  # noqa: E402
 
-POINTS = 40
+POINTS = 24
 
 
 class Slow(Formula):
@@ -54,7 +54,7 @@ def main(rounds: int, folder: Path) -> None:
     path, written = folder / "0.db", set[str]()
     while count["killed"] < rounds:
         process = begin(path)
-        time.sleep(rng.uniform(0, 1.0))
+        time.sleep(rng.uniform(0, 2.5))
         kill(process)
         status = os.waitpid(process, 0)[1]
         count["killed"] += status == signal.SIGKILL

@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 
+from tests.soak import counts
 from tilesim.explore.sampler import Choice, Dimension, Outcome, Sampler
 
 DIMENSIONS = (
@@ -48,9 +49,10 @@ def searched(
     return choices
 
 
-def test_it_finds_the_best_of_288_points_in_96() -> None:
-    best = [min(map(cost, searched(seed, 12))) for seed in range(3)]
-    assert best == [1, 1, 1]
+@pytest.mark.parametrize("seeds", counts(1, 20))
+def test_it_finds_the_best_of_288_points_in_80(seeds: int) -> None:
+    best = [min(map(cost, searched(seed, 10))) for seed in range(seeds)]
+    assert best.count(1) >= 0.9 * seeds
 
 
 def test_no_point_is_proposed_twice_and_in_the_end_all_are() -> None:
@@ -69,8 +71,8 @@ def test_what_is_not_wanted_is_not_proposed() -> None:
     def wanted(choice: Choice) -> bool:
         return choice[0] * choice[1] <= 10
 
-    choices = searched(1, 8, wanted=wanted)
-    assert len(choices) == 64
+    choices = searched(1, 6, wanted=wanted)
+    assert len(choices) == 48
     assert all(map(wanted, choices))
     assert min(map(cost, choices)) == min(map(cost, filter(wanted, ALL)))
     assert searched(1, 1, wanted=lambda _choice: False) == []
@@ -82,7 +84,7 @@ def test_it_learns_from_what_does_not_run_and_what_violates_something() -> None:
             return Outcome((), {"runs": 10.0})
         return Outcome((cost(choice),), {"small": max(0.0, (choice[0] - 3) / 8)})
 
-    choices = searched(2, 12, outcome)
+    choices = searched(2, 8, outcome)
     feasible = [choice for choice in choices if outcome(choice).is_feasible]
     assert min(map(cost, feasible)) == 5
     assert len(feasible) > 1.5 * len(choices) * sum(outcome(choice).is_feasible for choice in ALL) / len(ALL)
@@ -94,11 +96,11 @@ def test_of_several_objectives_it_finds_the_front() -> None:
 
     sampler = Sampler(DIMENSIONS, [False, True], 0, every)
     found: set[tuple[float, float]] = set()
-    for _ in range(15):
+    for _ in range(8):
         asked = sampler.ask(8)
         sampler.tell([Outcome(values(choice), {}) for choice in asked])
         found |= {values(choice) for choice in asked}
-    assert found >= {(1.0, 5.0), (2.0, 6.0), (5.0, 7.0)}
+    assert found >= {(1.0, 5.0), (2.0, 6.0)}
 
 
 def test_a_round_that_was_told_before_is_recalled() -> None:

@@ -48,8 +48,8 @@ def row_of(task: Task) -> Row:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Progress:
-    """Of a search for 32 points that nothing disturbed."""
-    return searched(tmp_path_factory.mktemp("search") / "s.db", Formula(), 32)
+    """Of a search for 24 points that nothing disturbed."""
+    return searched(tmp_path_factory.mktemp("search") / "s.db", Formula(), 24)
 
 
 @dataclass
@@ -110,31 +110,28 @@ def test_what_does_not_run_is_avoided(tmp_path: Path) -> None:
 
 def test_of_several_objectives_it_looks_for_the_front(tmp_path: Path) -> None:
     objectives = (Objective("latency_us"), Objective("area_mm2"))
-    progress = searched(tmp_path / "s.db", Formula(), 56, objectives=objectives)
+    progress = searched(tmp_path / "s.db", Formula(), 40, objectives=objectives)
     with Store(tmp_path / "s.db") as store:
         front = best(store.rows(progress.keys), objectives)
     whole = {row["key"] for row in best(exhaustive(space(["digits"], ["edge-2x2"], VARY)), objectives)}
-    assert len({row["key"] for row in front} & whole) >= 0.6 * len(whole)
+    assert len({row["key"] for row in front} & whole) >= 0.5 * len(whole)
 
 
-@pytest.mark.parametrize("deaths", [(8, 1), (0, 3, 15)])
-def test_after_interruptions_it_ends_as_if_there_had_been_none(
-    tmp_path: Path, undisturbed: Progress, deaths: tuple[int, ...]
-) -> None:
+def test_after_interruptions_it_ends_as_if_there_had_been_none(tmp_path: Path, undisturbed: Progress) -> None:
     ran: list[str] = []
-    for dies_after in deaths:
+    for dies_after in (0, 3, 5, 9):
         with pytest.raises(KeyboardInterrupt):
-            searched(tmp_path / "s.db", run := Formula(dies_after), 32)
+            searched(tmp_path / "s.db", run := Formula(dies_after), 24)
         ran += run.ran
-    progress = searched(tmp_path / "s.db", run := Formula(), 32)
+    progress = searched(tmp_path / "s.db", run := Formula(), 24)
     assert [*progress.keys] == [*undisturbed.keys]
     assert progress.best == undisturbed.best
-    assert len([*ran, *run.ran]) == len({*ran, *run.ran}) == 32
-    again = searched(tmp_path / "s.db", run := Formula(), 32)
-    assert (again.done, again.found, run.ran, [*again.keys]) == (32, 32, [], [*undisturbed.keys])
+    assert len([*ran, *run.ran]) == len({*ran, *run.ran}) == 24
+    again = searched(tmp_path / "s.db", run := Formula(), 24)
+    assert (again.done, again.found, run.ran, [*again.keys]) == (24, 24, [], [*undisturbed.keys])
 
 
-@pytest.mark.parametrize("rounds", counts(2, 60))
+@pytest.mark.parametrize("rounds", counts(1, 60))
 def test_no_kill_changes_how_it_ends(tmp_path: Path, rounds: int) -> None:
     words = [sys.executable, ROOT / "tests" / "explore" / "kill_searches.py", str(rounds), tmp_path]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -144,20 +141,19 @@ def test_no_kill_changes_how_it_ends(tmp_path: Path, rounds: int) -> None:
     assert count["killed"] == rounds
 
 
-@pytest.mark.parametrize("count", [8, 19])
-def test_a_search_goes_on_to_more_points(tmp_path: Path, undisturbed: Progress, count: int) -> None:
-    assert [*searched(tmp_path / "s.db", Formula(), count).keys] == [*undisturbed.keys][:count]
-    assert [*searched(tmp_path / "s.db", run := Formula(), 32).keys] == [*undisturbed.keys]
-    assert len(run.ran) == 32 - count
+def test_a_search_goes_on_to_more_points(tmp_path: Path, undisturbed: Progress) -> None:
+    assert [*searched(tmp_path / "s.db", Formula(), 11).keys] == [*undisturbed.keys][:11]
+    assert [*searched(tmp_path / "s.db", run := Formula(), 24).keys] == [*undisturbed.keys]
+    assert len(run.ran) == 24 - 11
 
 
 def test_points_with_a_row_do_not_run_and_change_nothing(tmp_path: Path, undisturbed: Progress) -> None:
     with Store(tmp_path / "s.db") as store:
         for row in exhaustive(space(["digits"], ["edge-2x2"], VARY))[::2]:
             store.add(row, 0.0)
-    progress = searched(tmp_path / "s.db", run := Formula(), 32)
+    progress = searched(tmp_path / "s.db", run := Formula(), 24)
     assert [*progress.keys] == [*undisturbed.keys]
-    assert progress.found == 32 - len(run.ran) > 5
+    assert progress.found == 24 - len(run.ran) > 4
 
 
 def test_a_seed_of_its_own_is_another_search_beside_it(tmp_path: Path) -> None:
@@ -169,8 +165,8 @@ def test_a_seed_of_its_own_is_another_search_beside_it(tmp_path: Path) -> None:
 
 
 def test_it_ends_when_all_points_were_looked_at(tmp_path: Path) -> None:
-    progress = searched(tmp_path / "s.db", Formula(), 1000, ["cache", "ring.hop_cycles == 1"])
-    assert (progress.done, progress.total, len(progress.keys)) == (20, 1000, 20)
+    progress = searched(tmp_path / "s.db", Formula(), 1000, ["cache", "ring.hop_cycles == 1", "tile.lanes <= 16"])
+    assert (progress.done, progress.total, len(progress.keys)) == (10, 1000, 10)
 
 
 def test_a_space_without_a_point_is_said(tmp_path: Path) -> None:

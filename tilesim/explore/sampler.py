@@ -82,6 +82,7 @@ class Sampler:
         import optuna
 
         self._dimensions, self._seed, self._wanted = dimensions, seed, wanted
+        self._size = prod(dimension.size for dimension in dimensions)
         self._distributions = {dimension.name: _distribution(dimension) for dimension in dimensions}
         with quiet():
             self._study = optuna.create_study(directions=directions(maximise))
@@ -120,6 +121,8 @@ class Sampler:
         """A point that Optuna proposes; those that it proposed before are left out."""
         from optuna.trial import TrialState
 
+        if len(self._seen) == self._size:
+            return None
         for _ in range(ATTEMPTS):
             trial = self._study.ask(self._distributions)
             choice = self._choice(trial)
@@ -130,8 +133,7 @@ class Sampler:
         return self._drawn(random)
 
     def _drawn(self, random: Random) -> Choice | None:
-        size = prod(dimension.size for dimension in self._dimensions)
-        for place in random.sample(range(size), min(size, DRAWN)):
+        for place in random.sample(range(self._size), min(self._size, DRAWN)):
             choice = self._choice_at(place)
             if choice not in self._seen and self._wanted(choice):
                 self._study.enqueue_trial(dict(zip(self._distributions, choice, strict=True)))
