@@ -145,6 +145,10 @@ def test_layers_have_their_efficiencies_and_knees(open_page: Open, path: Path) -
         assert knees == ([layer.knee] if layer.held_by else [])
     page.select_option("#layers-view", "cycles")
     assert number(cells.last.inner_text()) == round(last.cycles)
+    page.locator("#layer-matrix [tabindex='0']").press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert "with 2 tiles" in page.locator("#tip").inner_text()
+    assert page.locator("#layer-matrix [tabindex='0']").count() == 1
 
 
 def test_energy_is_that_of_the_runs(open_page: Open, path: Path) -> None:
