@@ -12,7 +12,10 @@ from tilesim.cli.options.scope import APPLIES, Subject
 
 EVERYWHERE = {"--topology", "--set", "--json", "--quiet", "--output", "--schedule"}
 """Of commands that compile or run."""
-OF_RUNS = {"compare", "report", "trace", "topologies", "workloads", "demo", "guide", "support", "sweep", "sweep report"}
+OF_RUNS = {
+    *("compare", "report", "trace", "topologies", "workloads", "demo", "guide", "support"),
+    *("sweep", "sweep report", "sensitivity"),
+}
 VALUES = {
     "--no-cache": (), "--priority": ("pocket",), "--layer-priority": ("0",), "--partition": ("auto",),
     "--batch-schedule": ("lcm",), "--weight-reuse": ("3",), "--power-of-two": (), "--fit": (), "--inferences": ("2",),

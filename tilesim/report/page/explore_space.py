@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.explore import front
 from tilesim.explore.row import Row
 from tilesim.printable import printable, printable_lines
-from tilesim.report.exploration import front, heat
+from tilesim.report.exploration import heat
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling
 from tilesim.report.exploration.measures import DEFINITIONS, SHARE, judged, shown_in, space_measures
 from tilesim.report.exploration.outcomes import STATUSES, bests, counts, reasons, unlike_outputs
