@@ -73,9 +73,9 @@ def column(page: Any, title: str) -> list[str]:
 # ---- ten thousand points
 
 
-def test_ten_thousand_points_sort_filter_and_scroll(open_page: Open, tmp_path: Path) -> None:
-    found = rows(MANY, {"tiny": 1, "kws": 2})
-    page = open_page(written(found, tmp_path), viewport={"width": 900, "height": 900})
+def test_ten_thousand_points_sort_filter_and_scroll(open_page: Open, many_points: tuple[list[Row], Path]) -> None:
+    found, path = many_points
+    page = open_page(path, viewport={"width": 900, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == 900
     assert page.locator(".points tbody tr[data-point]").count() < 60
     page.get_by_role("button", name="latency", exact=False).first.click()

@@ -33,15 +33,10 @@ def test_conditions_on_keys_leave_points_out_before_they_run() -> None:
     assert (row["grid.rows"], row["cache"], row["status"]) == (1, False, "ran")
 
 
-def test_a_search_looks_at_some_points_the_same_each_time() -> None:
-    def found(seed: int) -> list[object]:
-        vary = {"host.latency_cycles": "0..200", "cache": "on,off"}
-        rows = tilesim.sweep("pocket", "pocket-2x1", vary, workers=1, search=5, minimise="cycles", seed=seed)
-        return [(row["host.latency_cycles"], row["cache"], row["cycles"]) for row in rows]
-
-    first = found(1)
-    assert len(first) == 5
-    assert first == found(1) != found(2)
+def test_a_search_looks_at_some_points() -> None:
+    vary = {"host.latency_cycles": "0..200", "cache": "on,off"}
+    rows = tilesim.sweep("pocket", "pocket-2x1", vary, workers=1, search=5, minimise="cycles", seed=1)
+    assert len({(row["host.latency_cycles"], row["cache"]) for row in rows}) == 5
 
 
 def test_what_is_wrong_is_said_at_once() -> None:
