@@ -15,7 +15,7 @@ from tests.report.exploration.rows import row, rows
 from tilesim.explore.front import front
 from tilesim.explore.row import Row, Status
 from tilesim.report.exploration.heat import heat_map
-from tilesim.report.exploration.keys import space_keys
+from tilesim.report.exploration.keys import in_order, space_keys
 from tilesim.report.exploration.measures import costs
 from tilesim.report.exploration.points import MEASURES, VariedKey, measured
 from tilesim.report.page.explore import exploration_page
@@ -37,7 +37,7 @@ def written(found: list[Row], folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def some() -> list[Row]:
     """Of three networks, grids, lanes and memories."""
-    return rows(3 * 7 * 4 * 4)
+    return in_order(rows(3 * 7 * 4 * 4))
 
 
 @pytest.fixture(scope="module")
