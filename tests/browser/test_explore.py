@@ -108,6 +108,23 @@ def test_the_waterfall_adds_up(open_page: Open, path: Path) -> None:
     assert last / first == pytest.approx(step.actual / step.ideal, rel=0.01)
 
 
+def test_a_loss_names_the_layers_that_it_is_in(open_page: Open, path: Path) -> None:
+    page = open_page(path)
+    choose(page, "explore_losses", network="kws", tile_lanes="64")
+    page.select_option("#lost-from", "1 tile")
+    page.select_option("#lost-to", "64 tiles")
+    layers = layer_scaling(POINTS, the_series("kws", 64))
+    more = {
+        layer.name: last.lost["halo"] - first.lost.get("halo", 0.0) / 64
+        for layer in layers
+        if (first := layer.chips[0]) and (last := layer.chips[-1]) and "halo" in last.lost
+    }
+    most = max(more, key=lambda name: more[name])
+    page.locator("#waterfall [data-lost=halo]").focus()
+    told = page.locator("#tip").inner_text()
+    assert f"most in {most}\t+{round(more[most])}" in told
+
+
 def test_a_bar_of_shares_chooses_its_chip(open_page: Open, path: Path) -> None:
     page = open_page(path)
     page.locator("#stacks .stack-of").nth(6).press("Enter")

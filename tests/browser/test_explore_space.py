@@ -12,8 +12,8 @@ import pytest
 
 from tests.browser.conftest import Open
 from tests.report.exploration.rows import row, rows
+from tilesim.explore.front import front
 from tilesim.explore.row import Row, Status
-from tilesim.report.exploration.front import front
 from tilesim.report.exploration.heat import heat_map
 from tilesim.report.exploration.keys import space_keys
 from tilesim.report.exploration.measures import costs
@@ -305,14 +305,16 @@ def test_names_are_text(open_page: Open, tmp_path: Path, scheme: str) -> None:
         for k, status in enumerate(statuses)
     ]
     for each in found:
-        each["reason"] = each["reason"] and HOSTILE
+        each["reason"] = each["reason"] and f"{HOSTILE}\nand more"
         each["command"] = f"tilesim run {HOSTILE}"
     page = open_page(written(found, tmp_path), color_scheme=scheme, viewport={"width": 900, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == 900
     page.locator("#reasons button").first.click()
     code = page.locator("#explore_table .command code").inner_text()
     assert "</script><script>alert(1)</script>\\u{202e}\\u{1b}[31m" in code
-    assert "\\u202e\\x1b[31m" in page.locator("#explore_table .note").inner_text()
+    said = page.locator("#explore_table .note").inner_text()
+    assert "\\u202e\\x1b[31m" in said
+    assert said.endswith("\nand more")
 
 
 @pytest.mark.parametrize("found", [[], [row(status="refused")]])

@@ -33,6 +33,12 @@ def test_conditions_on_keys_leave_points_out_before_they_run() -> None:
     assert (row["grid.rows"], row["cache"], row["status"]) == (1, False, "ran")
 
 
+def test_a_search_looks_at_some_points() -> None:
+    vary = {"host.latency_cycles": "0..200", "cache": "on,off"}
+    rows = tilesim.sweep("pocket", "pocket-2x1", vary, workers=1, search=5, minimise="cycles", seed=1)
+    assert len({(row["host.latency_cycles"], row["cache"]) for row in rows}) == 5
+
+
 def test_what_is_wrong_is_said_at_once() -> None:
     with pytest.raises(InputError) as error:
         tilesim.sweep("pocket", "pocket-2x1", {"tile.lane": 3, "cache": "maybe"}, "1 +")
@@ -42,6 +48,11 @@ def test_what_is_wrong_is_said_at_once() -> None:
     assert [fault.partition(" must be ")[0] for fault in error.value.faults] == ["the models", "the vary"]
     with pytest.raises(InputError, match="the workers must be at least 1, not 0"):
         tilesim.sweep("pocket", "pocket-2x1", workers=0)
+    with pytest.raises(InputError) as error:
+        tilesim.sweep("pocket", "pocket-2x1", minimise=["cycle", "bound_by"], maximise="layers")
+    assert [fault.partition(" must be ")[0] for fault in error.value.faults] == ["minimise", "minimise", "maximise"]
+    with pytest.raises(InputError, match="maximise cycles: must be left out, as it is to be minimised"):
+        tilesim.sweep("pocket", "pocket-2x1", minimise="cycles", maximise="cycles")
     with pytest.raises(InputError) as error:
         networks_of(["pocket", "none", "other"])
     assert len(error.value.faults) == 2

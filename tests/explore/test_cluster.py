@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import pickle
+import signal
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -12,15 +14,14 @@ import pytest
 from tests.explore import fakes
 from tests.explore.dask_processes import Processes, dask_cluster
 from tilesim import api
+from tilesim.errors import InputError, RunError
 from tilesim.explore import cluster, export, workers
 from tilesim.explore.measure import Bench
 from tilesim.explore.row import Row
 from tilesim.explore.space import space
 from tilesim.explore.store import Store
-from tilesim.explore.sweeping import Group, Runner, grouped, sweep
+from tilesim.explore.sweeping import Group, Progress, Runner, grouped, sweep
 from tilesim.explore.task import tasks
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +97,78 @@ def test_groups_are_taken_as_they_are_needed_and_what_is_queued_is_taken_back(tw
         assert len(taken) < 12
         assert not connection._running
     assert len(rows_of(fakes.FakeBench(), str(two.file), 4)) == 4
+
+
+def test_a_worker_that_dies_costs_a_retry_and_a_scheduler_that_goes_leaves_what_is_written(tmp_path: Path) -> None:
+    with dask_cluster(tmp_path) as processes, Store(tmp_path / "store.db") as store:
+        bench = fakes.FakeBench(seconds=0.02)
+        doomed = {10: processes.workers[0], 60: processes.scheduler}
+
+        def kill_in_time(progress: Progress) -> None:
+            if progress.done in doomed:
+                doomed[progress.done].send_signal(signal.SIGKILL)
+
+        run = partial(cluster.rows, bench=bench, scheduler=str(processes.file))
+        with pytest.raises(RunError, match=r"scheduler\.json: the scheduler is gone"):
+            sweep(fakes.tasks(200), store, run, kill_in_time)
+        rows = store.rows()
+    assert 60 <= len(rows) < 200
+    assert rows == [fakes.row(int(row["key"], 16)) for row in rows]
+
+
+def test_a_point_that_kills_its_workers_is_a_row_and_the_others_go_on_until_no_worker_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dask_cluster(tmp_path, 3, deaths=1) as processes:
+        # The first to die has a piece of several tasks, the second the one that kills, alone.
+        rows = rows_of(fakes.FakeBench(kills=frozenset({5})), str(processes.file), 12)
+        reason = "it ended 1 worker, with nothing else on them"
+        assert rows == [fakes.row(k, "failed", reason) if k == 5 else fakes.row(k) for k in range(12)]
+        monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 0.5)
+        with pytest.raises(RunError, match="the scheduler has had no worker for 0 s"):
+            rows_of(fakes.FakeBench(exits=frozenset({5})), str(processes.file), 400)
+        with pytest.raises(InputError, match=r"must have workers: dask worker \S+ --nthreads 1 starts one"):
+            rows_of(fakes.FakeBench(), str(processes.file))
+
+
+def test_a_worker_with_other_sources_or_another_python_is_refused(
+    two: Processes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = cluster.SharedBench(pickle.dumps(fakes.FakeBench()))
+    with pytest.raises(
+        InputError, match="a worker that has come must have the same tilesim as here: its sources differ"
+    ):
+        cluster.run_piece(bench, fakes.tasks(1), "other")
+    monkeypatch.setattr(cluster, "sources_digest", lambda: "other")
+    with pytest.raises(InputError, match=r"the worker tcp://\S+, as 1 others, must have the same tilesim as here"):
+        rows_of(fakes.FakeBench(), str(two.file))
+    ours, theirs = ("digest", "3.11"), ("another", "3.12")
+    assert [*cluster.strange(theirs, ours)] == ["must have Python 3.11, as here, not 3.12"]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "fault"),
+    [
+        ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1: no scheduler of Dask answers"),
+        ("tls://127.0.0.1:1", "tls://127.0.0.1:1: no scheduler of Dask answers"),
+        ("odd://x", "odd://x: no scheduler of Dask answers"),
+        ("host:8786", "host:8786: must be the address of a scheduler, such as tcp://host:8786, or its scheduler file"),
+        ("odd.json", "odd.json: must be a scheduler file, as dask scheduler --scheduler-file writes it"),
+        (".", "must be a file"),
+    ],
+)
+def test_where_no_scheduler_is_that_is_said(
+    scheduler: str, fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
+    Path("odd.json").write_text("[]")
+    with pytest.raises(InputError) as error:
+        rows_of(fakes.FakeBench(), scheduler)
+    assert fault in str(error.value)
+
+
+def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "find_spec", lambda _name: None)
+    with pytest.raises(InputError, match=r"pip install tilesim\[sweep\]"):
+        rows_of(fakes.FakeBench(), "tcp://127.0.0.1:1")

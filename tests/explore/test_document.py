@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tilesim.errors import ConfigError
+from tilesim.errors import ConfigError, kept
 from tilesim.explore.document import is_document, load_document
 from tilesim.explore.space import axis, space
 
@@ -103,3 +106,30 @@ def test_which_files_are_documents(path: Path, tmp_path: Path) -> None:
     assert not is_document(str(network))
     assert not is_document("pocket")
     assert not is_document(str(tmp_path / "none.yaml"))
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda parts: st.lists(parts, max_size=3) | st.dictionaries(st.text(max_size=8), parts, max_size=3),
+    max_leaves=5,
+)
+sections = st.dictionaries(st.sampled_from(["grid", "tile.lanes", "cache", "schedule", "", "machine", "x"]), anything)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.fixed_dictionaries(
+        {"models": st.just("pocket") | anything, "chips": st.just(["edge-2x2", "systolic-4"]) | anything},
+        optional={
+            "vary": sections | anything,
+            "set": sections | anything,
+            **dict.fromkeys(("where", "minimise", "maximise"), st.lists(st.text(max_size=20)) | anything),
+        },
+    )
+)
+def test_any_document_is_a_space_or_sentences(path: Path, document: dict[str, object]) -> None:
+    path.write_text(json.dumps(document))
+    sentences: list[str] = []
+    with kept(sentences):
+        assert len(load_document(path).space()) > 0
+    assert all(fault.startswith(f"{path}:") and fault.isprintable() for fault in sentences)

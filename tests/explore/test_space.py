@@ -107,6 +107,8 @@ def test_options_that_mean_nothing_to_a_chip() -> None:
     assert len(faults("cache=on,off", "partition=auto", chips=("systolic-4",))) == 2
     [fault] = faults("machine=tiled,systolic")
     assert fault == "vary machine: must be left out; name a chip of the other machine"
+    with pytest.raises(InputError, match="settings machine: must be left out; name a chip of the other machine"):
+        space(["pocket"], ["edge-2x2"], settings={"machine": "systolic"})
 
 
 def test_nothing_is_changed_twice() -> None:

@@ -147,6 +147,17 @@ def test_workers_that_cannot_be_started_are_said() -> None:
         next(workers.rows([fakes.tasks(2)], fakes.FakeBench(), 2, MIB))
 
 
+def test_where_there_is_no_room_for_a_process_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/none")
+    with pytest.raises(RunError, match=r"^no worker can be started: No such file or directory$"):
+        next(workers.rows([fakes.tasks(2)], fakes.FakeBench(), 2))
+
+
+def test_a_worker_has_its_part_of_the_memory_but_enough() -> None:
+    assert workers.fair_memory_bytes(1) > 2 * workers.fair_memory_bytes(3) > 2 * workers.LEAST_BYTES
+    assert workers.fair_memory_bytes(1 << 20) == workers.LEAST_BYTES
+
+
 def test_a_worker_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "7")
     found = workers.rows([[fakes.task(1)]], fakes.EnvironmentBench(variable="OPENBLAS_NUM_THREADS"), 1)

@@ -46,8 +46,9 @@ def test_the_best_come_first_with_what_varies_and_no_more_than_fit() -> None:
     shown = text([point(number) for number in range(1, 15)])
     lines = shown.splitlines()
     assert lines[0] == "Points with the least latency_us, 10 of 14"
-    assert lines[1].split() == ["tile.lanes", "tiles", "cycles", "latency", "energy", "mm²", "bound", "by"]
-    assert [line.split()[0] for line in lines[2 : 2 + MOST_BEST]] == [str(number) for number in range(1, 11)]
+    assert lines[1].split() == ["tile."]
+    assert lines[2].split() == ["lanes", "tiles", "cycles", "latency", "energy", "mm²", "bound", "by"]
+    assert [line.split()[0] for line in lines[3 : 3 + MOST_BEST]] == [str(number) for number in range(1, 11)]
     assert "the best again: tilesim run net -t chip --set tile.lanes=1" in shown
 
 
@@ -55,8 +56,8 @@ def test_objectives_that_are_no_columns_become_one() -> None:
     shown = text([point(1), point(2)], Objective("bytes.ring", maximise=True), Objective("energy_pj"))
     lines = shown.splitlines()
     assert lines[0] == "Pareto front: points with the largest bytes.ring and the least energy_pj"
-    assert lines[1].split()[:3] == ["tile.lanes", "bytes.ring", "tiles"]
-    assert [line.split()[:2] for line in lines[2:4]] == [["2", "6"], ["1", "3"]]
+    assert lines[2].split()[:3] == ["lanes", "bytes.ring", "tiles"]
+    assert [line.split()[:2] for line in lines[3:5]] == [["2", "6"], ["1", "3"]]
 
 
 def test_why_points_did_not_run() -> None:
@@ -86,4 +87,4 @@ def test_networks_over_tiles_with_their_knee() -> None:
     ]
     assert "The knee of net is at 2 tiles" in shown
     assert ["other"] not in lines
-    assert "network" in lines[1]
+    assert "network" in lines[2]

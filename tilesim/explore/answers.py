@@ -1,15 +1,19 @@
-"""What is asked of rows: which of them count, and what they are judged by."""
+"""What is asked of rows: which of them count, and which are the best."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from math import nan
 from typing import NamedTuple
+
+import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.explore.export import Cell, flat
 from tilesim.explore.expression import Expression
+from tilesim.explore.front import front
 from tilesim.explore.names import is_measure
 from tilesim.explore.row import Row
 from tilesim.explore.terms import Values, nameless
@@ -27,7 +31,12 @@ FASTEST = Objective("latency_us")
 
 def named_values(row: Row) -> dict[str, Cell]:
     """What a row says, by the names that expressions have for it: ``breakdown.no_work``."""
-    return {re.sub(r"[^\w.]+", "_", name, flags=re.ASCII): value for name, value in flat(row).items()}
+    return {_as_name(name): value for name, value in flat(row).items()}
+
+
+@cache
+def _as_name(words: str) -> str:
+    return re.sub(r"[^\w.]+", "_", words, flags=re.ASCII)
 
 
 def narrowed(rows: Sequence[Row], conditions: Sequence[Expression]) -> list[Row]:
@@ -72,6 +81,26 @@ def score(row: Row, objective: Objective) -> float:
     if not isinstance(value, int | float):
         return nan
     return -float(value) if objective.maximise else float(value)
+
+
+def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:
+    """The rows that ran: of one objective all, the best first; of several those on the Pareto front, in the order of
+    the first. Of equal ones the smaller chip comes first, then the smaller key.
+    """
+    given = [*rows]
+    costs = np.array([[score(row, each) for each in objectives] for row in given]).reshape(-1, len(objectives))
+    counts = front(costs) if len(objectives) > 1 else ~np.isnan(costs[:, 0])
+    ranks = [(*cost, sum(row["area"].values()), row["key"]) for cost, row in zip(costs.tolist(), given, strict=True)]
+    return [given[place] for place in sorted(np.flatnonzero(counts).tolist(), key=ranks.__getitem__)]
+
+
+def by_network(rows: Iterable[Row], objectives: Sequence[Objective]) -> dict[str, list[Row]]:
+    """The :func:`best` of each network that has some."""
+    of_network: dict[str, list[Row]] = {}
+    for row in rows:
+        of_network.setdefault(row["network"], []).append(row)
+    found = {name: best(own, objectives) for name, own in of_network.items()}
+    return {name: points for name, points in found.items() if points}
 
 
 def early(conditions: Iterable[Expression]) -> list[Expression]:

@@ -12,10 +12,11 @@ from tempfile import TemporaryDirectory
 
 from tilesim import api
 from tilesim.api.arguments import checked
-from tilesim.errors import InputError, kept, refuse
-from tilesim.explore.answers import early, hold, late, narrowed
+from tilesim.errors import kept, refuse
+from tilesim.explore.answers import FASTEST, Objective, early, hold, late, narrowed
 from tilesim.explore.export import Cell, flat_rows
 from tilesim.explore.measure import Bench
+from tilesim.explore.names import unmeasured
 from tilesim.explore.point import Value
 from tilesim.explore.space import Space, space
 from tilesim.explore.store import Store
@@ -51,6 +52,15 @@ class Crew:
         return partial(workers.rows, bench=bench, count=self.workers or cores(), memory_bytes=self.memory_bytes)
 
 
+@dataclass(frozen=True)
+class Search:
+    """Not all points of a space run, but so many, among which the best are looked for."""
+
+    points: int
+    objectives: tuple[Objective, ...] = (FASTEST,)
+    seed: int = 0
+
+
 def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -66,6 +76,10 @@ def sweep(
     store: Path | str | None = None,
     workers: int | None = None,
     scheduler: str | None = None,
+    search: int | None = None,
+    minimise: Sequence[str] | str = (),
+    maximise: Sequence[str] | str = (),
+    seed: int = 0,
 ) -> list[dict[str, Cell]]:
     """Run every model on every chip with every combination of what varies; ``pandas.DataFrame(tilesim.sweep(...))``.
 
@@ -79,36 +93,52 @@ def sweep(
         store: a file in which rows are kept, so that nothing runs twice; None: nowhere.
         workers: how many processes run points; None: one a core.
         scheduler: the address or the file of a Dask scheduler, whose workers run them instead.
+        search: how many points are run, of all; Optuna looks for the best among them.
+        minimise, maximise: the measures by which it does; ``latency_us`` if not given.
+        seed: of what is random in that.
 
     Returns:
-        A row for each point, in the order of the points, of which the last key of ``vary`` varies fastest: the keys
-        that vary and those in which the chips differ, options, ``status`` (``ran``, ``refused`` or ``failed``) with its
-        ``reason``, and measures, None where a point did not run.
+        A row for each point, in the order of the points, of which the last key of ``vary`` varies fastest, or in which
+        a search looked at them: the keys that vary and those in which the chips differ, options, ``status`` (``ran``,
+        ``refused`` or ``failed``) with its ``reason``, and measures, None where a point did not run.
 
     Raises:
         InputError: faults in all that, at once; or a store that is none.
         RunError: the store can't be written.
     """
     what = space(_words(models), _words(chips), vary or {}, settings, [where] if isinstance(where, str) else where)
-    if workers is not None and workers < 1:
-        raise InputError(f"the workers must be at least 1, not {workers}")
-    crew = Crew(workers, scheduler=scheduler)
+    numbers = {"workers": workers, "search": search}
+    refuse(f"the {name} must be at least 1, not {n}" for name, n in numbers.items() if n is not None and n < 1)
+    asked = objectives_of(_words(minimise), _words(maximise))
+    crew, looked = Crew(workers, scheduler=scheduler), None if search is None else Search(search, asked, seed)
     with opened(None if store is None else Path(store)) as kept_rows:
-        done = swept(what, kept_rows, crew)
+        done = swept(what, kept_rows, crew, search=looked)
         rows = kept_rows.rows(done.keys)
     varied = [key for axis in what.axes for key in axis.keys]
     flat = {str(row["key"]): row for row in flat_rows(rows, varied)}
     return [flat[row["key"]] for row in narrowed(rows, late(what.where))]
 
 
-def swept(what: Space, store: Store, crew: Crew, on_progress: Callable[[Progress], None] = silent) -> Progress:
-    """Run the points of a space that the store has no rows of, and keep their rows there.
+def swept(
+    what: Space,
+    store: Store,
+    crew: Crew,
+    on_progress: Callable[[Progress], None] = silent,
+    search: Search | None = None,
+) -> Progress:
+    """Run the points of a space that the store has no rows of, all or those that a ``search`` looks at, and keep their
+    rows there.
 
     Raises:
         InputError: models that can't be read, conditions that can't be worked out, too many points.
         RunError: the store can't be written.
     """
     networks = networks_of(what.models)
+    if search is not None:
+        from tilesim.explore.search import search as look
+
+        run = crew.runner(networks)
+        return look(what, networks, store, run, search.points, search.objectives, search.seed, on_progress)
     points = what.points()
     wanted = tasks(points, networks, partial(hold, early(what.where)))
     return run_tasks(wanted, store, crew.runner(networks), on_progress, len(what))
@@ -123,6 +153,18 @@ def networks_of(models: Sequence[str]) -> dict[str, Network]:
             networks[model] = api.load_network(model)
     refuse(faults)
     return networks
+
+
+def objectives_of(minimise: Sequence[str], maximise: Sequence[str]) -> tuple[Objective, ...]:
+    """What points are judged by: the latency if nothing is named. Raises InputError."""
+    given = [*(Objective(name) for name in minimise), *(Objective(name, maximise=True) for name in maximise)]
+    refuse(
+        f"{'maximise' if each.maximise else 'minimise'} {fault}"
+        for each in given
+        if (fault := unmeasured(each.measure))
+    )
+    refuse(f"maximise {name}: must be left out, as it is to be minimised" for name in sorted({*minimise} & {*maximise}))
+    return tuple(given) or (FASTEST,)
 
 
 @contextmanager

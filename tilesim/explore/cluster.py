@@ -7,6 +7,7 @@ gone, which it can't do with data that a client scatters.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import pickle
@@ -15,6 +16,7 @@ import time
 import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -30,6 +32,7 @@ from tilesim.explore.digests import sources_digest
 from tilesim.explore.sweeping import Bench, Group, Timed, timed
 from tilesim.explore.task import Task
 from tilesim.files import read_text
+from tilesim.printable import counted
 
 CONNECT_SECONDS = 10.0
 """How long one waits for an answer."""
@@ -205,9 +208,8 @@ class Cluster:
         if len(piece) > 1:
             self._again += [[task] for task in piece]
         else:
-            yield from (
-                Timed(self._bench.failed(task, f"the {deaths} workers that ran it died"), 0.0) for task in piece
-            )
+            reason = f"it ended {counted(deaths, 'worker')}, with nothing else on them"
+            yield from (Timed(self._bench.failed(task, reason), 0.0) for task in piece)
 
     def _look(self) -> None:
         """See now and then which workers there are, and take what is left of those that are gone."""
@@ -316,18 +318,30 @@ def _named(addresses: Sequence[str]) -> str:
 @contextmanager
 def _connected(scheduler: str) -> Iterator[Client]:
     """A client; TLS is as Dask is configured."""
-    distributed = import_module("distributed")
     address = scheduler if "://" in scheduler else _address(Path(scheduler))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # versions are compared by us
-            client: Client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
-    except (OSError, ValueError, TypeError, RuntimeError) as fault:
-        raise InputError(f"{scheduler}: no scheduler of Dask answers: {fault}") from None
+    with ThreadPoolExecutor(1) as elsewhere:  # a notebook has a loop of its own
+        kind = elsewhere.submit(asyncio.run, _kind(scheduler, address)).result()
+    if kind != "Scheduler":
+        raise InputError(f"{scheduler}: must be the address of a scheduler, not of a {kind.lower()}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # versions are compared by us
+        client: Client = import_module("distributed").Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     try:
         yield client
     finally:
         client.close(CONNECT_SECONDS)
+
+
+async def _kind(scheduler: str, address: str) -> str:
+    """Who is at an address: a client that is refused there would go on trying, even when the program ends."""
+    core, security = import_module("distributed.core"), import_module("distributed.security").Security()
+    try:
+        async with core.rpc(
+            address, timeout=CONNECT_SECONDS, connection_args=security.get_connection_args("client")
+        ) as there:
+            return str((await asyncio.wait_for(there.identity(), CONNECT_SECONDS))["type"])
+    except Exception as fault:  # noqa: BLE001  (whatever is there that is no scheduler)
+        raise InputError(f"{scheduler}: no scheduler of Dask answers: {fault or 'it says nothing'}") from None
 
 
 def _address(path: Path) -> str:

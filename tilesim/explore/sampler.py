@@ -98,7 +98,7 @@ class Sampler:
             n_startup_trials=STARTUP_TRIALS, multivariate=True, seed=random.getrandbits(32)
         )
         choices: list[Choice] = []
-        while len(choices) < count and (choice := self._proposed() or self._drawn(random)):
+        while len(choices) < count and (choice := self._next(random)) is not None:
             choices.append(choice)
         return choices
 
@@ -116,7 +116,7 @@ class Sampler:
         self._round += 1
         return [self._choice(trial) for trial in trials if WANTED not in trial.constraints]
 
-    def _proposed(self) -> Choice | None:
+    def _next(self, random: Random) -> Choice | None:
         """A point that Optuna proposes; those that it proposed before are left out."""
         from optuna.trial import TrialState
 
@@ -127,7 +127,7 @@ class Sampler:
                 self._study.tell(trial, state=TrialState.FAIL)
             elif self._opened(trial, choice):
                 return choice
-        return None
+        return self._drawn(random)
 
     def _drawn(self, random: Random) -> Choice | None:
         size = prod(dimension.size for dimension in self._dimensions)

@@ -192,6 +192,8 @@ def _unfitting(made: Space, chips: Sequence[tuple[str, Topology]]) -> Iterator[s
         own = frozenset(values)
         for axis in made.axes:
             yield from (f"vary {axis.key}: {fault}" for fault in _unknown_axis(axis, word, chip, own))
+        if "machine" in made.settings:
+            yield "settings machine: must be left out; name a chip of the other machine"
         for key in sorted({*made.settings} - own):
             yield f"settings {key}: {unknown(key, own, f'a key of {word}')}"
     for asked in made.where:

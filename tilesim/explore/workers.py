@@ -11,7 +11,7 @@ import pickle
 import sys
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from multiprocessing.connection import Pipe, wait
 from signal import Signals
 from subprocess import DEVNULL, Popen, TimeoutExpired
@@ -32,6 +32,8 @@ AHEAD = 2
 """Tasks that a worker has, so that it need not wait for the next."""
 SPARED = 0.8
 """The part of the machine's memory that workers get together, if nobody says how much."""
+LEAST_BYTES = 1 << 30
+"""What a worker gets then, however many there are: what it asks for and never touches counts, too."""
 
 _ONE_THREAD = dict.fromkeys(
     ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -66,26 +68,20 @@ def rows(groups: Iterable[Group], bench: Bench, count: int, memory_bytes: int | 
 
 def fair_memory_bytes(count: int) -> int:
     """What each of ``count`` workers may take of the machine's memory."""
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SPARED / count)
+    return max(LEAST_BYTES, int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * SPARED / count))
 
 
 class _Worker:
     """A process, and the tasks that it has: ``sent``, of which it runs the first, and the ``rest`` of its group."""
 
     def __init__(self, setup: IO[bytes]) -> None:
-        self._errors = TemporaryFile()  # noqa: SIM115  (it is closed when the worker has ended)
-        self.connection, theirs = Pipe()
-        with theirs:
-            files = (theirs.fileno(), setup.fileno())
-            self.process = Popen(  # noqa: S603  (this Python, with words of our own)
-                [sys.executable, "-c", _START, *map(str, files), *sys.path],
-                pass_fds=files,
-                stdin=DEVNULL,
-                stdout=DEVNULL,
-                stderr=self._errors,
-                env={**os.environ, **_ONE_THREAD},
-                process_group=0,  # an interrupt from the keyboard is for the sweep, which then ends its workers
-            )
+        with ExitStack() as undone:
+            self._errors = undone.enter_context(TemporaryFile())
+            self.connection, theirs = Pipe()
+            undone.enter_context(self.connection)
+            with theirs:
+                self.process = _started(theirs.fileno(), setup.fileno(), self._errors)
+            undone.pop_all()
         self.ready = False
         self.sent: deque[Task] = deque()
         self.rest: deque[Task] = deque()
@@ -107,8 +103,24 @@ class _Worker:
         with self._errors:
             self._errors.seek(0)
             lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        how = f"by {Signals(-status).name}" if status < 0 else f"with exit status {status}"
+        how = f"by {_signal_name(-status)}" if status < 0 else f"with exit status {status}"
         return f"{how} ({printable(lines[-1])})" if lines else how
+
+
+def _started(connection: int, setup: int, errors: IO[bytes]) -> Popen[bytes]:
+    return Popen(  # noqa: S603  (this Python, with words of our own)
+        [sys.executable, "-c", _START, str(connection), str(setup), *sys.path],
+        pass_fds=(connection, setup),
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=errors,
+        env={**os.environ, **_ONE_THREAD},
+        process_group=0,  # an interrupt from the keyboard is for the sweep, which then ends its workers
+    )
+
+
+def _signal_name(number: int) -> str:
+    return next((known.name for known in Signals if known == number), f"signal {number}")
 
 
 class Pool:
@@ -158,7 +170,10 @@ class Pool:
             while worker.ready and len(worker.sent) < AHEAD and self._has_next(worker, source):
                 worker.send(worker.rest.popleft())
         while len(self._workers) < self._count and (tasks := self._more(source) or self._half(2)):
-            worker = _Worker(self._setup)
+            try:
+                worker = _Worker(self._setup)
+            except OSError as error:
+                raise RunError(f"no worker can be started: {error.strerror or error}") from None
             worker.rest += tasks
             self._workers.append(worker)
         return any(worker.sent or worker.rest for worker in self._workers)

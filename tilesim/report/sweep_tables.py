@@ -8,15 +8,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilesim.explore.answers import Objective, named_values
+from tilesim.explore.answers import Objective, by_network, named_values
 from tilesim.explore.row import Row
 from tilesim.printable import counted, printable
-from tilesim.report.exploration.best import best
 from tilesim.report.exploration.keys import space_keys, telling
 from tilesim.report.exploration.outcomes import counts, reasons
 from tilesim.report.exploration.points import MISSING, VariedKey
 from tilesim.report.exploration.tables import scaling_tables
-from tilesim.report.tables import folded, right, table
+from tilesim.report.tables import folded, left, right, table
 from tilesim.report.words import cause_words, energy_text
 from tilesim.units import format_seconds
 
@@ -33,7 +32,7 @@ SHOWN = {"tiles": "tiles", "cycles": "cycles", "latency_us": "latency", "energy_
 
 def sweep_tables(rows: Sequence[Row], objectives: Sequence[Objective], every: Sequence[Row]) -> Group:
     """What the ``rows`` of a sweep say: those that are left of ``every`` one."""
-    found = best(rows, objectives)
+    found = by_network(rows, objectives)
     parts = [*(_answers(found, objectives, rows, every) if found else _nothing(every)), *_reasons(every)]
     if scaling := scaling_tables(rows):
         parts += ["", scaling]
@@ -72,11 +71,13 @@ def _answers(
 
 
 def _table(shown: Sequence[Row], every: Sequence[Row], measures: Sequence[str]) -> Table:
-    """A line a point: what tells it from others, and its numbers."""
-    places = {row["key"]: place for place, row in enumerate(every)}
-    keys = space_keys(every)
+    """A line a point: what tells it from others that ran, and its numbers."""
+    ran = [row for row in every if row["measures"]]
+    places = {row["key"]: place for place, row in enumerate(ran)}
+    keys = space_keys(ran)
     named = [*(key for key in keys if key.key == "network"), *telling(keys)[:MOST_KEYS]]
-    lines = table(*folded(*(key.key for key in named)), *right(*measures, *SHOWN.values()), *folded("bound by"))
+    titles = [key.key.replace(".", ".\n", 1) for key in named]
+    lines = table(*left(*titles), *right(*measures, *SHOWN.values()), *folded("bound by"))
     for row in shown:
         values = named_values(row)
         words = [_word(key, places[row["key"]]) for key in named]

@@ -29,7 +29,7 @@ def test_tables_then_the_same_from_the_store(tilesim: Tilesim, store: Path) -> N
     lines = first.stdout.splitlines()
     assert lines[0] == "4 points: 2 ran, 2 refused"
     assert lines[2] == "Points with the least latency_us"
-    assert lines[4].split()[:4] == ["2", "4", "2", "225"]
+    assert lines[5].split()[:3] == ["2", "2", "225"]
     assert "2 points refused: " in first.stdout
     assert "The knee of pocket " in first.stdout or "pocket has no knee up to 2 tiles" in first.stdout
     assert lines[-1] == f"4 rows are in {store}; `tilesim sweep report {store}` makes their page"
@@ -85,6 +85,18 @@ def test_a_file_says_what_to_sweep(tilesim: Tilesim, tmp_path: Path) -> None:
     assert f"{file}:2:1: unknown key 'chip'; did you mean 'chips'?" in tilesim("sweep", file).stderr
 
 
+def test_a_search_runs_some_points(tilesim: Tilesim, store: Path) -> None:
+    words = ("pocket", "-t", "pocket-2x1", "--vary", "host.latency_cycles=0..200", "--store", store, "--workers", 1)
+    said = tilesim("sweep", *words, "--search", 8, "--minimise", "energy_pj", "--minimise", "cycles")
+    assert said.stdout.startswith(
+        "8 points: 8 ran\n\nPareto front: points with the least energy_pj and the least cycles"
+    )
+    on = tilesim("sweep", *words, "--search", 12, "--minimise", "energy_pj", "--minimise", "cycles")
+    assert on.stdout.startswith("12 points: 12 ran; 8 had a row already\n")
+    nothing = tilesim("sweep", "--store", store, "--search", 8)
+    assert nothing.stderr == "error: --search must have a model, a chip, and something that varies\n"
+
+
 def test_its_page(tilesim: Tilesim, tmp_path: Path, store: Path) -> None:
     page = tmp_path / "page.html"
     said = tilesim("sweep", *GRIDS, "--store", store, "--report", page)
@@ -135,6 +147,11 @@ def test_all_that_is_wrong_is_told_at_once(tilesim: Tilesim) -> None:
         (("pocket", "-t", "pocket-2x1", "--memory", "lots"), "--memory must be a size such as"),
         (("pocket", "-t", "pocket-2x1", "--scheduler", "x", "--workers", "2"), "--scheduler must be without --workers"),
         (("pocket", "-t", "pocket-2x1", "--times"), "--times must have --export csv or --export json beside it"),
+        (
+            ("pocket", "-t", "pocket-2x1", "--search", "-1"),
+            "--search must be a whole number from 1 to 1,000,000, not '-1'",
+        ),
+        (("pocket", "-t", "pocket-2x1", "--seed", "3"), "--seed must have --search beside it"),
         (("--store", "none.sqlite"), "none.sqlite: there is no such file"),
         (
             ("pocket", "-t", "pocket-2x1", "--minimise", "cycles", "--maximise", "cycles"),

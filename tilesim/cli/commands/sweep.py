@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -18,8 +19,8 @@ from tilesim.cli.paths import must_be_free
 from tilesim.cli.progress import progress
 from tilesim.cli.sweeping import following
 from tilesim.errors import InputError, kept, refuse
-from tilesim.explore.answers import Objective, late, narrowed
-from tilesim.explore.api import Crew, opened, swept
+from tilesim.explore.answers import FASTEST, Objective, by_network, late, narrowed
+from tilesim.explore.api import Crew, Search, opened, swept
 from tilesim.explore.document import SweepDocument, is_document, load_document
 from tilesim.explore.export import csv, flat_rows, json
 from tilesim.explore.expression import Expression
@@ -44,6 +45,8 @@ class Asked(NamedTuple):
     conditions: Sequence[Expression]
     """Those that say which rows are shown."""
     objectives: Sequence[Objective]
+    search: Search | None
+    """None: all points run."""
 
 
 class Rows(NamedTuple):
@@ -107,17 +110,22 @@ def _asked(
 ) -> Asked:
     """What the words, or the file that they name, ask for; what is wrong with them joins the ``faults``."""
     conditions, axes = options.conditions(faults), options.axes(faults)
-    objectives = answers.objectives()
+    objectives: Sequence[Objective] = [FASTEST]
+    with suppress(InputError):  # the options have said what is wrong with them
+        objectives = answers.objectives()
     what: Space | None = None
     with kept(faults):
         if any(map(is_document, words)):
             document = _document_alone(words, chips, options)
             what = document.space(options.where or ())
-            objectives = answers.given() or document.objectives() or objectives
+            objectives = objectives if answers.minimise or answers.maximise else document.objectives() or objectives
         elif words or chips.names or given(chips, options).keys() - {"--where"}:
             changes = {key: str(value) for key, value in chips.changes().items()}
             what = space_of(words, chips.names, axes, changes, options.where or ())
-    return Asked(what, late(what.where) if what else conditions, objectives)
+    search = None if answers.search is None else Search(answers.search, tuple(objectives), answers.seed)
+    if search and what is None and not faults:
+        faults.append("--search must have a model, a chip, and something that varies")
+    return Asked(what, late(what.where) if what else conditions, objectives, search)
 
 
 def _document_alone(words: Sequence[str], chips: ChipOptions, options: SpaceOptions) -> SweepDocument:
@@ -145,13 +153,13 @@ def _rows(asked: Asked, crew: WorkerOptions, quiet: bool) -> Rows:
         with progress(f"reading {crew.store}", quiet), Store(crew.store, reading=True) as store:
             return Rows(rows := store.rows(), len(rows), store.seconds())
     with opened(crew.store) as store:
-        with following(len(asked.space), crew.store, quiet) as follow:
-            done = swept(asked.space, store, Crew(crew.workers, crew.memory, crew.scheduler), follow)
+        points = len(asked.space) if asked.search is None else asked.search.points
+        with following(points, crew.store, quiet) as follow:
+            done = swept(asked.space, store, Crew(crew.workers, crew.memory, crew.scheduler), follow, asked.search)
         return Rows(store.rows(done.keys), done.found, store.seconds())
 
 
 def _document(rows: Rows, left: Sequence[Row], objectives: Sequence[Objective], store: Path | None) -> object:
-    from tilesim.report.exploration.best import best
     from tilesim.report.exploration.outcomes import counts
 
     flat = {row["key"]: row for row in flat_rows(left)}
@@ -160,7 +168,7 @@ def _document(rows: Rows, left: Sequence[Row], objectives: Sequence[Objective], 
         "store": None if store is None else str(store),
         "points": {"total": len(rows.every), "found": rows.found, **counts(rows.every)},
         "objectives": [objective._asdict() for objective in objectives],
-        "best": [flat[row["key"]] for points in best(left, objectives).values() for row in points[:MOST_BEST]],
+        "best": [flat[row["key"]] for points in by_network(left, objectives).values() for row in points[:MOST_BEST]],
         "rows": [*flat.values()],
     }
 

@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tilesim.budgets import MOST_POINTS
+from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.paths import path_option
 from tilesim.errors import InputError, kept
-from tilesim.explore.answers import FASTEST, Objective
+from tilesim.explore.answers import Objective
+from tilesim.explore.api import objectives_of
 from tilesim.explore.expression import Expression
-from tilesim.explore.names import unmeasured
 from tilesim.explore.space import Axis, axis, condition
 from tilesim.printable import shown, unknown
 from tilesim.units import parse_bytes
 
 MOST_WORKERS = 1024
+MOST_SEED = (1 << 32) - 1
 LEAST_MEMORY_BYTES = 1 << 27
 FORMATS = ("csv", "json")
 
 
-def _workers(word: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,6}", str(word)) or not 1 <= int(word) <= MOST_WORKERS:
-        raise InputError(f"--workers must be a whole number from 1 to {MOST_WORKERS:,}, not {shown(word)}")
+def _whole(option: str, word: str, least: int, most: int) -> int:
+    """The number that a word is. Raises InputError."""
+    if not re.fullmatch(r"[0-9]{1,12}", str(word)) or not least <= int(word) <= most:
+        raise InputError(f"{option} must be a whole number from {least} to {most:,}, not {shown(str(word))}")
     return int(word)
+
+
+def _workers(word: str) -> int:
+    return _whole("--workers", word, 1, MOST_WORKERS)
+
+
+def _count(word: str) -> int:
+    return _whole("--search", word, 1, MOST_POINTS)
+
+
+def _seed(word: str) -> int:
+    return _whole("--seed", word, 0, MOST_SEED)
 
 
 def _memory_bytes(word: str) -> int:
@@ -142,6 +158,16 @@ class AnswerOptions(Options):
     maximise: Annotated[
         list[str] | None, word_option("MEASURE", "The same of what is to be large, such as throughput_per_second.")
     ] = None
+    search: Annotated[
+        int | None,
+        typer.Option(
+            "--search",
+            metavar="N",
+            parser=_count,
+            help="Run not all points but N, among which Optuna looks for the best in what is to be small or large.",
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", metavar="N", parser=_seed, help="Of what is random in a search.")] = 0
     export: Annotated[
         str | None,
         word_option("csv|json", "Print all rows, in the order of their keys, and nothing else."),
@@ -152,21 +178,14 @@ class AnswerOptions(Options):
     report: Annotated[Path | None, path_option("FILE.html", "Write the page of the sweep, too.")] = None
 
     def faults(self) -> Iterator[str]:
-        for objective in self.given():
-            if fault := unmeasured(objective.measure):
-                yield f"--{'maximise' if objective.maximise else 'minimise'} {fault}"
-        for measure in {*(self.minimise or ())} & {*(self.maximise or ())}:
-            yield f"--maximise {measure}: must be left out, as it is to be minimised"
+        yield from (f"--{fault}" for fault in faults_of(self.objectives))
         if self.export is not None and self.export not in FORMATS:
             yield f"--export {unknown(self.export, FORMATS)}"
         if self.times and self.export is None:
             yield "--times must have --export csv or --export json beside it"
+        if self.seed and self.search is None:
+            yield "--seed must have --search beside it"
 
-    def objectives(self) -> list[Objective]:
-        """What the points are judged by."""
-        return self.given() or [FASTEST]
-
-    def given(self) -> list[Objective]:
-        """Those that the words name."""
-        small = [Objective(measure) for measure in self.minimise or ()]
-        return small + [Objective(measure, maximise=True) for measure in self.maximise or ()]
+    def objectives(self) -> Sequence[Objective]:
+        """What the points are judged by. Raises InputError."""
+        return objectives_of(self.minimise or (), self.maximise or ())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesim.explore.row import LayerRow, Measures, Row
 from tilesim.machines.description import Description, Lost
 from tilesim.registry import description_of
-from tilesim.report.exploration.losses import LOSSES, by_loss, worked
+from tilesim.report.exploration.losses import LOSSES, bound_by, worked
 from tilesim.report.exploration.scaling import Series, knee_of
 
 
@@ -21,8 +21,10 @@ class LayerOnChip:
     """On how many it ran."""
     cycles: float
     """What the average one of these tiles spent on it, waits included, but not those for layers on other tiles only."""
-    bound_by: str | None
-    """The cause that most of them went into."""
+    lost: Mapping[Lost, float]
+    """What the average tile of the chip spent on it, by what that would be lost to."""
+    bound_by: str
+    """The cause that most of its cycles went into."""
     energy_pj: float
 
 
@@ -64,12 +66,16 @@ class _Worked:
 
     layer: LayerRow
     all_tiles: int
-    average: float
+    spent: Mapping[Lost, float]
     """Cycles of the average tile of the chip."""
 
     def own(self, cycles: float) -> float:
         """Cycles of the average tile of the chip as those of the average tile that the layer is on."""
         return cycles * self.all_tiles / self.layer["tiles"]
+
+    @property
+    def cycles(self) -> float:
+        return self.own(sum(self.spent.values()))
 
 
 def _numbered(measures: Measures, description: Description) -> dict[tuple[str, str, int], _Worked]:
@@ -77,37 +83,34 @@ def _numbered(measures: Measures, description: Description) -> dict[tuple[str, s
     layers: dict[tuple[str, str, int], _Worked] = {}
     for layer in measures["layers"]:
         name = (layer["name"], layer["kind"])
-        if layer["tiles"] and (average := worked(layer, description)) > 0:
-            layers[*name, before[name]] = _Worked(layer, measures["tiles"], average)
+        if layer["tiles"] and sum((spent := worked(layer, description)).values()) > 0:
+            layers[*name, before[name]] = _Worked(layer, measures["tiles"], spent)
         before[name] += 1
     return layers
 
 
 def _layer(key: tuple[str, str, int], runs: Sequence[_Worked | None], description: Description) -> LayerScaling:
     there = [(place, run) for place, run in enumerate(runs) if run]
-    at_knee = knee_of([(run.all_tiles, run.own(run.average)) for _, run in there])
+    at_knee = knee_of([(run.all_tiles, run.cycles) for _, run in there])
     knee, beyond = there[at_knee], there[at_knee + 1 : at_knee + 2]
-    chips = tuple(_on_chip(run) if run else None for run in runs)
-    return LayerScaling(
-        key[0], key[1], chips, knee[0], _held_by(knee[1], beyond[0][1], description) if beyond else None
-    )
+    chips = tuple(_on_chip(run, description) if run else None for run in runs)
+    return LayerScaling(key[0], key[1], chips, knee[0], _held_by(knee[1], beyond[0][1]) if beyond else None)
 
 
-def _on_chip(run: _Worked) -> LayerOnChip:
+def _on_chip(run: _Worked, description: Description) -> LayerOnChip:
     layer = run.layer
-    bound_by = max(layer["breakdown"], key=lambda cause: layer["breakdown"][cause])
-    return LayerOnChip(layer["tiles"], run.own(run.average), bound_by, layer["energy_pj"])
+    return LayerOnChip(layer["tiles"], run.cycles, run.spent, bound_by(layer, description), layer["energy_pj"])
 
 
-def _held_by(one: _Worked, other: _Worked, description: Description) -> Lost:
+def _held_by(one: _Worked, other: _Worked) -> Lost:
     """What most of the cycles of a layer's own tiles are lost to; ``serial`` where they have no fewer MACs each because
     the layer has no parts for more tiles.
     """
-    lost: dict[Lost, float] = dict.fromkeys(LOSSES, 0.0)
-    for name, cycles in by_loss(other.layer, description):
+    lost: dict[Lost, float] = dict.fromkeys((*one.spent, *other.spent), 0.0)
+    for name, cycles in other.spent.items():
         lost[name] += other.own(cycles)
-    for name, cycles in by_loss(one.layer, description):
+    for name, cycles in one.spent.items():
         lost[name] -= one.own(cycles) * one.all_tiles / other.all_tiles
-    largest = max((name for name in lost if name != "serial"), key=lambda name: lost[name])
+    largest = max(lost, key=lambda name: lost[name])
     narrower = other.layer["tiles"] * one.all_tiles < one.layer["tiles"] * other.all_tiles
     return "serial" if largest == "remainder" and narrower else largest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilesim.explore.row import LayerRow, Measures
@@ -76,7 +76,7 @@ def spent(measures: Measures, description: Description) -> Spent:
     for layer in measures["layers"]:
         for cause, cycles in layer["breakdown"].items():
             outside[cause] = outside.get(cause, 0.0) - cycles
-        for name, cycles in by_loss(layer, description):
+        for name, cycles in by_loss(layer, description).items():
             found[name] += cycles
     for cause, cycles in outside.items():
         name = _loss(cause, False, description)
@@ -86,12 +86,15 @@ def spent(measures: Measures, description: Description) -> Spent:
     return found
 
 
-def by_loss(layer: LayerRow, description: Description) -> Iterator[tuple[Lost, float]]:
+def by_loss(layer: LayerRow, description: Description) -> dict[Lost, float]:
     """The cycles of a layer; those in which tiles have nothing to do go before it, into layers on other tiles."""
     sent = any(home in description.sent_parameters for home in layer["parameters"].split(" and "))
+    found: dict[Lost, float] = {}
     for cause, cycles in layer["breakdown"].items():
         name = _loss(cause, sent, description)
-        yield ("serial" if name == "idle" else name), cycles
+        name = "serial" if name == "idle" else name
+        found[name] = found.get(name, 0.0) + cycles
+    return found
 
 
 def _loss(cause: str, sent: bool, description: Description) -> Lost:
@@ -116,9 +119,18 @@ def _others_wait(layers: list[LayerRow], widest: int, description: Description) 
     """Cycles of the average tile in which those of the widest layers wait for the narrower ones at the end."""
     last = max((k for k, layer in enumerate(layers) if layer["tiles"] == widest), default=0)
     at_end = [layer for layer in layers[last + 1 :] if layer["tiles"]]
-    return sum(worked(layer, description) * (widest - layer["tiles"]) / layer["tiles"] for layer in at_end)
+    return sum(
+        sum(worked(layer, description).values()) * (widest - layer["tiles"]) / layer["tiles"] for layer in at_end
+    )
 
 
-def worked(layer: LayerRow, description: Description) -> float:
+def worked(layer: LayerRow, description: Description) -> dict[Lost, float]:
     """Cycles of the average MAC array of the chip that went into a layer, but for those without work."""
-    return sum(cycles for name, cycles in by_loss(layer, description) if name != "serial")
+    return {name: cycles for name, cycles in by_loss(layer, description).items() if name != "serial"}
+
+
+def bound_by(layer: LayerRow, description: Description) -> str:
+    """The cause that most of the cycles of :func:`worked` went into; there must be some."""
+    breakdown = layer["breakdown"]
+    causes = [cause for cause in breakdown if _loss(cause, False, description) != "idle"]
+    return max(causes, key=lambda cause: breakdown[cause])

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesim.explore.row import Row
-from tilesim.printable import counted, printable
+from tilesim.printable import printable
 from tilesim.report.exploration.points import value_words, varied
 from tilesim.report.exploration.scaling import Series, longest, series
 from tilesim.report.exploration.verdict import between, shares, verdict
@@ -37,7 +37,7 @@ def _of_network(
     yield scaling_table(rows, one)
     yield Text(verdict(rows, one))
     if others := sum(other.network == one.network for other in found) - 1:
-        yield Text(f"{counted(others, 'other series')} of it: the report has all.")
+        yield Text(f"{others:,} other series of it: the report has all.")
 
 
 def scaling_table(rows: Sequence[Row], one: Series) -> Table:

@@ -65,9 +65,9 @@ function scaled(value, units, round) {
 const duration = (us, round = false) => scaled(us, [[1e6, "s"], [1e3, "ms"], [1, "\u00b5s"], [1e-3, "ns"]], round);
 const energy = (pj, round = false) => (pj || !round ? scaled(pj, [[1e9, "mJ"], [1e6, "\u00b5J"], [1e3, "nJ"], [1, "pJ"]], round) : "0");
 
-// Rows of a name and a value, for a tooltip.
-const told = (title, rows) => [element("strong", {}, title),
-  element("table", { class: "told" }, ...rows.map(([name, value]) => element("tr", {}, element("td", {}, name), element("td", { class: "number" }, value))))];
+// Rows of a name and a value, for a tooltip; above them a meaning, if there is one.
+const told = (title, rows, meaning) => [element("strong", {}, title), meaning ? element("div", { class: "muted" }, meaning) : null,
+  element("table", { class: "told" }, ...rows.map(([name, value]) => element("tr", {}, element("td", {}, name), element("td", { class: "number" }, value))))].filter(Boolean);
 
 const head = (...titles) => element("thead", {}, element("tr", {}, ...titles.map((title) => (title instanceof Node ? title : element("th", { scope: "col" }, title)))));
 const right = (title) => element("th", { class: "number", scope: "col" }, title);

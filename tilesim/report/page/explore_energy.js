@@ -12,7 +12,7 @@ tilesim.section("explore_energy", async (root, _data, columns) => {
   const lists = chooser(all, (series) => {
     const chips = series.chips.map((chip) => ({ ...chip, pj: columns.run[chip.at] }));
     charts.replaceChildren(againstTiles(series, chips), againstTime(series, chips));
-    wide.replaceChildren(byLayer(series, layersOf(series, layers, columns)));
+    wide.replaceChildren(byLayer(series, layersOf(series, layers).map((row) => ({ ...row, pj: row.cells.map((cell) => (cell ? columns.layer[cell.at] : NaN)) }))));
   });
   root.append(lists, charts, element("h3", {}, "The layers whose energy grows most"), wide,
     element("p", { class: "muted definition" }, "Dynamic energy of the run, of counted actions; none leaks. On the right, down and to the left is better on both. Growth: energy with the most tiles less that with the fewest."));
@@ -52,15 +52,6 @@ function dot(chip, [x, y], atKnee) {
 }
 
 // ---- by layer
-
-function layersOf({ chips, k }, { data, columns: layers }, columns) {
-  const first = layers.layer[k];
-  return Array.from({ length: layers.layer[k + 1] - first }, (_, place) => {
-    const at = layers.on_chip[k] + place * chips.length;
-    const name = layers.name[first + place];
-    return { name: data.names[name], short: data.short[name], kind: data.kinds[layers.kind[first + place]], pj: chips.map((_chip, c) => columns.layer[at + c]) };
-  });
-}
 
 function byLayer({ chips }, rows) {
   const growth = ({ pj }) => (pj[pj.length - 1] || 0) - (pj[0] || 0);

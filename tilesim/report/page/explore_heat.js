@@ -109,7 +109,7 @@ function told(space, { measure, how }, cell, words) {
   const gave = cell.best < 0 ? [] : [
     line(`${how === "best" ? lowest(measure) : "median"} ${measure.words}: ${withUnit(measure, cell.value)}`),
     line(`of ${counted(cell.ran.length, "point")} that ran; ${how === "best" ? "it is" : "in the middle is"} ${nameOf(space, cell.best)}:`), line(keysLine(space, cell.best))];
-  const not = notRun.length ? [line(`${counted(notRun.length, "point")} did not run:`), ...sentences.slice(0, 3).map((each) => line(each)), ...(sentences.length > 3 ? [line(`and ${number(sentences.length - 3)} other reasons`)] : [])] : [];
+  const not = notRun.length ? [line(`${counted(notRun.length, "point")} did not run:`), ...sentences.slice(0, 3).map((each) => line(each.split("\n")[0])), ...(sentences.length > 3 ? [line(`and ${number(sentences.length - 3)} other reasons`)] : [])] : [];
   return [line(element("b", {}, words)), ...gave, ...not, ...(cell.points.length ? [] : [line("no such point")])];
 }
 

@@ -20,7 +20,7 @@ tilesim.section("explore_layers", async (root, data, columns) => {
 
   function draw() {
     const chosen = Object.values(VIEWS)[view.list.selectedIndex];
-    const rows = layersOf(shown, data, columns).sort(Object.values(ORDERS)[order.list.selectedIndex]);
+    const rows = layersOf(shown, { data, columns }).sort(Object.values(ORDERS)[order.list.selectedIndex]);
     wide.replaceChildren(matrix(shown, rows, chosen, data));
   }
 
@@ -33,31 +33,6 @@ tilesim.section("explore_layers", async (root, data, columns) => {
     element("p", { class: "muted definition" }, "A layer's cycles are those that the average tile of those that it is on spends on it, computing or waiting; waits for layers that run on other tiles only are no layer's own. Its efficiency is how many times fewer these are than with the fewest tiles, by how many times as many tiles the chip has. ",
       "The framed cell is the layer's knee, as that of the network: beyond it, where cells are hatched, more tiles of the chip are not worth it for this layer. What holds it is what most cycles are lost to from its knee to the next chip."));
 });
-
-function layersOf(series, data, columns) {
-  const { chips, k } = series;
-  const first = columns.layer[k];
-  return Array.from({ length: columns.layer[k + 1] - first }, (_, place) => {
-    const at = columns.on_chip[k] + place * chips.length;
-    const cells = chips.map((chip, c) => cellOf(chip, at + c, data, columns));
-    const there = cells.filter((cell) => cell !== null);
-    for (const [c, cell] of there.entries()) {
-      const [least, before] = [there[0], there[c - 1]];
-      cell.efficiency = (least.cycles * least.all) / (cell.cycles * cell.all);
-      cell.elasticity = before ? Math.log(before.cycles / cell.cycles) / Math.log(cell.all / before.all) : null;
-    }
-    const name = columns.name[first + place];
-    return {
-      place, cells, name: data.names[name], short: data.short[name], kind: data.kinds[columns.kind[first + place]], knee: columns.knee[first + place],
-      held: data.losses[columns.held_by[first + place]], most: Math.max(...there.map(({ cycles }) => cycles)), last: there[there.length - 1].cycles,
-    };
-  });
-}
-
-function cellOf(chip, at, data, columns) {
-  const cycles = columns.cycles[at];
-  return Number.isNaN(cycles) ? null : { cycles, all: chip.tiles, tiles: columns.tiles[at], bound_by: data.causes[columns.bound_by[at]] };
-}
 
 function matrix(series, rows, view, data) {
   const titles = series.chips.map((chip, c) => element("th", { class: c === series.knee ? "number at-knee" : "number", scope: "col" }, number(chip.tiles)));

@@ -5,12 +5,14 @@ const NAMES = 150;
 const FIGURES = 112;
 const HEIGHT = 380;
 const EDGE = { left: 62, right: 10, top: 14, bottom: 48 };
+const BLAMED = 4; // layers that are named
 const LEAST = 0.5; // cycles below which a part is not shown
 const IDEAL = { name: "ideal", words: "as with the fewest tiles", meaning: "what all tiles together would take if nothing were lost: this share is the efficiency" };
 const hue = (name) => `var(--lost-${name})`;
 
 tilesim.section("explore_losses", async (root, losses, columns) => {
   const all = await allSeries();
+  const layers = await tilesim.given("explore_layers");
   const part = (chip, name) => columns[name][chip.at];
   let shown = null;
   const from = choose("lost-from", "from", [], () => draw());
@@ -27,7 +29,8 @@ tilesim.section("explore_losses", async (root, losses, columns) => {
     const [one, other] = [chips[from.list.selectedIndex], chips[to.list.selectedIndex]];
     title.textContent = `Cycles lost from ${tilesWords(one.tiles)} to ${other.tiles}`;
     legend.replaceChildren(...[IDEAL, ...losses.filter(({ name }) => chips.some((chip) => Math.abs(part(chip, name)) >= LEAST))].map(lossKey));
-    falls.replaceChildren(waterfall(shown, one, other, losses, part));
+    const blamed = (name) => blame(name, layersOf(shown, layers), layers.columns, chips.indexOf(one), chips.indexOf(other));
+    falls.replaceChildren(waterfall(shown, one, other, losses, part, blamed));
     stacks.replaceChildren(stacked(shown, losses, part, (k) => {
       to.list.selectedIndex = k;
       from.list.selectedIndex = Math.min(from.list.selectedIndex, k - 1);
@@ -56,10 +59,10 @@ function lossKey({ name, words, meaning }) {
 
 // ---- the waterfall, a row a part
 
-function waterfall(series, one, other, losses, part) {
+function waterfall(series, one, other, losses, part, blamed) {
   const ratio = one.tiles / other.tiles;
   const ideal = one.cycles * ratio;
-  const parts = losses.map((loss) => ({ ...loss, lost: part(other, loss.name) - part(one, loss.name) * ratio, before: part(one, loss.name), after: part(other, loss.name) })).filter(({ lost }) => Math.abs(lost) >= LEAST);
+  const parts = losses.map((loss) => ({ ...loss, lost: part(other, loss.name) - part(one, loss.name) * ratio, before: part(one, loss.name), after: part(other, loss.name), blamed })).filter(({ lost }) => Math.abs(lost) >= LEAST);
   const levels = parts.reduce((found, { lost }) => [...found, found[found.length - 1] + lost], [ideal]);
   const bottom = EDGE.top + ROW * (parts.length + 2);
   const x = linear(Math.min(0, ...levels), Math.max(...levels, other.cycles), NAMES, WIDTH - FIGURES);
@@ -81,19 +84,31 @@ function endRow(words, cycles, row, x, kind, meaning) {
     svg("text", { x: NAMES - 10, y: top(row) + 14, "text-anchor": "end" }, words),
     svg("rect", { class: "part", x: x.place(0), y: top(row), width: Math.max(0, x.place(cycles) - x.place(0)), height: ROW - 8 }),
     svg("text", { class: "strong", x: x.place(cycles) + 6, y: top(row) + 14 }, whole(cycles)));
-  tilesim.tip(node, () => told(words, [["cycles", whole(cycles)], ["", meaning]]));
+  tilesim.tip(node, () => told(words, [["cycles", whole(cycles)]], meaning));
   return node;
 }
 
-function lostRow({ name, words, meaning, lost, before, after }, level, row, x, all) {
+function lostRow({ name, words, meaning, lost, before, after, blamed }, level, row, x, all) {
   const [low, high] = [Math.min(level, level + lost), Math.max(level, level + lost)];
   const node = svg("g", { class: "step", tabindex: "0", role: "img", "data-lost": name, "aria-label": `${words}: ${signed(lost)} cycles` },
     svg("rect", { class: "hit", x: 0, y: EDGE.top + ROW * row, width: WIDTH, height: ROW }),
     svg("text", { x: NAMES - 10, y: top(row) + 14, "text-anchor": "end" }, words),
     svg("rect", { class: lost < 0 ? "part less" : "part", x: x.place(low), y: top(row), width: Math.max(1, x.place(high) - x.place(low)), height: ROW - 8, style: `--hue: ${hue(name)}` }),
     svg("text", { x: x.place(high) + 6, y: top(row) + 14 }, signed(lost), ...(all > 0 ? [svg("tspan", { class: "muted" }, `  ${share(lost / all).replace("-", "\u2212")}`)] : [])));
-  tilesim.tip(node, () => told(words, [["", meaning], ["more than ideal", `${signed(lost)} cycles`], ["of an average tile, before", `${whole(before)} cycles`], ["and then", `${whole(after)} cycles`]]));
+  tilesim.tip(node, () => told(words, [["more than ideal", `${signed(lost)} cycles`], ["of an average tile, before", `${whole(before)} cycles`], ["and then", `${whole(after)} cycles`],
+    ...blamed(name).map(({ short, more }, k) => [`${k ? "" : "most "}${name === "serial" ? "behind" : "in"} ${short}`, `${name === "serial" ? "some " : ""}${signed(more)}`])], meaning));
   return node;
+}
+
+// The layers in which most is lost; of serial layers, those that others wait for, by about as much as they do.
+function blame(name, layers, columns, from, to) {
+  const widest = (c) => Math.max(...layers.map(({ cells }) => (cells[c] ? cells[c].tiles : 0)));
+  const wait = (cell, c) => (cell.cycles * (widest(c) - cell.tiles)) / cell.all;
+  const spent = columns[`lost.${name}`];
+  const of = (cell, c) => (!cell ? 0 : name === "serial" ? wait(cell, c) : spent ? spent[cell.at] : 0);
+  const ratio = (cells) => (cells[from] && cells[to] ? cells[from].all / cells[to].all : 0);
+  const more = layers.map(({ short, cells }) => ({ short, more: of(cells[to], to) - of(cells[from], from) * ratio(cells) }));
+  return more.filter((each) => each.more >= LEAST).sort((a, b) => b.more - a.more).slice(0, BLAMED);
 }
 
 // ---- shares of the cycles of all tiles, a bar a chip

@@ -25,7 +25,7 @@ from tilesim.report.page.build import PageSection
 from tilesim.report.words import cause_words, kind_words, short_name
 
 Columns = Mapping[str, NDArray[Any]]
-SHARED = ("explore_axes.js", "explore_series.js")
+SHARED = ("explore_axes.js", "explore_series.js", "explore_layers_of.js")
 NONE = -1
 
 
@@ -138,6 +138,7 @@ def _layers_columns(series: Sequence[Series], found: Sequence[Sequence[LayerScal
     """``layer``: where the layers of each series begin; the columns of those on chips begin as ``on_chip`` says."""
     every = [layer for layers in found for layer in layers]
     chips, told = list(_on_chips(found)), _layers(found)
+    lost = dict.fromkeys(name for chip in chips if chip for name in chip.lost)
     sizes = (len(layers) * len(one.rows) for one, layers in zip(series, found, strict=True))
     return {
         "layer": np.array([0, *accumulate(map(len, found))]),
@@ -149,6 +150,10 @@ def _layers_columns(series: Sequence[Series], found: Sequence[Sequence[LayerScal
         "tiles": np.array([chip.tiles if chip else 0 for chip in chips]),
         "cycles": np.array([chip.cycles if chip else np.nan for chip in chips], np.float32),
         "bound_by": _codes((cause_words(chip.bound_by) if chip else "" for chip in chips), told["causes"]),
+        **{
+            f"lost.{name}": np.array([chip.lost.get(name, 0.0) if chip else 0.0 for chip in chips], np.float32)
+            for name in lost
+        },
     }
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.explore import front
 from tilesim.explore.row import Row
-from tilesim.printable import printable
-from tilesim.report.exploration import front, heat
+from tilesim.printable import printable, printable_lines
+from tilesim.report.exploration import heat
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling
 from tilesim.report.exploration.measures import DEFINITIONS, SHARE, judged, shown_in, space_measures
 from tilesim.report.exploration.outcomes import STATUSES, bests, counts, reasons, unlike_outputs
@@ -152,7 +153,7 @@ def _bound_by(row: Row) -> str:
 
 
 def _sentences(rows: Sequence[Row]) -> dict[str, list[str]]:
-    return {"command": [row["command"] for row in rows], "reason": [printable(row["reason"]) for row in rows]}
+    return {"command": [row["command"] for row in rows], "reason": [printable_lines(row["reason"]) for row in rows]}
 
 
 # ---- the points in figures
@@ -163,7 +164,7 @@ def _figures(rows: Sequence[Row], measures: Sequence[Measure]) -> dict[str, Any]
     return {
         "counts": counts(rows),
         "reasons": [
-            {"status": each.status, "sentence": printable(each.sentence), "points": each.points, "first": each.first}
+            asdict(replace(each, sentence=printable_lines(each.sentence)))
             for each in reasons(rows)
         ],
         "bests": [

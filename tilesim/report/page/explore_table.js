@@ -107,7 +107,7 @@ function rowOf(view, shown, k, place) {
   const first = isWhole ? -1 : shown.findIndex(({ isMeasure }) => isMeasure);
   const cells = shown.flatMap((column, at) => {
     if (first >= 0 && at > first) return [];
-    if (at === first) return [element("td", { colspan: shown.length - first, class: "reason", title: space.reason(k) }, space.reason(k))];
+    if (at === first) return [element("td", { colspan: shown.length - first, class: "reason", title: space.reason(k) }, space.reason(k).replaceAll("\n", " · "))];
     const words = column.text(k);
     return [element("td", { class: column.isNumber ? "number" : null, title: words.length > 24 ? words : null }, words)];
   });

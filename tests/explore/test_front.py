@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from tilesim.report.exploration.front import front
+from tilesim.explore.front import front
 
 SMALL = st.one_of(st.integers(0, 6).map(float), st.just(np.nan))
 COSTS = st.integers(1, 4).flatmap(lambda costs: st.integers(0, 40).map(lambda points: (points, costs)))

@@ -1,0 +1,168 @@
+"""A search is the same whatever runs its points and however often it dies, and it finds what there is to find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.explore import fakes
+from tilesim import api
+from tilesim.errors import InputError
+from tilesim.explore import search as searching
+from tilesim.explore.answers import Objective, best, late, narrowed
+from tilesim.explore.row import Measures, Row
+from tilesim.explore.search import search
+from tilesim.explore.space import Space, space
+from tilesim.explore.store import Store
+from tilesim.explore.sweeping import Group, Progress, Timed
+from tilesim.explore.task import Task, chip_values, tasks
+
+NETWORKS = {"digits": api.load_network("digits")}
+VARY = {"grid": "1x1,1x2,2x2,2x4,4x4", "tile.lanes": "8,16,32,64", "ring.hop_cycles": "1..4", "cache": "on,off"}
+LATENCY = (Objective("latency_us"),)
+
+
+def row_of(task: Task) -> Row:
+    """By a formula, which has its least latency, of 1.6 us, neither at the largest chip nor at the smallest."""
+    assert task.topology is not None
+    chip = chip_values(task.topology)
+    tiles, lanes = int(chip["grid.rows"]) * int(chip["grid.columns"]), int(chip["tile.lanes"])
+    penalty = 40 * tiles * int(chip["ring.hop_cycles"]) + 100 * (1 - task.point.options.cache)
+    cycles = 100_000 // (tiles * lanes) + penalty + lanes
+    measures: Measures = {**fakes.measures(cycles), "latency_us": cycles / 500}
+    row = fakes.row(1)
+    return {**row, "key": task.key, "chip": chip, "area": {"macs": tiles * (lanes + 50) / 100}, "measures": measures}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Progress:
+    """Of a search for 32 points that nothing disturbed."""
+    return searched(tmp_path_factory.mktemp("search") / "s.db", Formula(), 32)
+
+
+@dataclass
+class Formula:
+    """Gives rows at once, in no order that a search knows; it may die."""
+
+    dies_after: int = 10**9
+    refuses: bool = False
+    ran: list[str] = field(default_factory=list)
+
+    def __call__(self, groups: Iterable[Group]) -> Iterator[Timed]:
+        for task in sorted((task for group in groups for task in group), key=lambda task: task.key):
+            if len(self.ran) == self.dies_after:
+                raise KeyboardInterrupt
+            self.ran.append(task.key)
+            row = row_of(task)
+            if self.refuses and row["area"]["macs"] > 8:
+                row = {**row, "status": "refused", "reason": "too large", "measures": None}
+            yield Timed(row, 0.0)
+
+
+def exhaustive(wanted: Space) -> list[Row]:
+    return narrowed([row_of(task) for task in tasks(wanted.points(), NETWORKS)], late(wanted.where))
+
+
+def searched(
+    path: Path, run: Formula, count: int = 48, where: Sequence[str] = (), objectives: Sequence[Objective] = LATENCY
+) -> Progress:
+    with Store(path) as store:
+        return search(space(["digits"], ["edge-2x2"], VARY, where=where), NETWORKS, store, run, count, objectives)
+
+
+def test_it_finds_the_best_of_160_points_in_48(tmp_path: Path) -> None:
+    wanted = space(["digits"], ["edge-2x2"], VARY)
+    progress = searched(tmp_path / "s.db", run := Formula())
+    assert (progress.done, progress.total, progress.found, len(run.ran)) == (48, 48, 0, 48)
+    assert progress.best["net"] == best(exhaustive(wanted), LATENCY)[0]
+
+
+def test_conditions_hold_for_what_it_finds_and_those_of_keys_cost_no_run(tmp_path: Path) -> None:
+    where = ["grid.rows * grid.columns * tile.lanes <= 256", "latency_us <= 3"]
+    area = (Objective("area_mm2"),)
+    progress = searched(tmp_path / "s.db", Formula(), 40, where, area)
+    expected = best(exhaustive(space(["digits"], ["edge-2x2"], VARY, where=where[1:])), area)[0]
+    assert progress.best["net"]["area"] == expected["area"]
+    with Store(tmp_path / "s.db") as store:
+        chips = [row["chip"] for row in store.rows(progress.keys)]
+    assert len(chips) == 40
+    assert all(int(chip["grid.rows"]) * int(chip["grid.columns"]) * int(chip["tile.lanes"]) <= 256 for chip in chips)
+
+
+def test_what_does_not_run_is_avoided(tmp_path: Path) -> None:
+    progress = searched(tmp_path / "s.db", Formula(refuses=True))
+    assert 0 < progress.refused < 24
+    fit = [row for row in exhaustive(space(["digits"], ["edge-2x2"], VARY)) if row["area"]["macs"] <= 8]
+    assert progress.best["net"] == best(fit, LATENCY)[0]
+
+
+def test_of_several_objectives_it_looks_for_the_front(tmp_path: Path) -> None:
+    objectives = (Objective("latency_us"), Objective("area_mm2"))
+    progress = searched(tmp_path / "s.db", Formula(), 56, objectives=objectives)
+    with Store(tmp_path / "s.db") as store:
+        front = best(store.rows(progress.keys), objectives)
+    whole = {row["key"] for row in best(exhaustive(space(["digits"], ["edge-2x2"], VARY)), objectives)}
+    assert len({row["key"] for row in front} & whole) >= 0.6 * len(whole)
+
+
+@pytest.mark.parametrize("deaths", [(8, 1), (0, 3, 15)])
+def test_after_interruptions_it_ends_as_if_there_had_been_none(
+    tmp_path: Path, undisturbed: Progress, deaths: tuple[int, ...]
+) -> None:
+    ran: list[str] = []
+    for dies_after in deaths:
+        with pytest.raises(KeyboardInterrupt):
+            searched(tmp_path / "s.db", run := Formula(dies_after), 32)
+        ran += run.ran
+    progress = searched(tmp_path / "s.db", run := Formula(), 32)
+    assert [*progress.keys] == [*undisturbed.keys]
+    assert progress.best == undisturbed.best
+    assert len([*ran, *run.ran]) == len({*ran, *run.ran}) == 32
+    again = searched(tmp_path / "s.db", run := Formula(), 32)
+    assert (again.done, again.found, run.ran, [*again.keys]) == (32, 32, [], [*undisturbed.keys])
+
+
+@pytest.mark.parametrize("count", [8, 19])
+def test_a_search_goes_on_to_more_points(tmp_path: Path, undisturbed: Progress, count: int) -> None:
+    assert [*searched(tmp_path / "s.db", Formula(), count).keys] == [*undisturbed.keys][:count]
+    assert [*searched(tmp_path / "s.db", run := Formula(), 32).keys] == [*undisturbed.keys]
+    assert len(run.ran) == 32 - count
+
+
+def test_points_with_a_row_do_not_run_and_change_nothing(tmp_path: Path, undisturbed: Progress) -> None:
+    with Store(tmp_path / "s.db") as store:
+        for row in exhaustive(space(["digits"], ["edge-2x2"], VARY))[::2]:
+            store.add(row, 0.0)
+    progress = searched(tmp_path / "s.db", run := Formula(), 32)
+    assert [*progress.keys] == [*undisturbed.keys]
+    assert progress.found == 32 - len(run.ran) > 5
+
+
+def test_a_seed_of_its_own_is_another_search_beside_it(tmp_path: Path) -> None:
+    wanted, path = space(["digits"], ["edge-2x2"], VARY), tmp_path / "s.db"
+    with Store(path) as store:
+        found = [[*search(wanted, NETWORKS, store, Formula(), 16, LATENCY, seed).keys] for seed in (0, 1, 0)]
+    assert found[0] == found[2] != found[1]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.db", "s.db.optuna"]
+
+
+def test_it_ends_when_all_points_were_looked_at(tmp_path: Path) -> None:
+    progress = searched(tmp_path / "s.db", Formula(), 1000, ["cache", "ring.hop_cycles == 1"])
+    assert (progress.done, progress.total, len(progress.keys)) == (20, 1000, 20)
+
+
+def test_a_space_without_a_point_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no point to look at: its conditions hold for none that was drawn"):
+        searched(tmp_path / "s.db", Formula(), 8, ["tile.lanes < 8"])
+    odd = space(["digits"], ["edge-2x2"], {"tile.lanes": "48,80"})
+    with Store(tmp_path / "s.db") as store, pytest.raises(InputError, match=r"tile\.lanes must be a power of two"):
+        search(odd, NETWORKS, store, Formula(), 8, LATENCY)
+
+
+def test_without_optuna_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searching, "find_spec", lambda _name: None)
+    with pytest.raises(InputError, match=r"pip install tilesim\[sweep\]"):
+        searched(tmp_path / "s.db", Formula())
