@@ -27,14 +27,14 @@ POINTS = 120
 PATIENCE_SECONDS = 60.0
 
 
-def begin(path: Path, count: int = 2) -> int:
+def begin(path: Path, count: int = 2, seconds: float = 0.004) -> int:
     """The id of a process that sweeps, in a group of its own."""
     child = os.fork()
     if not child:
         os.setpgid(0, 0)
         status = 1
         try:
-            bench = fakes.FakeBench(seconds=0.004, diary=path.with_suffix(".diary"))
+            bench = fakes.FakeBench(seconds=seconds, diary=path.with_suffix(".diary"))
             with Store(path) as store:
                 sweep(fakes.tasks(POINTS), store, partial(workers.rows, bench=bench, count=count))
             status = 0
