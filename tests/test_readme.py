@@ -60,9 +60,10 @@ def test_commands_that_leave_nothing_behind_are_run_once() -> None:
 def test_blocks_are_run_or_say_what_they_need() -> None:
     blocks = [(name, *block) for name, text in PAGES.items() for block in BLOCK.findall(text)]
     kinds = {kind for _, kind, _ in blocks}
-    needs = {"console needs=models", "python needs=tensorflow", "python needs=torch"}
+    needs = {"console needs=models", "console needs=cluster", "python needs=tensorflow", "python needs=torch"}
     assert kinds == {"text", "sh", "console", "yaml", "python", *needs}
     assert {name for name, kind, _ in blocks if "needs=" in kind} == {
+        "tilesim/guide/cluster.md",
         "tilesim/guide/quantise.md",
         "tilesim/guide/questions.md",
     }

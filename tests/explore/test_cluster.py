@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from tests.explore import fakes
 from tests.explore.dask_processes import Processes, dask_cluster
+from tests.soak import counts
 from tilesim import api
 from tilesim.errors import InputError, RunError
 from tilesim.explore import cluster, export, workers
@@ -22,6 +25,8 @@ from tilesim.explore.space import space
 from tilesim.explore.store import Store
 from tilesim.explore.sweeping import Group, Progress, Runner, grouped, sweep
 from tilesim.explore.task import tasks
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +173,21 @@ def test_where_no_scheduler_is_that_is_said(
     assert fault in str(error.value)
 
 
+def test_without_tasks_no_scheduler_is_asked() -> None:
+    assert rows_of(fakes.FakeBench(), "tcp://127.0.0.1:1", 0) == []
+
+
 def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "find_spec", lambda _name: None)
     with pytest.raises(InputError, match=r"pip install tilesim\[sweep\]"):
         rows_of(fakes.FakeBench(), "tcp://127.0.0.1:1")
+
+
+@pytest.mark.parametrize("rounds", counts(3, 200))
+def test_no_kill_loses_a_row(tmp_path: Path, rounds: int) -> None:
+    words = [sys.executable, ROOT / "tests" / "explore" / "kill_dask_sweeps.py", str(rounds), tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    count = json.loads(done.stdout)
+    assert (count["lost"], count["wrong"], count["differ"], count["left"]) == (0, 0, 0, 0)
+    assert count["sweeps"] + count["workers"] >= rounds

@@ -66,6 +66,19 @@ def test_columns_of_measures_stand_together_whatever_row_is_first() -> None:
     assert names.index("breakdown.busy") == names.index("outputs_sha256") + 1
 
 
+def test_columns_that_one_row_has_stand_among_their_like_and_no_cycles_are_0() -> None:
+    row = fakes.row(5)
+    assert row["measures"]
+    ring: Row = {**row, "measures": {**row["measures"], "breakdown": {"busy": 2.0, "ring": 3.0}}}
+    records = export.flat_rows([*rows(), ring])
+    names = [*records[0]]
+    assert [name for name in names if name.startswith("breakdown")] == names[
+        (k := names.index("breakdown.busy")) : k + 3
+    ]
+    assert [record["breakdown.ring"] for record in records] == [None, 0.0, 0.0, 3.0]
+    assert [record["breakdown.idle"] for record in records] == [None, 1 - 1 / 3, 2 - 2 / 3, 0.0]
+
+
 def test_csv_has_the_same_as_text() -> None:
     text = export.csv(rows())
     found = [*csv.DictReader(io.StringIO(text))]

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import pytest
 
 from tests.explore import fakes
+from tests.soak import counts
 from tilesim import api
 from tilesim.errors import InputError
 from tilesim.explore import search as searching
-from tilesim.explore.answers import Objective, best, late, narrowed
+from tilesim.explore import workers
+from tilesim.explore.answers import Objective, best, late, named_values, narrowed
+from tilesim.explore.measure import Bench
 from tilesim.explore.row import Measures, Row
 from tilesim.explore.search import search
 from tilesim.explore.space import Space, space
 from tilesim.explore.store import Store
-from tilesim.explore.sweeping import Group, Progress, Timed
+from tilesim.explore.sweeping import Group, Progress, Timed, sweep
 from tilesim.explore.task import Task, chip_values, tasks
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 NETWORKS = {"digits": api.load_network("digits")}
 VARY = {"grid": "1x1,1x2,2x2,2x4,4x4", "tile.lanes": "8,16,32,64", "ring.hop_cycles": "1..4", "cache": "on,off"}
 LATENCY = (Objective("latency_us"),)
@@ -125,6 +134,16 @@ def test_after_interruptions_it_ends_as_if_there_had_been_none(
     assert (again.done, again.found, run.ran, [*again.keys]) == (32, 32, [], [*undisturbed.keys])
 
 
+@pytest.mark.parametrize("rounds", counts(2, 60))
+def test_no_kill_changes_how_it_ends(tmp_path: Path, rounds: int) -> None:
+    words = [sys.executable, ROOT / "tests" / "explore" / "kill_searches.py", str(rounds), tmp_path]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    count = json.loads(done.stdout)
+    assert (count["differ"], count["lost"]) == (0, 0)
+    assert count["killed"] == rounds
+
+
 @pytest.mark.parametrize("count", [8, 19])
 def test_a_search_goes_on_to_more_points(tmp_path: Path, undisturbed: Progress, count: int) -> None:
     assert [*searched(tmp_path / "s.db", Formula(), count).keys] == [*undisturbed.keys][:count]
@@ -160,6 +179,48 @@ def test_a_space_without_a_point_is_said(tmp_path: Path) -> None:
     odd = space(["digits"], ["edge-2x2"], {"tile.lanes": "48,80"})
     with Store(tmp_path / "s.db") as store, pytest.raises(InputError, match=r"tile\.lanes must be a power of two"):
         search(odd, NETWORKS, store, Formula(), 8, LATENCY)
+
+
+CHIPS = {
+    "grid": "1x1,1x2,2x2,1x4,2x4",
+    "tile.lanes": "8,16,32,64",
+    "narrow_memory.size_bytes": "16KiB,32KiB,64KiB,128KiB,192KiB",
+    "wide_memory.size_bytes": "16KiB,32KiB,64KiB,128KiB,256KiB",
+    "clock_hz": "250MHz,400MHz,500MHz,800MHz",
+}
+
+
+def nobody(groups: Iterable[Group]) -> Iterator[Timed]:
+    """Runs nothing, as all has run."""
+    assert [*groups] == []
+    yield from ()
+
+
+@pytest.mark.soak
+def test_200_runs_come_near_the_best_of_2000_points(tmp_path: Path) -> None:
+    """Within 5 %, in the median of ten seeds, whatever is looked for."""
+    bench = Bench(NETWORKS)
+    with Store(tmp_path / "all.db") as store:
+        points = space(["digits"], ["edge-2x2"], CHIPS).points()
+        assert sweep(tasks(points, NETWORKS), store, partial(workers.rows, bench=bench, count=2)).total == 2000
+        rows = store.rows()
+        for objective, where in (
+            (Objective("latency_us"), []),
+            (Objective("latency_us"), ["area_mm2 <= 10"]),
+            (Objective("area_mm2"), ["latency_us <= 5"]),
+            (Objective("energy_pj"), ["latency_us <= 4", "grid.rows * grid.columns * tile.lanes <= 128"]),
+        ):
+            wanted = space(["digits"], ["edge-2x2"], CHIPS, where=where)
+            [optimum, *_] = best(narrowed(rows, wanted.where), [objective])
+            gaps = []
+            for seed in range(10):
+                progress = search(wanted, NETWORKS, store, nobody, 200, [objective], seed)
+                found, least = (named_values(row)[objective.measure] for row in (progress.best["digits"], optimum))
+                assert isinstance(found, float)
+                assert isinstance(least, float)
+                gaps.append(found / least - 1)
+            print(objective.measure, where, [round(gap, 4) for gap in sorted(gaps)])
+            assert median(gaps) <= 0.05
 
 
 def test_without_optuna_its_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

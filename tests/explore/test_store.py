@@ -208,6 +208,61 @@ def test_what_one_has_claimed_no_other_runs(tmp_path: Path) -> None:
     assert [found.name for found in tmp_path.iterdir()] == ["store.db"]
 
 
+def test_what_the_dead_have_left_goes_and_what_sounds_so_stays(tmp_path: Path) -> None:
+    path, dead = tmp_path / "store.db", "store.db-sweep-0123456789abcdef"
+    left = {dead, f"{dead}-draft", f"{dead}-draft-wal", "store.db-sweep-fedcba9876543210-draft"}
+    kept = {"store.db-sweep-mine", f"{dead}.txt", f"other-{dead}", "storeXdb-sweep-0123456789abcdef"}
+    with Store(path) as living, Store(path) as store:
+        assert living.claim(["1"]) == {"1"}
+        for name in left | kept:
+            (tmp_path / name).touch()
+        foreign(path, "INSERT INTO claims VALUES ('2', '0123456789abcdef'), ('3', '../../none')")
+        assert store.claim(["1", "2", "3"]) == {"2", "3"}
+        found = {entry.name for entry in tmp_path.iterdir()}
+        assert kept <= found
+        assert not left & found
+    assert {entry.name for entry in tmp_path.iterdir()} == {"store.db"} | kept
+
+
+def test_two_who_make_a_store_at_once_have_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, link = tmp_path / "store.db", Path.hardlink_to
+
+    def late(self: Path, target: Path) -> None:
+        """Somebody else's comes first."""
+        monkeypatch.setattr(Path, "hardlink_to", link)
+        with Store(path) as faster:
+            faster.add(fakes.row(1), 1.0)
+        link(self, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", late)
+    with Store(path) as store:
+        assert store.rows() == [fakes.row(1)]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["store.db"]
+
+
+def test_a_draft_that_somebody_takes_away_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = Path.hardlink_to
+
+    def without(self: Path, target: Path) -> None:
+        monkeypatch.setattr(Path, "hardlink_to", link)
+        target.unlink()
+        link(self, target)
+
+    monkeypatch.setattr(Path, "hardlink_to", without)
+    with Store(tmp_path / "store.db") as store:
+        assert store.rows() == []
+
+
+def test_where_nothing_can_be_linked_a_store_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    with Store(tmp_path / "store.db") as store:
+        assert store.rows() == []
+    assert [entry.name for entry in tmp_path.iterdir()] == ["store.db"]
+
+
 def test_many_rows_are_quick(tmp_path: Path) -> None:
     rows = [fakes.row(number) for number in range(1000)]
     layers = [

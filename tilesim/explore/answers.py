@@ -85,12 +85,14 @@ def score(row: Row, objective: Objective) -> float:
 
 def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:
     """The rows that ran: of one objective all, the best first; of several those on the Pareto front, in the order of
-    the first. Of equal ones the smaller chip comes first, then the smaller key.
+    the first. Of equal ones the smaller chip comes first, then the first command of the alphabet.
     """
     given = [*rows]
     costs = np.array([[score(row, each) for each in objectives] for row in given]).reshape(-1, len(objectives))
     counts = front(costs) if len(objectives) > 1 else ~np.isnan(costs[:, 0])
-    ranks = [(*cost, sum(row["area"].values()), row["key"]) for cost, row in zip(costs.tolist(), given, strict=True)]
+    ranks = [
+        (*cost, sum(row["area"].values()), row["command"]) for cost, row in zip(costs.tolist(), given, strict=True)
+    ]
     return [given[place] for place in sorted(np.flatnonzero(counts).tolist(), key=ranks.__getitem__)]
 
 

@@ -51,6 +51,17 @@ class Crew:
 
         return partial(workers.rows, bench=bench, count=self.workers or cores(), memory_bytes=self.memory_bytes)
 
+    @contextmanager
+    def hired(self, networks: Mapping[str, Network]) -> Iterator[Runner]:
+        """The same for who has several groups one after the other: its workers stay warm in between."""
+        if self.scheduler is not None:
+            yield self.runner(networks)
+        else:
+            from tilesim.explore.workers import Pool
+
+            with Pool(Bench(networks), self.workers or cores(), self.memory_bytes) as pool:
+                yield pool.rows
+
 
 @dataclass(frozen=True)
 class Search:
@@ -137,8 +148,8 @@ def swept(
     if search is not None:
         from tilesim.explore.search import search as look
 
-        run = crew.runner(networks)
-        return look(what, networks, store, run, search.points, search.objectives, search.seed, on_progress)
+        with crew.hired(networks) as run:
+            return look(what, networks, store, run, search.points, search.objectives, search.seed, on_progress)
     points = what.points()
     wanted = tasks(points, networks, partial(hold, early(what.where)))
     return run_tasks(wanted, store, crew.runner(networks), on_progress, len(what))

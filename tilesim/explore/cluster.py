@@ -21,6 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain, islice
 from math import inf
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -100,8 +101,10 @@ def rows(groups: Iterable[Group], bench: Bench, scheduler: str) -> Iterator[Time
         InputError: Dask is not there, no scheduler answers, it has no worker, or one with another tilesim or Python.
         RunError: the scheduler goes away, or all workers do.
     """
-    with Cluster(bench, scheduler) as cluster:
-        yield from cluster.rows(groups)
+    source = iter(groups)
+    for first in islice(source, 1):  # without any, nobody is called
+        with Cluster(bench, scheduler) as cluster:
+            yield from cluster.rows(chain([first], source))
 
 
 class Cluster:
@@ -341,7 +344,7 @@ async def _kind(scheduler: str, address: str) -> str:
         ) as there:
             return str((await asyncio.wait_for(there.identity(), CONNECT_SECONDS))["type"])
     except Exception as fault:  # noqa: BLE001  (whatever is there that is no scheduler)
-        raise InputError(f"{scheduler}: no scheduler of Dask answers: {fault or 'it says nothing'}") from None
+        raise InputError(f"{scheduler}: no scheduler of Dask answers: {str(fault) or 'it says nothing'}") from None
 
 
 def _address(path: Path) -> str:

@@ -27,16 +27,15 @@ def flat(row: Row) -> dict[str, Cell]:
 
 def flat_rows(rows: Iterable[Row], shown: Collection[str] = ()) -> list[dict[str, Cell]]:
     """As :func:`flat` has them, in the order of their keys; of the keys of chips only those in which they differ, and
-    those that are to be ``shown``.
+    those that are to be ``shown``. What a run has lost no cycles to is 0 there.
     """
     ordered = sorted(rows, key=lambda row: row["key"])
     same = {
         name for name in _chip_keys(ordered) - {*shown} if len({repr(row["chip"].get(name)) for row in ordered}) == 1
     }
     records = [flat({**row, "chip": _without(row["chip"], same)}) for row in ordered]
-    widest_first = sorted(records, key=len, reverse=True)  # what ran has all columns in their place
-    columns = dict.fromkeys(name for record in widest_first for name in record)
-    return [{name: record.get(name) for name in columns} for record in records]
+    columns = _columns(records)
+    return [{name: record.get(name, _absent(record, name)) for name in columns} for record in records]
 
 
 def csv(rows: Iterable[Row], seconds: Mapping[str, float] | None = None) -> str:
@@ -77,6 +76,22 @@ def _cells(row: Row) -> Iterator[tuple[str, Cell]]:
     yield from ((f"area_mm2.{part}", value) for part, value in row["area"].items())
     yield "reason", row["reason"]
     yield "command", row["command"]
+
+
+def _columns(records: Sequence[Mapping[str, Cell]]) -> list[str]:
+    """The names of all records; each follows the one that it follows in its record."""
+    columns: list[str] = []
+    for names in sorted(dict.fromkeys(map(tuple, records)), key=len, reverse=True):
+        place = 0
+        for name in names:
+            if name not in columns:
+                columns.insert(place, name)
+            place = columns.index(name) + 1
+    return columns
+
+
+def _absent(record: Mapping[str, Cell], name: str) -> Cell:
+    return 0.0 if name.startswith("breakdown.") and record["cycles"] is not None else None
 
 
 def _scalar(measures: Measures | None, name: str) -> Cell:
