@@ -1,8 +1,13 @@
-"""Make the pictures that README.md and the guide show, by the commands that the guide names, and a browser."""
+"""Make the pictures that README.md and the guide show, by the commands that the guide names, and a browser.
+
+Those of ``questions.md`` take other people's models, as ``scripts/make_readme.py`` says.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,17 +17,27 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "tilesim" / "guide"
 PICTURES = ROOT / ".github" / "pictures"
-SHOWN = re.compile(r"^\$ (tilesim (?:run \S+ .*--out|report|compare) [^|\n]*)", re.MULTILINE)
+MODELS = Path(os.environ.get("TILESIM_MODELS") or ROOT.parent / "shared" / "models")
+SHOWN = re.compile(
+    r"^\$ (tilesim (?:run \S+ .*--out|report|compare|sweep .*--report|sensitivity) [^|\n]*)", re.MULTILINE
+)
 """The commands of a page that pictures come from."""
-PAGES = ("trace.md", "batches.md")
+PAGES = ("trace.md", "batches.md", "questions.md")
+SECTIONS = (
+    ("knee.html", "explore_scaling", "sweep-scaling"),
+    ("knee.html", "explore_losses", "sweep-losses"),
+    ("sensitivity.html", "sensitivity", "sensitivity"),
+    ("smallest.html", "explore_pareto", "sweep-pareto"),
+)
+"""Of pages of the guide's questions: the page, its section, and the picture of it."""
 SIZE = {"width": 1100, "height": 1000}
 MARGIN = 12
-"""Pixels around the timeline."""
+"""Pixels around a section."""
 
 
 def commands(page: str) -> list[list[str]]:
     """The words of a page's commands that make runs and pictures of them."""
-    return [line.split() for line in SHOWN.findall((GUIDE / page).read_text(encoding="utf-8"))]
+    return [shlex.split(line) for line in SHOWN.findall((GUIDE / page).read_text(encoding="utf-8"))]
 
 
 def make(folder: Path) -> None:
@@ -31,6 +46,7 @@ def make(folder: Path) -> None:
     Raises:
         subprocess.CalledProcessError: a command fails.
     """
+    (folder / "models").symlink_to(MODELS)
     for words in (words for page in PAGES for words in commands(page)):
         program = [sys.executable, "-m", "tilesim", *words[1:]]
         subprocess.run(program, cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=True)  # noqa: S603  (our own guide)
@@ -39,22 +55,24 @@ def make(folder: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     copyfile(page.parent / "figures" / "contention.png", PICTURES / "contention.png")
     copyfile(schedules, PICTURES / schedules.name)
-    _photograph(page, PICTURES / "timeline.png")
+    _photograph(page, "timeline", "timeline")
+    for name, section, picture in SECTIONS:
+        _photograph(folder / name, section, picture)
 
 
-def _photograph(page: Path, picture: Path) -> None:
-    """The timeline of a report, as a browser shows it."""
+def _photograph(page: Path, section: str, picture: str) -> None:
+    """A section of a page, as a browser shows it."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=which("chromium"), args=["--no-sandbox", "--disable-gpu"])
         shown = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type]
         shown.goto(page.as_uri())
-        shown.locator("#timeline[data-ready]").wait_for()
-        box = shown.locator("#timeline").bounding_box()
+        shown.locator(f"#{section}[data-ready]").wait_for()
+        box = shown.locator(f"#{section}").bounding_box()
         assert box is not None
         clip = {"x": box["x"] - MARGIN, "y": box["y"], "width": box["width"] + 2 * MARGIN, "height": box["height"]}
-        shown.screenshot(path=picture, clip=clip, full_page=True)  # type: ignore[arg-type]
+        shown.screenshot(path=PICTURES / f"{picture}.png", clip=clip, full_page=True)  # type: ignore[arg-type]
         browser.close()
 
 

@@ -195,7 +195,7 @@ def test_a_seed_is_a_natural_number(seed: Any) -> None:
 
 @pytest.mark.parametrize(("holds", "sentence"), [
     (["send"], "holds must be a mapping from labels to cycles, not a list"),
-    (np.array([1, 2]), "holds must be a mapping from labels to cycles, not a ndarray"),
+    (np.array([1, 2]), "holds must be a mapping from labels to cycles, not an ndarray"),
     ([], "holds must be a mapping from labels to cycles, not a list"),
     ({7: 100}, "holds must name instructions by their labels, not by an int"),
     ({"run[0]": "soon"}, "hold 'run[0]': must be up to a cycle, a whole number, not 'soon'"),

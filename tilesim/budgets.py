@@ -70,6 +70,8 @@ MOST_AXIS_VALUES = 10_000
 """Values of one axis of a sweep."""
 MOST_POINTS = 1_000_000
 """Of a sweep: all axes multiplied."""
+MOST_SEARCHED_POINTS = 10**18
+"""Of the space of a search, which looks at few of them."""
 
 # ---- a YAML workload, whose sample is computed while it is read
 

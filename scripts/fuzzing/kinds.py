@@ -41,6 +41,7 @@ OF_TOPOLOGIES = (
         "run pocket -t {}",
         "run pocket -t {} --json",
         "run digits -t {} --out out",
+        "run pocket -t {} -t edge-1x1 --out out",
     ),
     *(
         "compile pocket -t {} -o out.tasm",

@@ -10,7 +10,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from tests.report.exploration.rows import rows
 from tilesim.cli import app
+from tilesim.explore.row import Row
+from tilesim.report.exploration.keys import in_order
+from tilesim.report.page.explore import exploration_page
 
 Open: TypeAlias = Callable[..., Any]
 
@@ -87,3 +91,11 @@ def digits(tmp_path_factory: pytest.TempPathFactory) -> Path:
         result = CliRunner().invoke(app, list(each))
         assert result.exit_code == 0, result.output
     return folder
+
+
+@pytest.fixture(scope="session")
+def many_points(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Row], Path]:
+    """The rows of a sweep of 10,000 points, as its page has them, and the page."""
+    found, path = in_order(rows(10_000)), tmp_path_factory.mktemp("many") / "page.html"
+    path.write_text(exploration_page(found, "10,000 points"), encoding="utf-8")
+    return found, path

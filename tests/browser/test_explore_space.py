@@ -15,7 +15,7 @@ from tests.report.exploration.rows import row, rows
 from tilesim.explore.front import front
 from tilesim.explore.row import Row, Status
 from tilesim.report.exploration.heat import heat_map
-from tilesim.report.exploration.keys import space_keys
+from tilesim.report.exploration.keys import in_order, space_keys
 from tilesim.report.exploration.measures import costs
 from tilesim.report.exploration.points import MEASURES, VariedKey, measured
 from tilesim.report.page.explore import exploration_page
@@ -37,7 +37,7 @@ def written(found: list[Row], folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def some() -> list[Row]:
     """Of three networks, grids, lanes and memories."""
-    return rows(3 * 7 * 4 * 4)
+    return in_order(rows(3 * 7 * 4 * 4))
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +73,9 @@ def column(page: Any, title: str) -> list[str]:
 # ---- ten thousand points
 
 
-def test_ten_thousand_points_sort_filter_and_scroll(open_page: Open, tmp_path: Path) -> None:
-    found = rows(MANY, {"tiny": 1, "kws": 2})
-    page = open_page(written(found, tmp_path), viewport={"width": 900, "height": 900})
+def test_ten_thousand_points_sort_filter_and_scroll(open_page: Open, many_points: tuple[list[Row], Path]) -> None:
+    found, path = many_points
+    page = open_page(path, viewport={"width": 900, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == 900
     assert page.locator(".points tbody tr[data-point]").count() < 60
     page.get_by_role("button", name="latency", exact=False).first.click()

@@ -53,6 +53,13 @@ def test_what_is_wrong_is_said_at_once() -> None:
     assert [fault.partition(" must be ")[0] for fault in error.value.faults] == ["minimise", "minimise", "maximise"]
     with pytest.raises(InputError, match="maximise cycles: must be left out, as it is to be minimised"):
         tilesim.sweep("pocket", "pocket-2x1", minimise="cycles", maximise="cycles")
+    vast = dict.fromkeys(
+        ("host.latency_cycles", "host.bytes_per_cycle", "ring.hop_cycles", "tile.lanes", "mesh.credits"), "1..9999"
+    )
+    with pytest.raises(
+        InputError, match="the space of a search must have at most 1,000,000,000,000,000,000 points, not"
+    ):
+        tilesim.sweep("pocket", "pocket-2x1", vast, search=3)
     with pytest.raises(InputError) as error:
         networks_of(["pocket", "none", "other"])
     assert len(error.value.faults) == 2

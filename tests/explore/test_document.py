@@ -131,5 +131,5 @@ def test_any_document_is_a_space_or_sentences(path: Path, document: dict[str, ob
     path.write_text(json.dumps(document))
     sentences: list[str] = []
     with kept(sentences):
-        assert len(load_document(path).space()) > 0
+        assert load_document(path).space().size > 0
     assert all(fault.startswith(f"{path}:") and fault.isprintable() for fault in sentences)

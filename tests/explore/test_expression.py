@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 import pickle
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from itertools import pairwise
@@ -238,11 +237,12 @@ def test_names_that_nobody_knows_are_said_at_once_with_what_was_meant() -> None:
         "(true == " * (DEEPEST - 2) + "true" + " == true)" * (DEEPEST - 2),
     ],
 )
-def test_no_text_takes_long(text: str) -> None:
-    began = time.process_time()
+def test_no_text_takes_for_ever(text: str) -> None:
+    """Nor is one worth more than a number that a sentence can show."""
+    value: Value | None = None
     with suppress(InputError):
-        expression(text).value(VALUES)
-    assert time.process_time() - began < 0.2
+        value = expression(text).value(VALUES)
+    assert len(str(value)) <= LONGEST
 
 
 @pytest.mark.parametrize(

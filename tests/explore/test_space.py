@@ -26,7 +26,7 @@ def faults(*words: str, models: tuple[str, ...] = ("pocket",), chips: tuple[str,
 def test_the_last_axis_varies_fastest() -> None:
     made = space(["pocket", "digits"], ["edge-2x2"], {"grid": "1x1,1x2", "tile.lanes": [32, 64], "cache": "on,off"})
     points = [*made.points()]
-    assert len(points) == len(made) == 16
+    assert len(points) == made.size == 16
     assert points[0] == Point("pocket", "edge-2x2", {"grid.rows": 1, "grid.columns": 1, "tile.lanes": 32})
     assert points[1].options == Options(cache=False)
     assert points[2].settings["tile.lanes"] == 64
@@ -63,7 +63,7 @@ def test_a_space_without_axes_has_a_point_for_each_model_and_chip() -> None:
 def test_points_are_all_combinations_each_once(values: list[list[int]]) -> None:
     made = Space(("m", "n"), ("c",), tuple(Axis(f"k{k}", tuple(own)) for k, own in enumerate(values)))
     points = [*made.points()]
-    assert len(points) == len(made) == 2 * prod(map(len, values))
+    assert len(points) == made.size == 2 * prod(map(len, values))
     assert len({(point.model, *point.settings.values()) for point in points}) == len(points)
     for k, own in enumerate(values):
         changes = sum(a.settings[f"k{k}"] != b.settings[f"k{k}"] for a, b in pairwise(points))
@@ -77,6 +77,9 @@ def test_too_many_points_are_refused_before_any_is_made() -> None:
         made.points()
     sizes = "1 model x 2 chips x a 1,000 x b 1,000 = 2,000,000"
     assert str(error.value) == f"a sweep must have at most {MOST_POINTS:,} points, not {sizes}"
+    vast = Space(("m",), ("c",), tuple(Axis(f"k{k}", (*range(10_000),)) for k in range(9)))
+    with pytest.raises(InputError, match=f" = 1{',000' * 12}$"):
+        vast.points()
     half = Space(("m",), ("c",), made.axes)
     assert len([*islice(half.points(), 3)]) == 3
 

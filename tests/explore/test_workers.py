@@ -208,6 +208,24 @@ def test_an_interrupt_ends_all_and_leaves_a_store_that_goes_on(tmp_path: Path) -
     assert store_rows(path) == [fakes.row(k) for k in range(POINTS)]
 
 
+def test_two_sweeps_at_once_run_nothing_twice(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    both = [begin(path, 1), begin(path, 1)]
+    assert [os.waitpid(process, 0)[1] for process in both] == [0, 0]
+    assert Counter(number for number, _ in runs(path.with_suffix(".diary"))) == Counter(range(POINTS))
+
+
+def test_a_worker_whose_sweep_is_killed_does_not_end_its_point(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    process = begin(path, 1, seconds=100)
+    started(path.with_suffix(".diary"), 1)
+    running = workers_of(process)
+    kill(process)
+    os.waitpid(process, 0)
+    assert len(running) == 1
+    assert orphans(running) == 0
+
+
 def test_a_sweep_takes_over_from_one_that_dies(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     first = begin(path)

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 from tilesim import api
 from tilesim.api.arguments import checked
+from tilesim.budgets import MOST_SEARCHED_POINTS
 from tilesim.errors import kept, refuse
 from tilesim.explore.answers import FASTEST, Objective, early, hold, late, narrowed
 from tilesim.explore.export import Cell, flat_rows
@@ -148,11 +149,12 @@ def swept(
     if search is not None:
         from tilesim.explore.search import search as look
 
+        what.must_have_at_most(MOST_SEARCHED_POINTS, "the space of a search")
         with crew.hired(networks) as run:
             return look(what, networks, store, run, search.points, search.objectives, search.seed, on_progress)
     points = what.points()
     wanted = tasks(points, networks, partial(hold, early(what.where)))
-    return run_tasks(wanted, store, crew.runner(networks), on_progress, len(what))
+    return run_tasks(wanted, store, crew.runner(networks), on_progress, what.size)
 
 
 def networks_of(models: Sequence[str]) -> dict[str, Network]:

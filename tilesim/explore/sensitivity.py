@@ -124,8 +124,8 @@ def sweeping(store: Store, bench: Bench, crew: SweepRunner, on_progress: Callabl
     def run(wanted: Sequence[Task]) -> list[Row]:
         sizes = Counter(task.program for task in wanted)
         largest_first = sorted(wanted, key=lambda task: (-sizes[task.program], task.program))
-        who = crew if len(wanted) > 1 else partial(alone, bench=bench)
-        sweep(largest_first, store, who, on_progress, len(wanted))
+        who, told = (crew, on_progress) if len(wanted) > 1 else (partial(alone, bench=bench), silent)
+        sweep(largest_first, store, who, told, len(wanted))
         return store.rows([task.key for task in wanted])
 
     return run

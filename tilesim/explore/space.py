@@ -65,7 +65,8 @@ class Space:
     where: tuple[Expression, ...] = ()
     """What must hold of a point, or of its row."""
 
-    def __len__(self) -> int:
+    @property
+    def size(self) -> int:
         """How many points there are, whatever ``where`` leaves of them."""
         return prod((len(self.models), len(self.chips), *(len(axis.values) for axis in self.axes)))
 
@@ -75,18 +76,20 @@ class Space:
         Raises:
             InputError: there are more than :data:`tilesim.budgets.MOST_POINTS`.
         """
-        if len(self) > MOST_POINTS:
-            sizes = [f"{axis.key} {len(axis.values):,}" for axis in self.axes]
-            sizes = [counted(len(self.models), "model"), counted(len(self.chips), "chip"), *sizes]
-            raise InputError(
-                f"a sweep must have at most {MOST_POINTS:,} points, not {' x '.join(sizes)} = {len(self):,}"
-            )
+        self.must_have_at_most(MOST_POINTS, "a sweep")
         return (
             self.point(model, chip, values)
             for model in self.models
             for chip in self.chips
             for values in product(*(axis.values for axis in self.axes))
         )
+
+    def must_have_at_most(self, most: int, whose: str) -> None:
+        """Raises InputError, which names the product, for a space of more points."""
+        if self.size > most:
+            counts = [counted(len(self.models), "model"), counted(len(self.chips), "chip")]
+            product_ = " x ".join([*counts, *(f"{axis.key} {len(axis.values):,}" for axis in self.axes)])
+            raise InputError(f"{whose} must have at most {most:,} points, not {product_} = {self.size:,}")
 
     def point(self, model: str, chip: str, values: Sequence[Value]) -> Point:
         """The point with these values, one an axis."""

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from secrets import token_hex
 
 from pydantic import TypeAdapter
 
@@ -57,6 +57,7 @@ _MEASURES = {
 _WANTED = {**_IDENTITY, **_MEASURES}
 _COLUMNS = {**_WANTED, "seconds": "REAL NOT NULL"}
 _SCHEMA = f"""
+    PRAGMA journal_mode = OFF;
     PRAGMA application_id = {APPLICATION};
     PRAGMA user_version = {VERSION};
     CREATE TABLE runs ({", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())});
@@ -66,7 +67,7 @@ _SCHEMA = f"""
 _ADD = f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608  (its own columns)
 _READ = f"SELECT {', '.join(_WANTED)} FROM runs"  # noqa: S608
 _CLAIM = "INSERT OR IGNORE INTO claims SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE key = ?1)"
-_MAGIC = b"SQLite format 3\0"
+_MARKS = ("application_id", "user_version")
 _ROW = TypeAdapter(Row)
 
 
@@ -87,16 +88,19 @@ class Store:
         self.path = path
         if not reading:
             _make(path)
-        _must_be_store(path)
+        must_be_file(path, InputError)
         self._claimant = Claimant(path)
-        with self._in_words():
+        with self._in_words(), ExitStack() as undone:
             # The URI cannot make a file, whatever becomes of this one meanwhile.
             uri = f"{path.absolute().as_uri()}?mode=rw"
             self._database = sqlite3.connect(uri, PATIENCE_SECONDS, isolation_level=None, uri=True)
+            undone.callback(self._database.close)
+            _must_be_store(path, self._database)
             # What a transaction has written to the log is the system's, which keeps it when the process is killed. To
             # wait for the disk, as FULL does, helps against power cuts only; those take the last rows, no more.
             self._database.execute("PRAGMA synchronous = NORMAL")
             self._database.execute(f"PRAGMA query_only = {reading}")
+            undone.pop_all()
 
     def __enter__(self) -> Store:
         return self
@@ -157,13 +161,18 @@ class Store:
             RunError: the file cannot be written.
         """
         with self._writing() as database:
-            self._claimant.begin()
+            if not self._claimant.name:
+                self._claimant.begin()
+                self._forget_the_dead(database)
             claimed = self._claimed(database, keys)
             if len(claimed) < len(keys):
-                alive = json.dumps([*self._claimant.alive()])
-                database.execute("DELETE FROM claims WHERE sweep NOT IN (SELECT value FROM json_each(?))", (alive,))
+                self._forget_the_dead(database)
                 claimed |= self._claimed(database, keys)
             return claimed
+
+    def _forget_the_dead(self, database: sqlite3.Connection) -> None:
+        alive = json.dumps([*self._claimant.alive()])
+        database.execute("DELETE FROM claims WHERE sweep NOT IN (SELECT value FROM json_each(?))", (alive,))
 
     def _claimed(self, database: sqlite3.Connection, keys: Sequence[str]) -> set[str]:
         return {key for key in keys if database.execute(_CLAIM, (key, self._claimant.name)).rowcount > 0}
@@ -215,41 +224,49 @@ def _no_garbage() -> Iterator[None]:
 
 
 def _make(path: Path) -> None:
-    """Make an empty store, whole at once, unless there is a file."""
+    """Make an empty store, whole at once, unless there is something."""
     with writing(path, "store"):
-        if path.exists():
-            return
-        draft = path.with_name(f".{path.name}-{token_hex(4)}")
-        try:
-            draft.touch(exist_ok=False)
-            with closing(sqlite3.connect(draft)) as database:
-                database.executescript(_SCHEMA)
-            _link(draft, path)
-        except sqlite3.Error as fault:
-            raise OSError(str(fault)) from None
-        finally:
-            draft.unlink(missing_ok=True)
+        while not os.path.lexists(path):
+            _draft(path)
+
+
+def _draft(path: Path) -> None:
+    """Make an empty store in a file of its own, and let it be at ``path`` too.
+
+    If this process dies, the first sweep of the store takes the draft away; it may also do so before the draft is known
+    to be somebody's.
+    """
+    claimant = Claimant(path)
+    claimant.begin()
+    try:
+        with closing(sqlite3.connect(claimant.draft)) as database:
+            database.executescript(_SCHEMA)
+        _link(claimant.draft, path)
+    except sqlite3.Error as fault:
+        raise OSError(str(fault)) from None
+    finally:
+        claimant.end()
 
 
 def _link(draft: Path, path: Path) -> None:
-    """Let ``draft`` be at ``path`` too, unless somebody was faster."""
     try:
         path.hardlink_to(draft)
-    except FileExistsError:
+    except (FileExistsError, FileNotFoundError):  # somebody was faster
         pass
     except OSError:  # the file system has no links
         draft.rename(path)
 
 
-def _must_be_store(path: Path) -> None:
-    must_be_file(path, InputError)
+def _must_be_store(path: Path, database: sqlite3.Connection) -> None:
+    # The file's header would say it too. But who closes a file that his process has open as a database, in another
+    # thread, takes away SQLite's locks of it.
     try:
-        with path.open("rb") as file:
-            header = file.read(72)
-    except OSError as fault:
-        raise InputError(f"{path}: cannot be read: {fault.strerror}") from None
-    version, application = (int.from_bytes(header[start : start + 4], "big") for start in (60, 68))
-    if not header.startswith(_MAGIC) or application != APPLICATION:
+        [[application], [version]] = (database.execute(f"PRAGMA {mark}").fetchone() for mark in _MARKS)
+    except sqlite3.DatabaseError as fault:
+        if fault.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+            raise
+        application, version = 0, 0
+    if application != APPLICATION:
         raise InputError(f"{path}: must be a store of tilesim sweep, or no file yet")
     if version != VERSION:
         raise InputError(f"{path}: must be a store of version {VERSION}, not {version}: another tilesim made it")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 import numpy as np
 
 from tests.report.exploration.rows import row, rows
-from tilesim.report.exploration.keys import effect, heat_axes, space_keys, telling
+from tilesim.report.exploration.keys import GRID, effect, heat_axes, in_order, space_keys, telling
 from tilesim.report.exploration.points import MEASURES, MISSING, VariedKey, measured
 
 
@@ -19,7 +20,7 @@ def test_networks_and_grids_are_keys_grids_in_the_order_of_their_tiles() -> None
     found = [row(network, grid) for network in ("b", "a") for grid in ((4, 4), (1, 2), (2, 1), (1, 1))]
     keys = named(space_keys(found))
     assert list(keys) == ["network", "grid", "grid.rows", "grid.columns"]
-    assert keys["network"].values == ("b", "a")  # as they come
+    assert keys["network"].values == ("a", "b")
     assert keys["grid"].values == ("1x1", "1x2", "2x1", "4x4")
     assert keys["grid"].codes.tolist() == [3, 1, 2, 0] * 2
     assert [key.key for key in telling([*keys.values()])] == ["grid"]
@@ -29,6 +30,19 @@ def test_a_row_that_lacks_the_grid_lacks_it() -> None:
     found = [row(grid=grid) for grid in ((1, 1), (2, 2), (3, 3))]
     del found[1]["chip"]["grid.rows"]
     assert named(space_keys(found))["grid"].codes.tolist() == [0, MISSING, 1]
+
+
+def test_rows_come_in_the_order_of_their_keys() -> None:
+    found = rows(84)
+    shuffled = [found[place] for place in np.random.default_rng(1).permutation(84)]
+    ordered = in_order(shuffled)
+    assert ordered == in_order(found)
+    names = [
+        (each["network"], prod(int(each["chip"][side]) for side in GRID), each["chip"]["tile.lanes"])
+        for each in ordered
+    ]
+    assert names == sorted(names)
+    assert in_order([]) == []
 
 
 def test_one_row_has_no_keys() -> None:

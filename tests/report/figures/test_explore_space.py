@@ -50,11 +50,14 @@ def test_a_cell_has_its_number_or_is_hatched(points: list[Row]) -> None:
     figure = draw_maps(points, "vww")
     assert figure
     axes = figure.axes[0]
-    best = {
-        (each["chip"]["tile.lanes"], each["chip"]["ring.hop_cycles"]): each["measures"]["latency_us"]
-        for each in points
-        if each["network"] == "vww" and each["measures"]
-    }
+    best: dict[object, float] = {}
+    for each in points:
+        if each["network"] == "vww" and each["measures"]:
+            cell, latency_us = (
+                (each["chip"]["tile.lanes"], each["chip"]["ring.hop_cycles"]),
+                each["measures"]["latency_us"],
+            )
+            best[cell] = min(latency_us, best.get(cell, latency_us))
     assert sorted(float(text.get_text()) for text in axes.texts) == pytest.approx(sorted(best.values()), rel=1e-3)
     assert [patch.get_xy() for patch in axes.patches if isinstance(patch, Rectangle)] == [(-0.5, 0.5)]
 
@@ -64,9 +67,9 @@ def test_the_front_goes_through_the_points_that_nothing_beats(points: list[Row])
     assert figure
     _, stairs, front = figure.axes[0].lines
     places, latencies = np.asarray(front.get_xdata()), np.asarray(front.get_ydata())
-    assert len(latencies) == 2 * len(LANES)  # sizes of memories neither cost nor gain
-    assert np.all(np.diff(places[::2]) > 0)
-    assert np.all(np.diff(latencies[::2]) < 0)
+    assert len(latencies) == len(LANES)  # the fastest of each, the area of which is its own
+    assert np.all(np.diff(places) > 0)
+    assert np.all(np.diff(latencies) < 0)
     np.testing.assert_array_equal(latencies, stairs.get_ydata())
 
 

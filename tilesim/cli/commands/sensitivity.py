@@ -112,7 +112,7 @@ def _measured(
 ) -> Sensitivity:
     networks = {base.model: network}
     who = Crew(crew.workers, crew.memory, crew.scheduler).runner(networks)
-    points = 1 + sum(len(factor.values) for factor in stepped)
+    points = sum(len(factor.values) for factor in stepped)
     with opened(crew.store) as store, following(points, crew.store, quiet) as follow:
         return measured(base, stepped, networks, sweeping(store, Bench(networks), who, follow))
 

@@ -153,7 +153,7 @@ def _rows(asked: Asked, crew: WorkerOptions, quiet: bool) -> Rows:
         with progress(f"reading {crew.store}", quiet), Store(crew.store, reading=True) as store:
             return Rows(rows := store.rows(), len(rows), store.seconds())
     with opened(crew.store) as store:
-        points = len(asked.space) if asked.search is None else asked.search.points
+        points = asked.space.size if asked.search is None else asked.search.points
         with following(points, crew.store, quiet) as follow:
             done = swept(asked.space, store, Crew(crew.workers, crew.memory, crew.scheduler), follow, asked.search)
         return Rows(store.rows(done.keys), done.found, store.seconds())

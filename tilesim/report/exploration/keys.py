@@ -23,6 +23,13 @@ def space_keys(rows: Sequence[Row]) -> list[VariedKey]:
     return [*(key for key in named if len(key.values) > 1), *_grid(keys), *keys]
 
 
+def in_order(rows: Sequence[Row]) -> list[Row]:
+    """The rows by their keys, the first of them first, whatever the order in which they ran."""
+    keys = space_keys(rows)
+    places = np.lexsort([key.codes for key in reversed(keys)]) if keys else range(len(rows))
+    return [rows[place] for place in places]
+
+
 def telling(keys: Sequence[VariedKey]) -> list[VariedKey]:
     """Those that tell the points of one network apart: where there is ``grid``, not its rows and columns, too."""
     has_grid = any(key.key == "grid" for key in keys)
@@ -57,7 +64,7 @@ def effect(key: VariedKey, values: NDArray[np.float64]) -> float:
 
 def _named(name: str, rows: Sequence[Row], of: Callable[[Row], str]) -> VariedKey:
     names = [of(row) for row in rows]
-    values = tuple(dict.fromkeys(names))
+    values = tuple(sorted(set(names)))
     places = {value: place for place, value in enumerate(values)}
     return VariedKey(name, values, np.array([places[each] for each in names], np.int64))
 

@@ -26,6 +26,9 @@ LAYER_INCHES = 0.145
 MARKERS = "os^Dv<>P"
 LEAST = 0.5
 """Cycles below which a part is not shown."""
+MOST_TICKS = 16
+MOST_NUMBERS = 12
+"""Columns in which numbers have room."""
 PALEST = 0.6
 """Of the hue of an efficiency of 1, beside white, so that numbers on it can be read."""
 
@@ -138,7 +141,7 @@ def _waterfall(axes: Any, rows: Sequence[Row], one: Series, before: int, after: 
     axes.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
     first, last = one.rows[before].tiles, one.rows[after].tiles
     axes.set(
-        xlabel=f"cycles with {tiles_words(last)}", title=f"{label(one.network)}: lost from {first} to {last} tiles"
+        xlabel=f"cycles with {tiles_words(last)}", title=f"{label(one.network, 18)}: lost from {first} to {last} tiles"
     )
 
 
@@ -152,10 +155,16 @@ def _stacks(axes: Any, rows: Sequence[Row], one: Series) -> list[Lost]:
         below = np.where(heights < 0, downs, ups)
         axes.bar(range(len(heights)), heights, 0.72, below, color=colour(f"lost:{name}"))
         ups, downs = ups + heights.clip(0), downs + heights.clip(None, 0)
-    axes.set_xticks(range(len(one.rows)), [f"{row.tiles:,}" for row in one.rows])
+    _name_chips(axes, one)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     axes.set(xlabel="tiles", ylim=(min(0, downs.min()), max(1, ups.max())), title="The cycles of all tiles")
     return shown
+
+
+def _name_chips(axes: Any, one: Series) -> None:
+    """Write so many tile counts beneath columns as there is room for."""
+    shown = range(0, len(one.rows), -(-len(one.rows) // MOST_TICKS))
+    axes.set_xticks(shown, [f"{one.rows[place].tiles:,}" for place in shown])
 
 
 def _shares(rows: Sequence[Row], one: Series) -> dict[Lost, NDArray[np.float64]]:
@@ -180,16 +189,17 @@ def draw_layers(rows: Sequence[Row], one: Series) -> Figure:
     room = min(6.0, 0.8 * (height - 0.9) * 72 / max(1, len(layers)))
     shares = np.array([_efficiencies(layer, one) for layer in layers]).reshape(len(layers), len(one.rows))
     axes.imshow(_shaded(shares), aspect="auto", interpolation="nearest")
-    for (row, column), value in np.ndenumerate(shares):
+    for (row, column), value in np.ndenumerate(shares if len(one.rows) <= MOST_NUMBERS else shares[:0]):
         words = "–" if np.isnan(value) else f"{value:.0%}"
         axes.annotate(words, (column, row), ha="center", va="center", fontsize=room)
     for row, layer in enumerate(layers):
         if layer.held_by:
             axes.add_patch(_frame(layer.knee, row))
             words = held_words(layer.held_by)
-            axes.annotate(words, (len(one.rows) - 0.4, row), va="center", fontsize=room, annotation_clip=False)
+            place = (len(one.rows) - 0.5, row)
+            axes.annotate(words, place, (4, 0), textcoords="offset points", va="center", fontsize=room)
     axes.set_yticks(range(len(layers)), [label(short_name(layer.name), 30) for layer in layers], fontsize=room)
-    axes.set_xticks(range(len(one.rows)), [f"{row.tiles:,}" for row in one.rows])
+    _name_chips(axes, one)
     axes.set(xlabel="tiles of the chip", title=f"{label(one.network)}: efficiency of layers, and what holds them")
     axes.tick_params(length=0)
     for spine in axes.spines.values():

@@ -32,7 +32,8 @@ HEIGHT = 0.78
 ROOM = 0.7
 """On each side of the bars, for their words: so much of what the bars take."""
 Keys = Sequence[tuple[SensitivityKey, list[SensitivityStep]]]
-TICKS = (1 / 16, 1 / 4, 1 / 2, 1, 2, 4, 16)
+TICKS = (64, 16, 8, 4, 2, 1.5, 1.2, 1.1, 1.05, 1.01)
+"""Ratios that an axis may have a tick at, and at their inverses: the largest that there is room for."""
 
 
 def draw(document: SensitivityDocument) -> Figure:
@@ -96,5 +97,6 @@ def _bars(axes: Any, measure: Measure, ratios: Sequence[float | None]) -> None:
 
 def _scale(axes: Any, reach: float) -> None:
     axes.set_xlim(-reach * (1 + ROOM), reach * (1 + ROOM))
-    ticks = [each for each in TICKS if abs(log2(each)) <= reach * (1 + ROOM)]
+    most = next((each for each in TICKS if log2(each) <= reach * (1 + ROOM) * 0.8), TICKS[-1])
+    ticks = 1 / most, 1, most
     axes.set_xticks([log2(each) for each in ticks], ["0" if each == 1 else f"{each - 1:+.0%}" for each in ticks])

@@ -11,7 +11,7 @@ function figures(data) {
   const rows = [
     ["points", number(data.count), `of ${counted(data.networks.length, "network")}: ${networks}`],
     ["ran", number(ran), share(ran)],
-    ["refused", number(refused), `${share(refused)}: the network, the chip or the options can't be`],
+    ["refused", number(refused), `${share(refused)}: the chip or its options can't be`],
     ["failed", number(failed), `${share(failed)}: the run could not go on`]];
   return element("dl", { class: "figures" }, ...rows.map(([name, value, meaning]) =>
     element("div", {}, element("dt", {}, name), element("dd", { class: "value" }, value), element("dd", { class: "muted" }, meaning))));

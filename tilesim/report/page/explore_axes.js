@@ -51,6 +51,7 @@ function yAxis(scale, values, { left, right, title, words = number, at = 16 }) {
 const path = (points) => points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(2)},${y.toFixed(2)}`).join("");
 const whole = (cycles) => number(Math.round(cycles));
 const share = (part) => `${Math.round(part * 100)} %`;
+const hundredths = (value) => value.toFixed(2).replace("-", "\u2212");
 const significant = (value, digits = 3) => number(Number(value.toPrecision(digits)));
 
 // A difference with its sign; the signs are those of typography.

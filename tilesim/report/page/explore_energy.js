@@ -15,7 +15,7 @@ tilesim.section("explore_energy", async (root, _data, columns) => {
     wide.replaceChildren(byLayer(series, layersOf(series, layers).map((row) => ({ ...row, pj: row.cells.map((cell) => (cell ? columns.layer[cell.at] : NaN)) }))));
   });
   root.append(lists, charts, element("h3", {}, "The layers whose energy grows most"), wide,
-    element("p", { class: "muted definition" }, "Dynamic energy of the run, of counted actions; none leaks. On the right, down and to the left is better on both. Growth: energy with the most tiles less that with the fewest."));
+    element("p", { class: "muted definition" }, "Dynamic energy of the run, of counted actions; none leaks. Against time, down and to the left is better on both. Growth: energy with the most tiles less that with the fewest."));
 });
 
 function againstTiles(series, chips) {
@@ -33,7 +33,13 @@ function againstTime(series, chips) {
   const y = linear(0, Math.max(...energies) * 1.06 || 1, HEIGHT - EDGE.bottom, EDGE.top);
   return drawn(series, chips, `energy of ${series.network} against time`, (chip) => [x.place(chip.time_us), y.place(chip.pj)], [
     ...xAxis(x, decades(x.low, x.high), { top: EDGE.top, bottom: HEIGHT - EDGE.bottom, title: "time of the run", words: (us) => duration(us, true) }), ...energyAxis(y, rounds(0, y.high, 6))],
-  (chip, [at, height]) => [svg("text", { class: "muted", x: at, y: height - (chip === chips[series.knee] ? 14 : 10), "text-anchor": "middle" }, number(chip.tiles))]);
+  (chip, [at, height], k) => [svg("text", { class: "muted", x: at, y: height + (isBelow(k) ? 20 : chip === chips[series.knee] ? -14 : -10), "text-anchor": "middle" }, number(chip.tiles))]);
+
+  // Where the next point stands where its number would.
+  function isBelow(k) {
+    const next = chips[k + 1];
+    return next && Math.abs(x.place(next.time_us) - x.place(chips[k].time_us)) < 14 && next.pj > chips[k].pj;
+  }
 }
 
 const energyAxis = (y, ticks) => yAxis(y, ticks, { left: EDGE.left, right: WIDTH - EDGE.right, title: "energy of the run", words: (pj) => energy(pj, true), at: 12 });
@@ -42,7 +48,7 @@ function drawn(series, chips, words, place, axes, beside) {
   return svg("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": words },
     ...axes, svg("path", { class: "curve", d: path(chips.map(place)) }),
     svg("circle", { class: "knee", cx: place(chips[series.knee])[0], cy: place(chips[series.knee])[1], r: 9 }),
-    ...chips.flatMap((chip) => [dot(chip, place(chip), chip === chips[series.knee]), ...beside(chip, place(chip))]));
+    ...chips.flatMap((chip, k) => [dot(chip, place(chip), k === series.knee), ...beside(chip, place(chip), k)]));
 }
 
 function dot(chip, [x, y], atKnee) {

@@ -5,6 +5,8 @@ const NAMES = 150;
 const FIGURES = 112;
 const HEIGHT = 380;
 const EDGE = { left: 62, right: 10, top: 14, bottom: 48 };
+const MOST_WORDS = 16; // beneath bars
+const THIN = 5e-4; // shares below which nobody sees a part
 const BLAMED = 4; // layers that are named
 const LEAST = 0.5; // cycles below which a part is not shown
 const IDEAL = { name: "ideal", words: "as with the fewest tiles", meaning: "what all tiles together would take if nothing were lost: this share is the efficiency" };
@@ -28,7 +30,7 @@ tilesim.section("explore_losses", async (root, losses, columns) => {
     if (from.list.selectedIndex === chips.length - 1) from.list.selectedIndex -= 1;
     const [one, other] = [chips[from.list.selectedIndex], chips[to.list.selectedIndex]];
     title.textContent = `Cycles lost from ${tilesWords(one.tiles)} to ${other.tiles}`;
-    legend.replaceChildren(...[IDEAL, ...losses.filter(({ name }) => chips.some((chip) => Math.abs(part(chip, name)) >= LEAST))].map(lossKey));
+    legend.replaceChildren(...[IDEAL, ...losses.filter(({ name }) => chips.some((chip) => Math.abs(shareOf(chip, chips[0], part, name)) > THIN))].map(lossKey));
     const blamed = (name) => blame(name, layersOf(shown, layers), layers.columns, chips.indexOf(one), chips.indexOf(other));
     falls.replaceChildren(waterfall(shown, one, other, losses, part, blamed));
     stacks.replaceChildren(stacked(shown, losses, part, (k) => {
@@ -113,10 +115,12 @@ function blame(name, layers, columns, from, to) {
 
 // ---- shares of the cycles of all tiles, a bar a chip
 
+const shareOf = (chip, first, part, name) => (part(chip, name) - (part(first, name) * first.tiles) / chip.tiles) / chip.cycles;
+
 function stacked(series, losses, part, pick) {
   const { chips } = series;
   const first = chips[0];
-  const bars = chips.map((chip) => [{ ...IDEAL, share: chip.efficiency }, ...losses.map((loss) => ({ ...loss, share: (part(chip, loss.name) - (part(first, loss.name) * first.tiles) / chip.tiles) / chip.cycles }))]);
+  const bars = chips.map((chip) => [{ ...IDEAL, share: chip.efficiency }, ...losses.map((loss) => ({ ...loss, share: shareOf(chip, first, part, loss.name) }))]);
   const sums = (sign) => bars.map((bar) => bar.reduce((sum, each) => sum + Math.max(0, sign * each.share), 0));
   const [below, above] = [Math.max(...sums(-1)), Math.max(...sums(1))];
   const bottom = HEIGHT - EDGE.bottom;
@@ -127,13 +131,13 @@ function stacked(series, losses, part, pick) {
   return svg("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": `Shares of the cycles of all tiles of ${series.network}` },
     ...yAxis(y, rounds(y.low, y.high, 5), { left: EDGE.left, right: WIDTH - EDGE.right, title: "share of the cycles of all tiles", words: share }),
     ...chips.map((chip, k) => stack(chip, k, bars[k], { x: middle(k) - width / 2, width, y, pick })),
-    ...chips.map((chip, k) => svg("text", { class: k === series.knee ? "knee-words" : "muted", x: middle(k), y: bottom + 17, "text-anchor": "middle" }, chips.length > 16 && k % 2 ? "" : number(chip.tiles))),
+    ...chips.map((chip, k) => svg("text", { class: k === series.knee ? "knee-words" : "muted", x: middle(k), y: bottom + 17, "text-anchor": "middle" }, k % Math.ceil(chips.length / MOST_WORDS) ? "" : number(chip.tiles))),
     svg("text", { x: (EDGE.left + WIDTH - EDGE.right) / 2, y: bottom + 38, "text-anchor": "middle" }, "tiles"));
 }
 
 function stack(chip, k, bar, { x, width, y, pick }) {
   let [up, down] = [0, 0];
-  const parts = bar.filter((each) => Math.abs(each.share) > 1e-4).map((each) => {
+  const parts = bar.filter((each) => Math.abs(each.share) > THIN).map((each) => {
     const [low, high] = each.share > 0 ? [up, up + each.share] : [down + each.share, down];
     if (each.share > 0) up = high;
     else down = low;
@@ -141,7 +145,7 @@ function stack(chip, k, bar, { x, width, y, pick }) {
   });
   const go = () => k && pick(k);
   const node = svg("g", { class: "stack-of", tabindex: "0", role: k ? "button" : "img", "aria-label": `${tilesWords(chip.tiles)}: efficiency ${tilesim.percent(chip.efficiency)}`, click: go, keydown: (event) => event.key === "Enter" && go() }, ...parts);
-  tilesim.tip(node, () => told(tilesWords(chip.tiles), bar.filter((each) => Math.abs(each.share) > 5e-4).map((each) => [
+  tilesim.tip(node, () => told(tilesWords(chip.tiles), bar.filter((each) => Math.abs(each.share) > THIN).map((each) => [
     element("span", {}, element("span", { class: "swatch", style: `background: ${hue(each.name)}` }), each.words), `${each.share < 0 ? "\u2212" : ""}${tilesim.percent(Math.abs(each.share))}`])));
   return node;
 }

@@ -92,7 +92,7 @@ function dot(series, chip, [x, y], style, r) {
   const node = svg("circle", { class: "dot", cx: x, cy: y, r, style, tabindex: "0", role: "img", "aria-label": `${series.label || series.network}, ${tilesWords(chip.tiles)}` });
   tilesim.tip(node, () => told(`${series.label || series.network}, ${tilesWords(chip.tiles)} (${chip.shape})`, [
     ["cycles", number(chip.cycles)], ["time", duration(chip.time_us)], ["speed-up", `${chip.speed_up.toFixed(2)} \u00d7`],
-    ["efficiency", tilesim.percent(chip.efficiency)], ...(Number.isNaN(chip.elasticity) ? [] : [["elasticity of the step", chip.elasticity.toFixed(2)]]), ["bound by", chip.bound_by]]));
+    ["efficiency", tilesim.percent(chip.efficiency)], ...(Number.isNaN(chip.elasticity) ? [] : [["elasticity of the step", hundredths(chip.elasticity)]]), ["bound by", chip.bound_by]]));
   return node;
 }
 
@@ -102,7 +102,7 @@ function lineKey(words, dashes, hue) {
 }
 
 function row(series, chip, k) {
-  const step = Number.isNaN(chip.elasticity) ? "–" : chip.elasticity.toFixed(2);
+  const step = Number.isNaN(chip.elasticity) ? "–" : hundredths(chip.elasticity);
   return element("tr", { class: k === series.knee ? "at-knee" : null },
     element("th", { class: "number", scope: "row" }, number(chip.tiles)), element("td", {}, chip.shape), cell(number(chip.cycles)), cell(duration(chip.time_us)),
     cell(`${chip.speed_up.toFixed(2)} \u00d7`), cell(tilesim.percent(chip.efficiency)), cell(step), element("td", {}, chip.bound_by),

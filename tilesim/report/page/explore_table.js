@@ -32,9 +32,9 @@ function compose(view) {
   view.body = element("tbody", {});
   const conditions = element("tr", { class: "conditions" }, ...shown.map((column) => element("td", {}, conditionInput(view, column))));
   parts.table.replaceChildren(
-    element("colgroup", {}, ...widths.map((letters) => element("col", { style: `width: ${letters * 7 + 14}px` }))),
+    element("colgroup", {}, ...widths.map((letters) => element("col", { style: `width: ${letters * 7.6 + 14}px` }))),
     element("thead", {}, element("tr", { "aria-rowindex": "1" }, ...shown.map((column) => heading(view, column))), conditions), view.body);
-  parts.table.style.minWidth = `${widths.reduce((sum, letters) => sum + letters * 7 + 14, 0)}px`;
+  parts.table.style.minWidth = `${widths.reduce((sum, letters) => sum + letters * 7.6 + 14, 0)}px`;
   renew(view);
 }
 
