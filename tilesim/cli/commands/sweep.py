@@ -82,7 +82,7 @@ def command(
     Each combination is a point, and what came of it a row; a point that a chip can't hold is a row that says why. With
     a store, a sweep that was interrupted goes on where it was, and no point runs twice.
     """
-    with progress(f"reading {', '.join(models or [])}", quiet):
+    with progress(f"reading {', '.join(models or ['the options'])}", quiet):
         asked = _asked(models or [], chips, space, answers, faults)
         if json_ and answers.export:
             faults.append("--json must be without --export")
