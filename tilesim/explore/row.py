@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import ConfigDict, with_config
 from typing_extensions import TypedDict  # of typing's own, pydantic reads that of Python 3.12 and later only
 
 from tilesim.explore.point import Value
@@ -12,6 +13,11 @@ Status = Literal["ran", "refused", "failed"]
 """It ran; its network, chip or options can't be; its run could not go on, or killed those who ran it."""
 
 
+FINITE = ConfigDict(allow_inf_nan=False)
+"""Of what is read back: a run gives nothing else."""
+
+
+@with_config(FINITE)
 class LayerRow(TypedDict):
     """A layer of a run. Cycles are those of the average MAC array."""
 
@@ -29,6 +35,7 @@ class LayerRow(TypedDict):
     """Its dynamic energy."""
 
 
+@with_config(FINITE)
 class Measures(TypedDict):
     """What a run gave. Cycles by cause are those of the average MAC array: together they are ``cycles``."""
 

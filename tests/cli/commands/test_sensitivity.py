@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tilesim.shipped import shipped
+
 POCKET = ("sensitivity", "pocket", "-t", "pocket-2x1")
 
 
@@ -83,6 +85,15 @@ def test_a_base_or_a_key_that_can_not_be(tilesim: Any, tmp_path: Path, words: tu
     assert (result.exit_code, result.stdout) == (2, "")
     assert fault in result.stderr
     assert not [*tmp_path.iterdir()]
+
+
+def test_the_page_is_not_written_onto_the_chip(tilesim: Any, tmp_path: Path) -> None:
+    chip = tmp_path / "chip.yaml"
+    chip.write_text(before := (shipped("topologies") / "pocket-2x1.yaml").read_text())
+    for option in ("-o", "--store"):
+        result = tilesim("sensitivity", "pocket", "-t", chip, "--keys", "host.*", option, chip)
+        assert (result.exit_code, result.stderr) == (2, f"error: {chip}: must be a new file, not one that is read\n")
+    assert chip.read_text() == before
 
 
 def test_no_program_is_stepped(tilesim: Any) -> None:

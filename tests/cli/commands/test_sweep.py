@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tilesim
+from tilesim.shipped import shipped
 
 GRIDS = ("pocket", "-t", "pocket-2x1", "--vary", "grid=1x1,2x1", "--vary", "tile.lanes=3..4", "--workers", "1")
 
@@ -106,6 +107,25 @@ def test_its_page(tilesim: Tilesim, tmp_path: Path, store: Path) -> None:
     assert (taken.exit_code, taken.stderr) == (2, f"error: {store}: must be a new file, not one that is read\n")
 
 
+def test_nothing_is_written_onto_what_a_file_names(tilesim: Tilesim, tmp_path: Path) -> None:
+    chip, what = tmp_path / "chip.yaml", tmp_path / "what.yaml"
+    chip.write_text((shipped("topologies") / "pocket-2x1.yaml").read_text())
+    what.write_text(f"models: [pocket]\nchips: ['{chip}']\n")
+    before = chip.read_bytes()
+    for option in ("--report", "--store"):
+        result = tilesim("sweep", what, option, chip)
+        assert (result.exit_code, result.stderr) == (2, f"error: {chip}: must be a new file, not one that is read\n")
+    assert chip.read_bytes() == before
+
+
+def test_a_file_without_keys_says_nothing_to_sweep(tilesim: Tilesim, tmp_path: Path) -> None:
+    (tmp_path / "what.yaml").write_text("- pocket\n")
+    result = tilesim("sweep", tmp_path / "what.yaml")
+    assert result.exit_code == 2
+    assert "what.yaml" in result.stderr
+    assert "must have a chip" not in result.stderr
+
+
 def test_all_that_is_wrong_is_told_at_once(tilesim: Tilesim) -> None:
     words = (
         "--vary",
@@ -140,6 +160,7 @@ def test_all_that_is_wrong_is_told_at_once(tilesim: Tilesim) -> None:
     [
         ((), "a model must be given, or --store with a store, of which the rows are shown"),
         (("pocket",), "a sweep must have a chip"),
+        (("nothing.yaml",), "nothing.yaml: there is no such file"),
         (("-t", "pocket-2x1"), "a sweep must have a model"),
         (("nothing.tflite", "-t", "pocket-2x1"), "nothing.tflite: there is no such file"),
         (("pocket", "-t", "pocket-2x1", "--workers", "0"), "--workers must be a whole number from 1 to 1,024, not '0'"),

@@ -49,3 +49,14 @@ def test_what_is_wrong(tilesim: Tilesim, store: Path) -> None:
     nothing = tilesim("sweep", "report", store.parent / "none.sqlite")
     assert nothing.stderr == f"error: {store.parent / 'none.sqlite'}: there is no such file\n"
     assert tilesim("sweep", "report").exit_code == 2
+    assert tilesim("sweep", "report", ".").stderr == "error: .: must be a file, not a folder\n"
+
+
+def test_a_row_without_its_clock_is_damaged(tilesim: Tilesim, tmp_path: Path) -> None:
+    with Store(tmp_path / "rows.sqlite") as made:
+        for number in (1, 2):
+            made.add(fakes.row(number), 0.1)
+    result = tilesim("sweep", "report", tmp_path / "rows.sqlite")
+    assert result.exit_code == 2
+    assert "is damaged: chip.clock_hz must be a number above zero" in result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.sqlite"]

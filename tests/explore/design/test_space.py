@@ -124,6 +124,23 @@ def test_nothing_is_changed_twice() -> None:
         space(["pocket"], ["edge-2x2"], {"grid.rows": [1]}, {"grid": "2x2"})
 
 
+def test_a_model_may_be_called_as_a_chip_is() -> None:
+    with pytest.raises(InputError) as error:
+        space(["same"], ["same"])
+    assert [fault.partition(";")[0] for fault in error.value.faults] == ["same: there is no such topology"]
+
+
+def test_a_long_word_that_is_no_axis_is_shortened() -> None:
+    with pytest.raises(InputError) as error:
+        axis("x" * 100_000)
+    assert len(str(error.value)) < 200
+
+
+def test_a_grid_that_is_set_is_said_to_be_set() -> None:
+    with pytest.raises(InputError, match=r"^settings grid: a grid must be ROWSxCOLUMNS"):
+        space(["pocket"], ["edge-2x2"], settings={"grid": 5})
+
+
 def test_all_faults_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         space(
@@ -137,7 +154,7 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
         "pocket: must be given once, not 2 times",
         "vary grid: ",
         "vary cache: ",
-        "vary grid: ",
+        "settings grid: ",
         "where '1 +', character 4: ",
         str(tmp_path / "none.yaml"),
         "settings partition: must be a key of edge-2x2, not 'partition'",

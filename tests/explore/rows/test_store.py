@@ -6,6 +6,7 @@ import json
 import sqlite3
 import time
 from contextlib import closing
+from math import isfinite
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,10 @@ from tilesim.explore.row import LayerRow, Measures, Row
 from tilesim.explore.rows.store import APPLICATION, VERSION, Store
 
 NAMES = st.text(max_size=12)
-NUMBERS = st.floats(allow_nan=False).filter(lambda number: str(number) != "-0.0")
+FLOATS = st.floats(allow_nan=False).filter(lambda number: str(number) != "-0.0")
+NUMBERS = FLOATS.filter(isfinite)
 COUNTS = st.integers(-(2**63), 2**63 - 1)
-VALUES: st.SearchStrategy[Value] = NAMES | st.integers() | NUMBERS | st.booleans()
+VALUES: st.SearchStrategy[Value] = NAMES | st.integers() | FLOATS | st.booleans()
 LAYERS = st.fixed_dictionaries(
     {
         "name": NAMES,
@@ -169,7 +171,10 @@ def test_places_where_no_store_can_be_are_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    ["chip = '{'", "chip = '[1]'", "cycles = 'many'", "status = 'odd'", "layers = '[{}]'", "area = 1", "bytes = NULL"],
+    [
+        *("chip = '{'", "chip = '[1]'", "cycles = 'many'", "status = 'odd'", "layers = '[{}]'", "area = 1"),
+        *("bytes = NULL", "latency_us = 9e999", "breakdown = '{\"busy\": 1e999}'"),
+    ],
 )
 def test_a_damaged_row_is_said(tmp_path: Path, change: str) -> None:
     with Store(tmp_path / "store.db") as store:
@@ -180,6 +185,16 @@ def test_a_damaged_row_is_said(tmp_path: Path, change: str) -> None:
         pytest.raises(InputError, match=r"store.db: the row 00000001 is damaged: "),
     ):
         store.rows()
+
+
+def test_what_is_damaged_is_said_without_what_reads_it(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.db") as store:
+        store.add(fakes.row(1), 1.0)
+    foreign(tmp_path / "store.db", "UPDATE runs SET chip = '{', key = char(27) || 'x'")
+    with Store(tmp_path / "store.db") as store, pytest.raises(InputError) as raised:
+        store.rows()
+    assert "the row \\x1bx is damaged: " in str(raised.value)
+    assert "[type=" not in str(raised.value)
 
 
 def test_a_damaged_file_is_said(tmp_path: Path) -> None:

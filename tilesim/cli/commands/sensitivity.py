@@ -73,7 +73,9 @@ def command(
     from tilesim.report.sensitivity import sensitivity_document
 
     path, options = out or Path(NAME), Options(inferences=inferences)
-    faults += faults_of(lambda: _must_be_free(path, crew.store, model), lambda: _must_be_drawable(png_dir))
+    faults += faults_of(
+        lambda: _must_be_free(path, crew.store, [model, *chips.names]), lambda: _must_be_drawable(png_dir)
+    )
     if not 1 <= inferences <= MOST_RUN_INFERENCES:
         faults.append(f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {inferences:,}")
     with progress(f"reading {model}", quiet):
@@ -117,11 +119,12 @@ def _measured(
         return measured(base, stepped, networks, sweeping(store, Bench(networks), who, follow))
 
 
-def _must_be_free(page: Path, store: Path | None, model: str) -> None:
+def _must_be_free(page: Path, store: Path | None, words: Sequence[str]) -> None:
     """What is written is nothing that is read."""
-    must_be_free(page, [*files_of_model(model), *filter(None, [store])])
+    read = [file for word in words for file in files_of_model(word)]
+    must_be_free(page, [*read, *filter(None, [store])])
     if store is not None:
-        must_be_free(store, files_of_model(model))
+        must_be_free(store, read)
 
 
 def _must_be_drawable(folder: Path | None) -> None:

@@ -18,10 +18,11 @@ from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.paths import must_be_free
 from tilesim.cli.progress import progress
 from tilesim.cli.sweeping import following
+from tilesim.config import top_keys
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.api import Crew, Search, opened, swept
 from tilesim.explore.conditions.expression import Expression
-from tilesim.explore.design.document import SweepDocument, is_document, load_document
+from tilesim.explore.design.document import SUFFIXES, SweepDocument, is_document, load_document
 from tilesim.explore.design.space import Space
 from tilesim.explore.design.space import space as space_of
 from tilesim.explore.row import Row
@@ -87,7 +88,7 @@ def command(
         if json_ and answers.export:
             faults.append("--json must be without --export")
         with kept(faults):
-            _must_be_free(crew.store, answers.report, [*(models or []), *chips.names])
+            _must_be_free(crew.store, answers.report, [*(models or []), *chips.names, *_named(asked.space)])
         refuse(faults)
     rows = _rows(asked, crew, quiet)
     left = narrowed(rows.every, asked.conditions)
@@ -115,7 +116,7 @@ def _asked(
         objectives = answers.objectives()
     what: Space | None = None
     with kept(faults):
-        if any(map(is_document, words)):
+        if any(map(is_document, words)) or _must_be_document(words, chips):
             document = _document_alone(words, chips, options)
             what = document.space(options.where or ())
             objectives = objectives if answers.minimise or answers.maximise else document.objectives() or objectives
@@ -128,12 +129,26 @@ def _asked(
     return Asked(what, late(what.where) if what else conditions, objectives, search)
 
 
+def _must_be_document(words: Sequence[str], chips: ChipOptions) -> bool:
+    """Whether the only word, without a chip, is a YAML file that is not there or has no keys, so that it is no network
+    either. Raises ConfigError.
+    """
+    if len(words) != 1 or chips.names or Path(words[0]).suffix not in SUFFIXES:
+        return False
+    return not (Path(words[0]).is_file() and top_keys(Path(words[0])))
+
+
 def _document_alone(words: Sequence[str], chips: ChipOptions, options: SpaceOptions) -> SweepDocument:
     """The file that says what to sweep, beside which no word says the same."""
-    [file] = [word for word in words if is_document(word)][:1]
+    [file] = ([word for word in words if is_document(word)] or words)[:1]
     beside = [*(word for word in words if word != file), *(given(chips, options).keys() - {"--where"})]
     refuse(f"{file}: says what to sweep, so that {word} must be left out" for word in sorted(beside))
     return load_document(Path(file))
+
+
+def _named(space: Space | None) -> list[str]:
+    """What a file that says what to sweep has read, too."""
+    return [*space.models, *space.chips] if space else []
 
 
 def _must_be_free(store: Path | None, page: Path | None, read: Sequence[str]) -> None:

@@ -39,7 +39,7 @@ def command(
     from tilesim.report.api import save_sweep_report
     from tilesim.report.figures.save import must_have_matplotlib
 
-    path, drawn = out or store.with_suffix(".html"), 0
+    path, drawn = out or store.parent / f"{store.stem}.html", 0
     where = conditions.conditions(faults)
     with kept(faults):
         must_be_free(path, [store])

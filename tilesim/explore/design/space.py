@@ -26,6 +26,8 @@ Made = TypeVar("Made")
 
 NEEDED = {"partition": Spreads, "cache": PlansCache, "schedule": PlansBatches}
 """What the machine of a chip must be able to do for an option to mean anything."""
+MOST_SHOWN = 80
+"""Characters of a word that is no axis."""
 UNASKED = ("name", "description")
 """Keys that no condition asks for: a row calls its chip ``topology``."""
 SIDES = ("grid.rows", "grid.columns")
@@ -108,7 +110,7 @@ def axis(word: str) -> Axis:
     """
     key, equals, values = word.partition("=")
     if not (key and equals and values):
-        raise InputError(f"vary {word}: must be KEY=VALUES, such as tile.lanes=32,64 or grid=1x1,1x2")
+        raise InputError(f"vary {word[:MOST_SHOWN]}: must be KEY=VALUES, such as tile.lanes=32,64 or grid=1x1,1x2")
     return _axis(key.strip(), values)
 
 
@@ -130,7 +132,8 @@ def space(
     Raises:
         InputError: chips that can't be read, keys that they do not have, and all else that is wrong, at once.
     """
-    faults = [f"{word}: must be given once, not {n} times" for word, n in Counter([*models, *chips]).items() if n > 1]
+    counts = (*Counter(models).items(), *Counter(chips).items())
+    faults = [f"{word}: must be given once, not {n} times" for word, n in counts if n > 1]
     faults += [f"a sweep must have a {noun}" for noun, words in (("model", models), ("chip", chips)) if not words]
     pairs = vary.items() if isinstance(vary, Mapping) else ()
     axes = _made(faults, (partial(_axis, *pair) for pair in pairs)) if pairs else [*cast("Sequence[Axis]", vary)]
@@ -171,7 +174,10 @@ def _named_chip(word: str) -> tuple[str, Topology]:
 def _setting(key: str, value: Value) -> dict[str, Value]:
     if key != GRID:
         return {key: value}
-    [size] = values_of(GRID, [value])
+    try:
+        [size] = values_of(GRID, [value])
+    except InputError as error:
+        raise InputError(fault.replace("vary", "settings", 1) for fault in error.faults) from None
     return Axis(GRID, (size,)).changes(size)
 
 

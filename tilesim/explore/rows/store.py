@@ -35,6 +35,7 @@ from tilesim.errors import InputError, RunError
 from tilesim.explore.row import Row
 from tilesim.explore.rows.claimant import Claimant
 from tilesim.files import must_be_file
+from tilesim.printable import printable
 from tilesim.saving import writing
 
 VERSION = 1
@@ -191,7 +192,8 @@ class Store:
             return _ROW.validate_json(f'{{{identity},"measures":{measures}}}')
         except (TypeError, ValueError) as fault:
             [first, *_] = str(fault).splitlines()[1:2] or [str(fault)]
-            raise InputError(f"{self.path}: the row {str(values['key'])[:16]} is damaged: {first.strip()}") from None
+            key, why = printable(str(values["key"])[:16]), first.partition(" [type=")[0].strip()
+            raise InputError(f"{self.path}: the row {key} is damaged: {why}") from None
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

@@ -9,8 +9,10 @@ from functools import cached_property
 from math import log
 from typing import Any
 
+from tilesim.errors import InputError
 from tilesim.explore.point import Value
 from tilesim.explore.row import Measures, Row
+from tilesim.printable import printable
 from tilesim.registry import description_of
 from tilesim.report.exploration.points import rank
 
@@ -130,11 +132,20 @@ def _scaled(rows: Sequence[Row], places: Sequence[int]) -> Iterator[ScaledRow]:
         tiles, cycles = cost
         speed_up = first[1] / cycles
         step = elasticity(before, cost) if tiles > before[0] else None
-        time_us = cycles * 1e6 / float(row["chip"]["clock_hz"])
+        time_us = cycles * 1e6 / _clock_hz(row)
         bound_by = row["measures"] and row["measures"]["bound_by"]
         efficiency = speed_up * first[0] / tiles
         yield ScaledRow(place, tiles, _shape(row), cycles, time_us, bound_by, speed_up, efficiency, step)
         before = cost
+
+
+def _clock_hz(row: Row) -> float:
+    """The clock of a row that ran. Raises InputError: the row is damaged."""
+    clock_hz = row["chip"].get("clock_hz")
+    if not isinstance(clock_hz, int | float) or clock_hz <= 0:
+        key = printable(row["key"][:16])
+        raise InputError(f"the row {key} is damaged: chip.clock_hz must be a number above zero")
+    return clock_hz
 
 
 def _cost(row: Row) -> tuple[int, int]:
