@@ -272,7 +272,7 @@ def strings_below(node: Scope) -> Iterator[tuple[str, str]]:
                 yield target.id, str(below.value.value)
 
 
-TABLES = {"energy.yaml": "What it costs", "explore/area.yaml": "What it takes of a chip's area"}
+TABLES = {"energy.yaml": "What it costs", "explore/bench/area.yaml": "What it takes of a chip's area"}
 ASSUMED = re.compile(r"\bassum(?:ed|ption|ptions)\b", re.IGNORECASE)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from tests.browser.conftest import Open
 from tests.report.exploration.rows import row, rows
-from tilesim.explore.front import front
 from tilesim.explore.row import Row, Status
+from tilesim.explore.rows.front import front
 from tilesim.report.exploration.heat import heat_map
 from tilesim.report.exploration.keys import in_order, space_keys
 from tilesim.report.exploration.measures import costs

@@ -8,7 +8,7 @@ import pytest
 
 from tests.explore import fakes
 from tilesim.cli.sweeping import duration, following, how_far
-from tilesim.explore.sweeping import Progress
+from tilesim.explore.running.sweeping import Progress
 
 
 def so_far(done: int, seconds_left: float | None = 72.4, failed: int = 0) -> Progress:

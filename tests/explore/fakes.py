@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tilesim.explore.bench.task import Task
 from tilesim.explore.point import Point
 from tilesim.explore.row import Measures, Row, Status
-from tilesim.explore.task import Task
 
 
 def task(number: int, program: str = "") -> Task:

@@ -18,9 +18,9 @@ sys.path.insert(0, str(ROOT))
 from tests.explore import fakes  # noqa: E402
 from tests.explore.dask_processes import Processes, dask_cluster  # noqa: E402
 from tests.explore.kill_sweeps import POINTS, Rounds, kill, lives  # noqa: E402
-from tilesim.explore import cluster  # noqa: E402
-from tilesim.explore.store import Store  # noqa: E402
-from tilesim.explore.sweeping import sweep  # noqa: E402
+from tilesim.explore.rows.store import Store  # noqa: E402
+from tilesim.explore.running import cluster  # noqa: E402
+from tilesim.explore.running.sweeping import sweep  # noqa: E402
 
 PATIENCE_SECONDS = 30.0
 

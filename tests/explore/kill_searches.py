@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.explore.kill_sweeps import kill  # noqa: E402
-from tests.explore.test_search import Formula, searched  # noqa: E402
-from tilesim.explore.store import Store  # noqa: E402
-from tilesim.explore.sweeping import Group, Timed  # noqa: E402
+from tests.explore.search.test_search import Formula, searched  # noqa: E402
+from tilesim.explore.rows.store import Store  # noqa: E402
+from tilesim.explore.running.sweeping import Group, Timed  # noqa: E402
 
 POINTS = 24
 

@@ -19,9 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.explore import fakes  # noqa: E402
-from tilesim.explore import export, workers  # noqa: E402
-from tilesim.explore.store import Store  # noqa: E402
-from tilesim.explore.sweeping import alone, sweep  # noqa: E402
+from tilesim.explore.rows import export  # noqa: E402
+from tilesim.explore.rows.store import Store  # noqa: E402
+from tilesim.explore.running import workers  # noqa: E402
+from tilesim.explore.running.sweeping import alone, sweep  # noqa: E402
 
 POINTS = 120
 PATIENCE_SECONDS = 60.0

@@ -12,14 +12,15 @@ from pathlib import Path
 import pytest
 
 from tilesim import api
-from tilesim.explore import export, workers
-from tilesim.explore.measure import Bench
+from tilesim.explore.bench.measure import Bench
+from tilesim.explore.bench.task import tasks
+from tilesim.explore.design.space import axis, space
 from tilesim.explore.point import Point
 from tilesim.explore.row import Row
-from tilesim.explore.space import axis, space
-from tilesim.explore.store import Store
-from tilesim.explore.sweeping import sweep
-from tilesim.explore.task import tasks
+from tilesim.explore.rows import export
+from tilesim.explore.rows.store import Store
+from tilesim.explore.running import workers
+from tilesim.explore.running.sweeping import sweep
 from tilesim.network.graph import Network
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_vww_mnv1")

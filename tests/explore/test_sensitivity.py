@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 import tilesim
 from tilesim.errors import CapacityError, ConfigError, InputError, RunError
-from tilesim.explore.measure import Bench
+from tilesim.explore.bench.measure import Bench
+from tilesim.explore.bench.task import Task, chip_values
 from tilesim.explore.point import Options, Point, Value
 from tilesim.explore.row import Row
+from tilesim.explore.rows.store import Store
+from tilesim.explore.running.sweeping import Group, Timed, alone
 from tilesim.explore.sensitivity import Factor, factors, measured, steps, sweeping
-from tilesim.explore.store import Store
-from tilesim.explore.sweeping import Group, Timed, alone
-from tilesim.explore.task import Task, chip_values
 
 PATTERN = "a key of the chip or an option, or a pattern such as tile.*"
 CHIPS = ("pocket-2x1", "edge-4x4", "fig2-5x2", "ring-8", "systolic-4", "tpu-v1")

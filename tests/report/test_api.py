@@ -12,7 +12,7 @@ import pytest
 
 import tilesim
 from tests.report.exploration.rows import GRIDS, row
-from tilesim.explore.store import Store
+from tilesim.explore.rows.store import Store
 from tilesim.saving import writing
 
 Runs = tuple[tilesim.Run, tilesim.Run]

@@ -7,8 +7,8 @@ import io
 from rich.console import Console
 
 from tests.explore import fakes
-from tilesim.explore.answers import FASTEST, Objective
 from tilesim.explore.row import Row
+from tilesim.explore.rows.answers import FASTEST, Objective
 from tilesim.report.sweep_tables import MOST_BEST, counts_words, sweep_tables
 from tilesim.report.terminal import print_on
 

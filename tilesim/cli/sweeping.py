@@ -14,7 +14,7 @@ from tilesim.units import format_seconds
 
 if TYPE_CHECKING:
     from tilesim.explore.row import Row
-    from tilesim.explore.sweeping import Progress
+    from tilesim.explore.running.sweeping import Progress
 
 MOST_NETWORKS = 3
 """Of which the best point is told while others run."""

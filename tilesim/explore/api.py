@@ -14,16 +14,16 @@ from tilesim import api
 from tilesim.api.arguments import checked
 from tilesim.budgets import MOST_SEARCHED_POINTS
 from tilesim.errors import kept, refuse
-from tilesim.explore.answers import FASTEST, Objective, early, hold, late, narrowed
-from tilesim.explore.export import Cell, flat_rows
-from tilesim.explore.measure import Bench
-from tilesim.explore.names import unmeasured
+from tilesim.explore.bench.measure import Bench
+from tilesim.explore.bench.task import tasks
+from tilesim.explore.conditions.names import unmeasured
+from tilesim.explore.design.space import Space, space
 from tilesim.explore.point import Value
-from tilesim.explore.space import Space, space
-from tilesim.explore.store import Store
-from tilesim.explore.sweeping import Progress, Runner, silent
-from tilesim.explore.sweeping import sweep as run_tasks
-from tilesim.explore.task import tasks
+from tilesim.explore.rows.answers import FASTEST, Objective, early, hold, late, narrowed
+from tilesim.explore.rows.export import Cell, flat_rows
+from tilesim.explore.rows.store import Store
+from tilesim.explore.running.sweeping import Progress, Runner, silent
+from tilesim.explore.running.sweeping import sweep as run_tasks
 from tilesim.network.graph import Network
 
 STORE = "sweep.sqlite"
@@ -45,10 +45,10 @@ class Crew:
         """What runs groups of tasks."""
         bench = Bench(networks)
         if self.scheduler is not None:
-            from tilesim.explore import cluster
+            from tilesim.explore.running import cluster
 
             return partial(cluster.rows, bench=bench, scheduler=self.scheduler)
-        from tilesim.explore import workers
+        from tilesim.explore.running import workers
 
         return partial(workers.rows, bench=bench, count=self.workers or cores(), memory_bytes=self.memory_bytes)
 
@@ -58,7 +58,7 @@ class Crew:
         if self.scheduler is not None:
             yield self.runner(networks)
         else:
-            from tilesim.explore.workers import Pool
+            from tilesim.explore.running.workers import Pool
 
             with Pool(Bench(networks), self.workers or cores(), self.memory_bytes) as pool:
                 yield pool.rows
@@ -147,7 +147,7 @@ def swept(
     """
     networks = networks_of(what.models)
     if search is not None:
-        from tilesim.explore.search import search as look
+        from tilesim.explore.search.search import search as look
 
         what.must_have_at_most(MOST_SEARCHED_POINTS, "the space of a search")
         with crew.hired(networks) as run:

@@ -12,13 +12,13 @@ from typing import NamedTuple, TypeAlias
 from pydantic import ValidationError
 
 from tilesim.errors import CapacityError, InputError, RunError, refuse
+from tilesim.explore.bench.task import Task, tasks
+from tilesim.explore.design.space import NEEDED
 from tilesim.explore.point import Options, Point, Value
 from tilesim.explore.row import Row, Status
-from tilesim.explore.space import NEEDED
-from tilesim.explore.store import Store
-from tilesim.explore.sweeping import Bench, Progress, alone, silent, sweep
-from tilesim.explore.sweeping import Runner as SweepRunner
-from tilesim.explore.task import Task, tasks
+from tilesim.explore.rows.store import Store
+from tilesim.explore.running.sweeping import Bench, Progress, alone, silent, sweep
+from tilesim.explore.running.sweeping import Runner as SweepRunner
 from tilesim.machines.policies import CHOICES
 from tilesim.machines.topology import Key, Topology, keys
 from tilesim.network.graph import Network

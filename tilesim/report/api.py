@@ -12,7 +12,7 @@ from tilesim.api import load_topology
 from tilesim.api.arguments import checked
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.row import Row
-from tilesim.explore.store import Store
+from tilesim.explore.rows.store import Store
 from tilesim.machines.options import silent
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -171,8 +171,8 @@ def sensitivity(
         RunError: the run on the chip as it is can't go on, or the store can't be written.
     """
     from tilesim.explore.api import Crew, opened
-    from tilesim.explore.given import chip_words, network_words
-    from tilesim.explore.measure import Bench
+    from tilesim.explore.bench.measure import Bench
+    from tilesim.explore.design.given import chip_words, network_words
     from tilesim.explore.point import Options, Point
     from tilesim.explore.sensitivity import factors, measured, sweeping
 

@@ -8,8 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tilesim.explore.answers import Objective, by_network, named_values
 from tilesim.explore.row import Row
+from tilesim.explore.rows.answers import Objective, by_network, named_values
 from tilesim.printable import counted, printable
 from tilesim.report.exploration.keys import space_keys, telling
 from tilesim.report.exploration.outcomes import counts, reasons

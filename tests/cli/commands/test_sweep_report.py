@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Tilesim
 from tests.explore import fakes
-from tilesim.explore.store import Store
+from tilesim.explore.rows.store import Store
 
 
 @pytest.fixture

@@ -23,10 +23,10 @@ from tilesim.cli.progress import progress
 from tilesim.cli.sweeping import following
 from tilesim.errors import kept, refuse
 from tilesim.explore.api import Crew, opened
-from tilesim.explore.measure import Bench
+from tilesim.explore.bench.measure import Bench
+from tilesim.explore.design.space import space
 from tilesim.explore.point import Options, Point
 from tilesim.explore.sensitivity import Factor, Sensitivity, factors, measured, sweeping
-from tilesim.explore.space import space
 
 if TYPE_CHECKING:
     from tilesim.network.graph import Network

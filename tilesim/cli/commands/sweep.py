@@ -20,15 +20,15 @@ from tilesim.cli.progress import progress
 from tilesim.cli.sweeping import following
 from tilesim.config import top_keys
 from tilesim.errors import InputError, kept, refuse
-from tilesim.explore.answers import FASTEST, Objective, by_network, late, narrowed
 from tilesim.explore.api import Crew, Search, opened, swept
-from tilesim.explore.document import SUFFIXES, SweepDocument, is_document, load_document
-from tilesim.explore.export import csv, flat_rows, json
-from tilesim.explore.expression import Expression
+from tilesim.explore.conditions.expression import Expression
+from tilesim.explore.design.document import SUFFIXES, SweepDocument, is_document, load_document
+from tilesim.explore.design.space import Space
+from tilesim.explore.design.space import space as space_of
 from tilesim.explore.row import Row
-from tilesim.explore.space import Space
-from tilesim.explore.space import space as space_of
-from tilesim.explore.store import Store
+from tilesim.explore.rows.answers import FASTEST, Objective, by_network, late, narrowed
+from tilesim.explore.rows.export import csv, flat_rows, json
+from tilesim.explore.rows.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

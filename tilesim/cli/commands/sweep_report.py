@@ -13,8 +13,8 @@ from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
 from tilesim.errors import InputError, kept, refuse
-from tilesim.explore.answers import narrowed
-from tilesim.explore.store import Store
+from tilesim.explore.rows.answers import narrowed
+from tilesim.explore.rows.store import Store
 
 
 def command(

@@ -15,10 +15,10 @@ from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.paths import path_option
 from tilesim.errors import InputError, kept
-from tilesim.explore.answers import Objective
 from tilesim.explore.api import objectives_of
-from tilesim.explore.expression import Expression
-from tilesim.explore.space import Axis, axis, condition
+from tilesim.explore.conditions.expression import Expression
+from tilesim.explore.design.space import Axis, axis, condition
+from tilesim.explore.rows.answers import Objective
 from tilesim.printable import shown, unknown
 from tilesim.units import parse_bytes
 

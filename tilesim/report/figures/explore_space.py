@@ -14,8 +14,8 @@ from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from tilesim.explore.front import front
 from tilesim.explore.row import Row
+from tilesim.explore.rows.front import front
 from tilesim.report.exploration.heat import MOST_ACROSS, MOST_UP, HeatMap, heat_map, labels
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling
 from tilesim.report.exploration.measures import costs, shown_in

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.explore import front
 from tilesim.explore.row import Row
+from tilesim.explore.rows import front
 from tilesim.printable import printable, printable_lines
 from tilesim.report.exploration import heat
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling

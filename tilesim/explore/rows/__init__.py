@@ -1,0 +1,1 @@
+"""Rows: where they are kept, as text, and which of them are the best."""

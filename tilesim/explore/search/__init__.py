@@ -1,0 +1,1 @@
+"""The best points of a space, found with few runs."""
