@@ -88,3 +88,16 @@ def test_networks_over_tiles_with_their_knee() -> None:
     assert "The knee of net is at 2 tiles" in shown
     assert ["other"] not in lines
     assert "network" in lines[2]
+
+
+def test_a_measure_that_no_point_has_is_named() -> None:
+    shown = text([point(1), point(2)], Objective("bytes.rings"))
+    assert shown.startswith(
+        "No point has bytes.rings: it must be a measure of these points, not 'bytes.rings'; did you"
+    )
+    assert "'bytes.ring'?" in shown
+    assert "--where" not in shown
+    apart = [point(1), point(2)]
+    assert apart[0]["measures"]
+    apart[0]["measures"]["bytes"] = {"mesh": 1}
+    assert text(apart, Objective("bytes.ring"), Objective("bytes.mesh")).startswith("No point has all these measures")

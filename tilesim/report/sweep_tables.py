@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tilesim.explore.row import Row
 from tilesim.explore.rows.answers import Objective, by_network, named_values
-from tilesim.printable import counted, printable
+from tilesim.printable import counted, printable, unknown
 from tilesim.report.exploration.keys import space_keys, telling
 from tilesim.report.exploration.outcomes import counts, reasons
 from tilesim.report.exploration.points import MISSING, VariedKey
@@ -33,7 +33,10 @@ SHOWN = {"tiles": "tiles", "cycles": "cycles", "latency_us": "latency", "energy_
 def sweep_tables(rows: Sequence[Row], objectives: Sequence[Objective], every: Sequence[Row]) -> Group:
     """What the ``rows`` of a sweep say: those that are left of ``every`` one."""
     found = by_network(rows, objectives)
-    parts = [*(_answers(found, objectives, rows, every) if found else _nothing(every)), *_reasons(every)]
+    parts = [
+        *(_answers(found, objectives, rows, every) if found else _nothing(rows, objectives, every)),
+        *_reasons(every),
+    ]
     if scaling := scaling_tables(rows):
         parts += ["", scaling]
     return Group(*parts)
@@ -46,8 +49,16 @@ def counts_words(rows: Sequence[Row], found: int) -> str:
     return f"{counted(len(rows), 'point')}: {', '.join(parts)}{there}"
 
 
-def _nothing(every: Sequence[Row]) -> Iterator[RenderableType]:
-    yield Text("No point is left by --where" if counts(every)["ran"] else "No point ran", "bold")
+def _nothing(rows: Sequence[Row], objectives: Sequence[Objective], every: Sequence[Row]) -> Iterator[RenderableType]:
+    ran = [named_values(row) for row in rows if row["measures"]]
+    if not ran:
+        yield Text("No point is left by --where" if counts(every)["ran"] else "No point ran", "bold")
+    known = {name for values in ran for name, value in values.items() if isinstance(value, int | float)}
+    strange = [measure for measure, _ in objectives if measure not in known]
+    if ran and not strange:
+        yield Text("No point has all these measures", "bold")
+    for measure in strange if ran else ():
+        yield Text(f"No point has {measure}: it {unknown(measure, known, 'a measure of these points')}", "bold")
 
 
 def _answers(
