@@ -204,11 +204,9 @@ def _show(rows: Rows, left: Sequence[Row], asked: Asked, notes: Sequence[str]) -
 def _notes(rows: Rows, store: Path | None) -> list[str]:
     if store is None:
         return ["the rows are not kept; --store FILE keeps them, and lets a sweep go on"]
-    more = [f"left out: {counted(rows.older, 'row')} that another tilesim made"] if rows.older else []
-    return [
-        *more,
-        f"{counted(len(rows.every), 'row')} {'is' if len(rows.every) == 1 else 'are'} in {store}; `tilesim sweep report {store}` makes their page",
-    ]
+    left_out = [f"left out: {counted(rows.older, 'row')} that another tilesim made"] if rows.older else []
+    there = f"{counted(len(rows.every), 'row')} {'is' if len(rows.every) == 1 else 'are'} in {store}"
+    return [*left_out, f"{there}; `tilesim sweep report {store}` makes their page"]
 
 
 def _written(page: Path | None) -> list[str]:
