@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilesim.explore.point import Options, Point, Value
+from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.explore.row import Measures, Row
 from tilesim.explore.sensitivity import Factor, Sensitivity, StepRow
 
@@ -63,7 +63,7 @@ def sensitivity(
     return Sensitivity(base or row(100), factors, rows)
 
 
-OPTIONS = Options()
+OPTIONS = PointOptions()
 MADE = sensitivity(
     (
         ("ring.width", 8, ((4, row(110, 1200.0)), (16, row(95, 1000.0, 2.5)))),

@@ -14,7 +14,7 @@ import tilesim
 from tilesim.errors import CapacityError, ConfigError, InputError, RunError
 from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import Task, chip_values
-from tilesim.explore.point import Options, Point, Value
+from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.explore.row import Row
 from tilesim.explore.rows.store import Store
 from tilesim.explore.running.sweeping import Group, Timed, alone
@@ -24,9 +24,9 @@ PATTERN = "a key of the chip or an option, or a pattern such as tile.*"
 CHIPS = ("pocket-2x1", "edge-4x4", "fig2-5x2", "ring-8", "systolic-4", "tpu-v1")
 
 
-def of(chip: str, changes: Mapping[str, Value] | None = None, options: Options | None = None) -> dict[str, Factor]:
+def of(chip: str, changes: Mapping[str, Value] | None = None, options: PointOptions | None = None) -> dict[str, Factor]:
     """The factors of a chip by their names."""
-    return {each.key: each for each in factors(tilesim.load_topology(chip, changes), options or Options())}
+    return {each.key: each for each in factors(tilesim.load_topology(chip, changes), options or PointOptions())}
 
 
 def test_numbers_are_halved_and_doubled() -> None:
@@ -51,7 +51,7 @@ def test_switches_are_switched_and_words_give_way_to_the_others() -> None:
     assert found["ring.queue"].values == ("shared",)
     assert found["partition"].values == ("channel", "auto")
     assert found["cache"].values == (False,)
-    other = of("edge-4x4", options=Options("auto", cache=False))
+    other = of("edge-4x4", options=PointOptions("auto", cache=False))
     assert other["partition"].values == ("spatial", "channel")
     assert other["cache"].values == (True,)
 
@@ -64,9 +64,9 @@ def test_what_means_nothing_to_the_chip_is_left_out() -> None:
 
 def test_keys_are_chosen_by_patterns() -> None:
     chip = tilesim.load_topology("edge-4x4")
-    assert [each.key for each in factors(chip, Options(), ["mesh.c*", "cache"])] == ["mesh.credits", "cache"]
+    assert [each.key for each in factors(chip, PointOptions(), ["mesh.c*", "cache"])] == ["mesh.credits", "cache"]
     with pytest.raises(InputError) as caught:
-        factors(chip, Options(), ["tile.lane", "nothing*", "grid.*"])
+        factors(chip, PointOptions(), ["tile.lane", "nothing*", "grid.*"])
     assert caught.value.faults == (
         f"keys tile.lane: must be {PATTERN}, not 'tile.lane'; did you mean 'tile.lanes'?",
         f"keys nothing*: must be {PATTERN}, not 'nothing*'",
@@ -77,7 +77,7 @@ def test_keys_are_chosen_by_patterns() -> None:
 def test_a_step_differs_from_the_base_in_its_key_alone(data: st.DataObject) -> None:
     chip = data.draw(st.sampled_from(CHIPS))
     settings = data.draw(st.dictionaries(st.sampled_from(["clock_hz", "host.latency_cycles"]), st.integers(1, 1000)))
-    base = Point("pocket", chip, settings, data.draw(st.builds(Options, cache=st.booleans())))
+    base = Point("pocket", chip, settings, data.draw(st.builds(PointOptions, cache=st.booleans())))
     own = tilesim.load_topology(chip, settings)
     values, options = chip_values(own), vars(base.options)
     for key, value, point in steps(base, data.draw(subset(factors(own, base.options)))):

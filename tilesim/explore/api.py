@@ -58,9 +58,9 @@ class Crew:
         if self.scheduler is not None:
             yield self.runner(networks)
         else:
-            from tilesim.explore.running.workers import Pool
+            from tilesim.explore.running.workers import WorkerPool
 
-            with Pool(Bench(networks), self.workers or cores(), self.memory_bytes) as pool:
+            with WorkerPool(Bench(networks), self.workers or cores(), self.memory_bytes) as pool:
                 yield pool.rows
 
 

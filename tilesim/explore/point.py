@@ -13,7 +13,7 @@ Value = str | int | float | bool
 
 
 @dataclass(frozen=True)
-class Options:
+class PointOptions:
     """What a point asks for beside its chip; each field is an axis that may be varied."""
 
     partition: str = SPATIAL
@@ -36,7 +36,7 @@ class Point:
     """A file, or the name of one that comes with tilesim."""
     settings: Mapping[str, Value] = field(default_factory=dict, hash=False)
     """Keys of the chip that are changed, dotted, ``grid`` spelt out."""
-    options: Options = Options()
+    options: PointOptions = PointOptions()
 
     @property
     def command(self) -> str:
@@ -46,7 +46,7 @@ class Point:
     def _words(self) -> Iterator[str]:
         for key, value in self.settings.items():
             yield from ("--set", f"{key}={spelt(value)}")
-        options, default = self.options, Options()
+        options, default = self.options, PointOptions()
         if options.partition != default.partition:
             yield from ("--partition", options.partition)
         if not options.cache:

@@ -18,7 +18,7 @@ FINITE = ConfigDict(allow_inf_nan=False)
 
 
 @with_config(FINITE)
-class LayerRow(TypedDict):
+class MeasuredLayer(TypedDict):
     """A layer of a run. Cycles are those of the average MAC array."""
 
     name: str
@@ -65,7 +65,7 @@ class Measures(TypedDict):
     """By memory, called as among the keys of the chip: the most bytes of one of them that the program uses."""
     outputs_sha256: str
     """Digest of the outputs: dtype, shape and bytes of each."""
-    layers: list[LayerRow]
+    layers: list[MeasuredLayer]
     """The layers, in the order of the program."""
 
 

@@ -12,12 +12,13 @@ from typing import NamedTuple, TypeAlias
 from pydantic import ValidationError
 
 from tilesim.errors import CapacityError, InputError, RunError, refuse
+from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import Task, tasks
 from tilesim.explore.design.space import NEEDED
-from tilesim.explore.point import Options, Point, Value
+from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.explore.row import Row, Status
 from tilesim.explore.rows.store import Store
-from tilesim.explore.running.sweeping import Bench, Progress, alone, silent, sweep
+from tilesim.explore.running.sweeping import Progress, alone, silent, sweep
 from tilesim.explore.running.sweeping import Runner as SweepRunner
 from tilesim.machines.policies import CHOICES
 from tilesim.machines.topology import Key, Topology, keys
@@ -67,7 +68,7 @@ class Sensitivity:
     """Those of each factor, in the order of the factors and of their values."""
 
 
-def factors(chip: Topology, options: Options, patterns: Sequence[str] = ("*",)) -> list[Factor]:
+def factors(chip: Topology, options: PointOptions, patterns: Sequence[str] = ("*",)) -> list[Factor]:
     """What of a chip, and of the options that mean something to it, can be stepped, as far as its name is like one of
     the ``patterns``, such as ``tile.*``.
 
@@ -150,7 +151,7 @@ def _of_key(key: Key, chip: Topology) -> Factor:
     return Factor(*key[:3], values, _why(key, values))
 
 
-def _of_options(chip: Topology, options: Options) -> Iterator[Factor]:
+def _of_options(chip: Topology, options: PointOptions) -> Iterator[Factor]:
     if can(chip, NEEDED["partition"]):
         others = tuple(choice for choice in CHOICES if choice != options.partition)
         yield Factor("partition", options.partition, f"how layers are spread: {' or '.join(CHOICES)}", others)

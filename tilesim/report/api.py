@@ -173,14 +173,14 @@ def sensitivity(
     from tilesim.explore.api import Crew, opened
     from tilesim.explore.bench.measure import Bench
     from tilesim.explore.design.given import chip_words, network_words
-    from tilesim.explore.point import Options, Point
+    from tilesim.explore.point import Point, PointOptions
     from tilesim.explore.sensitivity import factors, measured, sweeping
 
     if workers is not None and workers < 1:
         raise InputError(f"the workers must be at least 1, not {workers}")
     word, network = network_words(model)
     chip, settings = chip_words(topology)
-    base, networks = Point(word, chip, settings, Options(inferences=inferences)), {word: network}
+    base, networks = Point(word, chip, settings, PointOptions(inferences=inferences)), {word: network}
     stepped = factors(load_topology(chip, settings), base.options, keys)
     with opened(None if store is None else Path(store)) as rows:
         run = sweeping(rows, Bench(networks), Crew(workers).runner(networks))

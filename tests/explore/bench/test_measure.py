@@ -25,7 +25,7 @@ from tilesim.explore.bench import measure
 from tilesim.explore.bench.digests import arrays_digest
 from tilesim.explore.bench.measure import Bench, measures
 from tilesim.explore.bench.task import Task, tasks
-from tilesim.explore.point import Options, Point
+from tilesim.explore.point import Point, PointOptions
 from tilesim.explore.row import Measures, Row
 from tilesim.network.graph import Network
 
@@ -117,13 +117,13 @@ def test_rows_of_everything_are_right(model: str, chip: str, networks: Mapping[s
 @pytest.mark.parametrize(
     "point",
     [
-        Point("digits", "edge-2x2", {"tile.lanes": 32, "ring.hop_cycles": 3}, Options(partition="channel")),
-        Point("digits", "edge-2x2", {"grid.rows": 1}, Options(cache=False)),
-        Point("digits", "edge-2x2", {}, Options(inferences=3)),
-        Point("pocket", "pocket-2x1", {}, Options(partition="auto")),
-        Point("digits", "systolic-32", {}, Options(inferences=3)),
-        Point("digits", "systolic-32", {}, Options(schedule="lcm")),
-        Point("digits", "systolic-32", {"clock_hz": 1000}, Options(inferences=4, schedule="demand")),
+        Point("digits", "edge-2x2", {"tile.lanes": 32, "ring.hop_cycles": 3}, PointOptions(partition="channel")),
+        Point("digits", "edge-2x2", {"grid.rows": 1}, PointOptions(cache=False)),
+        Point("digits", "edge-2x2", {}, PointOptions(inferences=3)),
+        Point("pocket", "pocket-2x1", {}, PointOptions(partition="auto")),
+        Point("digits", "systolic-32", {}, PointOptions(inferences=3)),
+        Point("digits", "systolic-32", {}, PointOptions(schedule="lcm")),
+        Point("digits", "systolic-32", {"clock_hz": 1000}, PointOptions(inferences=4, schedule="demand")),
     ],
 )
 def test_the_command_of_a_row_repeats_it(point: Point, networks: Mapping[str, Network], tmp_path: Path) -> None:
@@ -150,14 +150,14 @@ def test_a_row_says_what_the_point_was(networks: Mapping[str, Network]) -> None:
 REFUSED = [
     (Point("digits", "edge-2x2", {"tile.lanes": 48}), "override tile.lanes=48: tile.lanes must be a power of two"),
     (Point("batching", "systolic-4"), "must fit the weight memory of systolic-4"),
-    (Point("digits", "systolic-32", {}, Options(partition="channel")), "partition must be left out"),
-    (Point("digits", "edge-2x2", {}, Options(schedule="lcm")), "must be a chip whose machine can run batches"),
+    (Point("digits", "systolic-32", {}, PointOptions(partition="channel")), "partition must be left out"),
+    (Point("digits", "edge-2x2", {}, PointOptions(schedule="lcm")), "must be a chip whose machine can run batches"),
     (
-        Point("digits", "systolic-32", {}, Options(schedule="last")),
+        Point("digits", "systolic-32", {}, PointOptions(schedule="last")),
         "schedule must be none, demand or lcm, not 'last'",
     ),
-    (Point("digits", "edge-2x2", {}, Options(partition="special")), "partition must be"),
-    (Point("digits", "edge-2x2", {}, Options(inferences=0)), "order must name programs"),
+    (Point("digits", "edge-2x2", {}, PointOptions(partition="special")), "partition must be"),
+    (Point("digits", "edge-2x2", {}, PointOptions(inferences=0)), "order must name programs"),
 ]
 
 
@@ -197,11 +197,13 @@ def test_a_run_that_can_not_go_on_is_a_row_too(
 def _mixed() -> list[Point]:
     """Points that share programs, and points between them that do not, or can't be."""
     clocks = [Point("pocket", "pocket-2x1", {"clock_hz": 1000 * k, "ring.hop_cycles": k}) for k in (1, 2, 3)]
-    turns = [Point("pocket", "pocket-2x1", {"clock_hz": 1000 * k}, Options(inferences=2)) for k in (1, 2)]
-    named = [Point("pocket", "pocket-2x1", {"clock_hz": 2000}, Options(schedule="lcm"))]
+    turns = [Point("pocket", "pocket-2x1", {"clock_hz": 1000 * k}, PointOptions(inferences=2)) for k in (1, 2)]
+    named = [Point("pocket", "pocket-2x1", {"clock_hz": 2000}, PointOptions(schedule="lcm"))]
     others = [Point("pocket", "edge-1x1"), Point("pocket", "pocket-2x1", {"tile.lanes": 3})]
     weights = [Point("pocket", "systolic-4", {"host.latency_cycles": cycles}) for cycles in (3, 9)]
-    batches = [Point("pocket", "systolic-4", {"clock_hz": clock}, Options(inferences=2)) for clock in (10**6, 10**9)]
+    batches = [
+        Point("pocket", "systolic-4", {"clock_hz": clock}, PointOptions(inferences=2)) for clock in (10**6, 10**9)
+    ]
     return [*clocks, *turns, *named, *others, *weights, *batches]
 
 

@@ -16,7 +16,7 @@ import tilesim
 from tilesim.errors import InputError
 from tilesim.explore.bench.digests import PACKAGE
 from tilesim.explore.bench.task import Task, chip_values, tasks
-from tilesim.explore.point import Options, Point, Value
+from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.network.graph import Network
 
 DIGITS = Point("digits", "edge-2x2")
@@ -70,10 +70,10 @@ def test_a_copy_of_a_chip_is_the_same_and_one_of_another_name_is_not(
         Point("digits", "edge-2x2", {"tile.lanes": 32}),
         Point("digits", "edge-2x2", {"ring.hop_cycles": 2}),
         Point("digits", "edge-2x2", {"clock_hz": 1}),
-        Point("digits", "edge-2x2", options=Options(partition="channel")),
-        Point("digits", "edge-2x2", options=Options(cache=False)),
-        Point("digits", "edge-2x2", options=Options(inferences=2)),
-        Point("digits", "edge-2x2", options=Options(schedule="lcm")),
+        Point("digits", "edge-2x2", options=PointOptions(partition="channel")),
+        Point("digits", "edge-2x2", options=PointOptions(cache=False)),
+        Point("digits", "edge-2x2", options=PointOptions(inferences=2)),
+        Point("digits", "edge-2x2", options=PointOptions(schedule="lcm")),
     ],
 )
 def test_whatever_can_decide_a_row_is_in_its_key(other: Point, networks: Mapping[str, Network]) -> None:
@@ -86,24 +86,24 @@ def test_the_name_of_the_network_is_in_the_key(networks: Mapping[str, Network]) 
 
 
 SHARED = [
-    ("edge-2x2", {"clock_hz": 1}, Options(), True),
-    ("edge-2x2", {"ring.hop_cycles": 3, "host.latency_cycles": 9}, Options(cache=False), True),
-    ("edge-2x2", {"clock_hz": 1}, Options(partition="channel"), True),
-    ("edge-2x2", {"clock_hz": 1}, Options(inferences=3), True),
-    ("edge-2x2", {"clock_hz": 1}, Options(partition="auto"), False),
-    ("edge-2x2", {"tile.lanes": 32}, Options(), False),
-    ("edge-2x2", {"ring.queue": "shared"}, Options(), False),
-    ("systolic-32", {"host.latency_cycles": 9}, Options(), True),
-    ("systolic-32", {"weight_memory.clock_hz": 1000}, Options(), False),
-    ("systolic-32", {"host.latency_cycles": 9}, Options(inferences=2), False),
-    ("systolic-32", {"clock_hz": 1000}, Options(schedule="demand"), False),
-    ("systolic-32", {"weight_fifo.tiles": 2}, Options(), False),
+    ("edge-2x2", {"clock_hz": 1}, PointOptions(), True),
+    ("edge-2x2", {"ring.hop_cycles": 3, "host.latency_cycles": 9}, PointOptions(cache=False), True),
+    ("edge-2x2", {"clock_hz": 1}, PointOptions(partition="channel"), True),
+    ("edge-2x2", {"clock_hz": 1}, PointOptions(inferences=3), True),
+    ("edge-2x2", {"clock_hz": 1}, PointOptions(partition="auto"), False),
+    ("edge-2x2", {"tile.lanes": 32}, PointOptions(), False),
+    ("edge-2x2", {"ring.queue": "shared"}, PointOptions(), False),
+    ("systolic-32", {"host.latency_cycles": 9}, PointOptions(), True),
+    ("systolic-32", {"weight_memory.clock_hz": 1000}, PointOptions(), False),
+    ("systolic-32", {"host.latency_cycles": 9}, PointOptions(inferences=2), False),
+    ("systolic-32", {"clock_hz": 1000}, PointOptions(schedule="demand"), False),
+    ("systolic-32", {"weight_fifo.tiles": 2}, PointOptions(), False),
 ]
 
 
 @pytest.mark.parametrize(("chip", "settings", "options", "shared"), SHARED)
 def test_programs_are_shared_where_they_are_the_same(
-    chip: str, settings: Mapping[str, Value], options: Options, shared: bool, networks: Mapping[str, Network]
+    chip: str, settings: Mapping[str, Value], options: PointOptions, shared: bool, networks: Mapping[str, Network]
 ) -> None:
     """Those that are chosen by trying out are not: what is fastest may change with any key."""
     ours, theirs = (one(Point("digits", chip, changes, options), networks) for changes in ({}, settings))
@@ -112,10 +112,15 @@ def test_programs_are_shared_where_they_are_the_same(
 
 
 def test_tasks_of_other_networks_and_options_share_nothing(networks: Mapping[str, Network]) -> None:
-    options = [Options(), Options(cache=False), Options(partition="channel"), Options(schedule="lcm")]
+    options = [
+        PointOptions(),
+        PointOptions(cache=False),
+        PointOptions(partition="channel"),
+        PointOptions(schedule="lcm"),
+    ]
     points = [Point(model, "edge-2x2", {}, each) for model in networks for each in options]
     assert len({task.program for task in tasks(points, networks)}) == len(points)
-    again, several = (one(Point("digits", "edge-2x2", {}, Options(inferences=n)), networks) for n in (1, 4))
+    again, several = (one(Point("digits", "edge-2x2", {}, PointOptions(inferences=n)), networks) for n in (1, 4))
     assert again.program == several.program, "tiles run the same program again and again"
 
 

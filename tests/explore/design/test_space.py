@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tilesim.budgets import MOST_POINTS
 from tilesim.errors import InputError
 from tilesim.explore.design.space import Axis, Space, axis, space
-from tilesim.explore.point import Options, Point
+from tilesim.explore.point import Point, PointOptions
 
 
 def faults(*words: str, models: tuple[str, ...] = ("pocket",), chips: tuple[str, ...] = ("pocket-2x1",)) -> list[str]:
@@ -28,7 +28,7 @@ def test_the_last_axis_varies_fastest() -> None:
     points = [*made.points()]
     assert len(points) == made.size == 16
     assert points[0] == Point("pocket", "edge-2x2", {"grid.rows": 1, "grid.columns": 1, "tile.lanes": 32})
-    assert points[1].options == Options(cache=False)
+    assert points[1].options == PointOptions(cache=False)
     assert points[2].settings["tile.lanes"] == 64
     assert points[4].settings == {"grid.rows": 1, "grid.columns": 2, "tile.lanes": 32}
     assert points[8].model == "digits"
@@ -41,14 +41,16 @@ def test_settings_hold_for_all_points_and_options_are_axes() -> None:
     vary = {"schedule": ["none", "fastest"], "inferences": "2^0..2^1"}
     made = space(["pocket"], ["systolic-4"], vary, {"array.rows": 8})
     assert [(point.settings, point.options) for point in made.points()] == [
-        ({"array.rows": 8}, Options(schedule="none")),
-        ({"array.rows": 8}, Options(schedule="none", inferences=2)),
-        ({"array.rows": 8}, Options()),
-        ({"array.rows": 8}, Options(inferences=2)),
+        ({"array.rows": 8}, PointOptions(schedule="none")),
+        ({"array.rows": 8}, PointOptions(schedule="none", inferences=2)),
+        ({"array.rows": 8}, PointOptions()),
+        ({"array.rows": 8}, PointOptions(inferences=2)),
     ]
     both = space(["pocket"], ["edge-2x2"], {"partition": "auto"}, {"grid": "2x1", "tile.lanes": 32})
     assert [*both.points()] == [
-        Point("pocket", "edge-2x2", {"grid.rows": 2, "grid.columns": 1, "tile.lanes": 32}, Options(partition="auto"))
+        Point(
+            "pocket", "edge-2x2", {"grid.rows": 2, "grid.columns": 1, "tile.lanes": 32}, PointOptions(partition="auto")
+        )
     ]
 
 

@@ -17,7 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests.explore import fakes
 from tilesim.errors import InputError, RunError
 from tilesim.explore.point import Value
-from tilesim.explore.row import LayerRow, Measures, Row
+from tilesim.explore.row import MeasuredLayer, Measures, Row
 from tilesim.explore.rows.store import APPLICATION, VERSION, Store
 
 NAMES = st.text(max_size=12)
@@ -34,7 +34,7 @@ LAYERS = st.fixed_dictionaries(
         "breakdown": st.dictionaries(NAMES, NUMBERS, max_size=3),
         "energy_pj": NUMBERS,
     }
-).map(lambda found: LayerRow(**found))
+).map(lambda found: MeasuredLayer(**found))
 MEASURES = st.fixed_dictionaries(
     {
         **dict.fromkeys(("tiles", "macs", "cycles", "load_cycles"), COUNTS),
@@ -297,7 +297,10 @@ def test_what_a_thousand_rows_cost(tmp_path: Path, benchmark: BenchmarkFixture, 
     """Where it is measured, a second of processor time to add them at most, and a tenth of that to read them."""
     rows = [fakes.row(number) for number in range(1000)]
     layers = [
-        LayerRow(**{**layer, "name": f"layer {k}"}) for row in rows[:1] for layer in _layers(row) for k in range(13)
+        MeasuredLayer(**{**layer, "name": f"layer {k}"})
+        for row in rows[:1]
+        for layer in _layers(row)
+        for k in range(13)
     ]
 
     def add(store: Store) -> None:
@@ -314,5 +317,5 @@ def test_what_a_thousand_rows_cost(tmp_path: Path, benchmark: BenchmarkFixture, 
     assert not benchmark.enabled or benchmark.stats.stats.min < (1 if act == "add" else 0.1)
 
 
-def _layers(row: Row) -> list[LayerRow]:
+def _layers(row: Row) -> list[MeasuredLayer]:
     return row["measures"]["layers"] if row["measures"] else []

@@ -41,15 +41,15 @@ DEADLY = fakes.FakeBench(
 
 
 @pytest.fixture(scope="module")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[workers.Pool]:
+def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[workers.WorkerPool]:
     """Two warm workers."""
     bench = replace(DEADLY, diary=tmp_path_factory.mktemp("pool") / "diary")
-    with workers.Pool(bench, 2, 2000 * MIB) as made:
+    with workers.WorkerPool(bench, 2, 2000 * MIB) as made:
         yield made
 
 
 @pytest.fixture
-def diary(pool: workers.Pool) -> Path:
+def diary(pool: workers.WorkerPool) -> Path:
     """What the pool's workers write, from now on, when both are ready."""
     path = pool._bench.diary
     path.write_text("")
@@ -59,7 +59,7 @@ def diary(pool: workers.Pool) -> Path:
     return path
 
 
-def keys(pool: workers.Pool, groups: Iterable[Group]) -> list[str]:
+def keys(pool: workers.WorkerPool, groups: Iterable[Group]) -> list[str]:
     """The keys of the rows that come."""
     return [row["key"] for row, _ in pool.rows(groups)]
 
@@ -69,7 +69,7 @@ def runs(diary: Path) -> list[tuple[int, int]]:
     return [(int(number), int(process)) for number, process in map(str.split, diary.read_text().splitlines())]
 
 
-def test_one_worker_and_two_give_the_same_rows_as_none(pool: workers.Pool, diary: Path) -> None:
+def test_one_worker_and_two_give_the_same_rows_as_none(pool: workers.WorkerPool, diary: Path) -> None:
     expected = [row for row, _ in alone([fakes.tasks(24)], DEADLY)]
     by_one = [row for row, _ in workers.rows([fakes.tasks(24)], DEADLY, 1)]
     by_two = [row for row, _ in pool.rows(grouped(fakes.tasks(24)))]
@@ -78,7 +78,7 @@ def test_one_worker_and_two_give_the_same_rows_as_none(pool: workers.Pool, diary
     assert len({process for _, process in runs(diary)}) == 2
 
 
-def test_a_point_that_ends_two_workers_is_a_row_with_the_reason(pool: workers.Pool, diary: Path) -> None:
+def test_a_point_that_ends_two_workers_is_a_row_with_the_reason(pool: workers.WorkerPool, diary: Path) -> None:
     numbers = range(1000, 1012)
     found = [row for row, _ in pool.rows([[fakes.task(number) for number in numbers]])]
     assert len(found) == 12
@@ -91,21 +91,21 @@ def test_a_point_that_ends_two_workers_is_a_row_with_the_reason(pool: workers.Po
     assert Counter(number for number, _ in runs(diary)) == Counter([*numbers, 1005, 1006, 1007])
 
 
-def test_a_large_group_is_shared(pool: workers.Pool, diary: Path) -> None:
+def test_a_large_group_is_shared(pool: workers.WorkerPool, diary: Path) -> None:
     assert len(keys(pool, [[fakes.task(k, "one program") for k in range(40)]])) == 40
     shares = Counter(process for _, process in runs(diary))
     assert len(shares) == 2
     assert min(shares.values()) >= 5
 
 
-def test_tasks_of_a_program_stay_together(pool: workers.Pool, diary: Path) -> None:
+def test_tasks_of_a_program_stay_together(pool: workers.WorkerPool, diary: Path) -> None:
     groups = [[fakes.task(8 * group + k, str(group)) for k in range(8)] for group in range(6)]
     assert len(keys(pool, groups)) == 48
     homes = {(number // 8, process) for number, process in runs(diary)}
     assert len(homes) <= 6 + 2  # at the end, one may take half of what the other has left
 
 
-def test_groups_are_taken_as_they_are_needed(pool: workers.Pool) -> None:
+def test_groups_are_taken_as_they_are_needed(pool: workers.WorkerPool) -> None:
     taken = list[int]()
 
     def groups() -> Iterator[Group]:
@@ -118,7 +118,7 @@ def test_groups_are_taken_as_they_are_needed(pool: workers.Pool) -> None:
     assert len(taken) < 20
 
 
-def test_workers_stay_for_the_next_sweep_and_forget_what_nobody_wants(pool: workers.Pool, diary: Path) -> None:
+def test_workers_stay_for_the_next_sweep_and_forget_what_nobody_wants(pool: workers.WorkerPool, diary: Path) -> None:
     before = workers_of(os.getpid())
     assert sorted(keys(pool, [fakes.tasks(8)])) == [task.key for task in fakes.tasks(8)]
     assert {process for _, process in runs(diary)} <= {*before}

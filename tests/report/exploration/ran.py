@@ -7,8 +7,8 @@ from functools import cache
 
 import tilesim
 from tests.report.exploration.rows import row
-from tilesim.explore.point import Options, Point
-from tilesim.explore.row import LayerRow, Measures, Row
+from tilesim.explore.point import Point, PointOptions
+from tilesim.explore.row import MeasuredLayer, Measures, Row
 from tilesim.machines.topology import keys
 from tilesim.run import Run
 
@@ -28,7 +28,7 @@ def ran(workload: str, chip: str) -> Row:
         **row(workload, status="refused"),
         "topology": chip,
         "chip": {key.key: key.value for key in keys(topology) if key.key not in ("machine", "name", "description")},
-        "options": asdict(Options()),
+        "options": asdict(PointOptions()),
         "command": Point(workload, chip).command,
         "status": "ran",
         "reason": "",
@@ -56,7 +56,7 @@ def _measures(run: Run, tiles: int) -> Measures:
         "peak_bytes": {},
         "outputs_sha256": "",
         "layers": [
-            LayerRow(
+            MeasuredLayer(
                 name=layer["name"],
                 kind=layer["kind"],
                 tiles=layer["tiles"],

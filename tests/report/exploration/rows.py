@@ -8,8 +8,8 @@ from dataclasses import asdict
 from itertools import islice, product
 from zlib import crc32
 
-from tilesim.explore.point import Options, Point, Value
-from tilesim.explore.row import LayerRow, Measures, Row, Status
+from tilesim.explore.point import Point, PointOptions, Value
+from tilesim.explore.row import MeasuredLayer, Measures, Row, Status
 
 GRIDS = ((1, 1), (1, 2), (2, 2), (2, 4), (4, 4), (4, 8), (8, 8))
 LANES = (16, 32, 64, 128)
@@ -38,7 +38,7 @@ def _rows(networks: Mapping[str, int], grids: Sequence[tuple[int, int]]) -> Iter
         clocks, PARTITIONS, RING_HOPS, WIDE_KIB, LANES, networks, grids
     ):
         chip = {"clock_hz": clock, "tile.lanes": lanes, "wide_memory.size_bytes": kib * 1024, "ring.hop_cycles": hop}
-        yield row(network, grid, layers=networks[network], options=Options(partition), chip=chip)
+        yield row(network, grid, layers=networks[network], options=PointOptions(partition), chip=chip)
 
 
 def row(
@@ -46,11 +46,11 @@ def row(
     grid: tuple[int, int] = (1, 1),
     layers: int = 3,
     chip: Mapping[str, Value] | None = None,
-    options: Options | None = None,
+    options: PointOptions | None = None,
     status: Status | None = None,
 ) -> Row:
     """A row of the network on a chip of a grid of tiles; where ``status`` is not given, small memories refuse it."""
-    options = options or Options()
+    options = options or PointOptions()
     keys: dict[str, Value] = {
         "clock_hz": CLOCK_HZ, "grid.rows": grid[0], "grid.columns": grid[1],
         "ring.hop_cycles": 1, "wide_memory.size_bytes": 512 * 1024, "tile.lanes": 64, **(chip or {}),
@@ -90,7 +90,7 @@ def _lanes(chip: Mapping[str, Value]) -> int:
     return int(chip["tile.lanes"])
 
 
-def measures(grid: tuple[int, int], layers: int, chip: Mapping[str, Value], options: Options) -> Measures:
+def measures(grid: tuple[int, int], layers: int, chip: Mapping[str, Value], options: PointOptions) -> Measures:
     """What such a run would give. Every cycle of every MAC array has a cause: they add up."""
     tiles = grid[0] * grid[1]
     mark = crc32(repr((grid, sorted(chip.items()), options)).encode())
@@ -127,7 +127,9 @@ def _macs(layer: int) -> int:
     return 40_000 * (1 + layer % 5) * (8 if layer % 3 == 0 else 1)
 
 
-def _layer(k: int, grid: tuple[int, int], chip: Mapping[str, Value], options: Options, mark: int) -> dict[str, int]:
+def _layer(
+    k: int, grid: tuple[int, int], chip: Mapping[str, Value], options: PointOptions, mark: int
+) -> dict[str, int]:
     """Cycles of all MAC arrays together, no two chips quite alike. Every third layer runs on one tile, and every third
     has its parameters elsewhere.
     """
@@ -143,7 +145,7 @@ def _layer(k: int, grid: tuple[int, int], chip: Mapping[str, Value], options: Op
     return {cause: cycles * tiles for cause, cycles in spent.items()}
 
 
-def _layer_row(k: int, tiles: int, breakdown: Mapping[str, int]) -> LayerRow:
+def _layer_row(k: int, tiles: int, breakdown: Mapping[str, int]) -> MeasuredLayer:
     serial = KINDS[k % 3] == "fullyconnected"
     return {
         "name": f"block_{k}/out",

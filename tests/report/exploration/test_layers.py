@@ -6,12 +6,12 @@ from typing import Any
 
 from tests.report.exploration.ran import ran
 from tests.report.exploration.rows import GRIDS, row
-from tilesim.explore.row import LayerRow, Row
+from tilesim.explore.row import MeasuredLayer, Row
 from tilesim.report.exploration.layers import LayerScaling, layer_scaling
 from tilesim.report.exploration.scaling import series
 
 
-def chip(grid: tuple[int, int], *layers: LayerRow) -> Row:
+def chip(grid: tuple[int, int], *layers: MeasuredLayer) -> Row:
     """A row of a chip with these layers, and some cycles."""
     found = row(grid=grid)
     assert found["measures"] is not None
@@ -19,7 +19,7 @@ def chip(grid: tuple[int, int], *layers: LayerRow) -> Row:
     return found
 
 
-def layer(name: str, tiles: int, **breakdown: float) -> LayerRow:
+def layer(name: str, tiles: int, **breakdown: float) -> MeasuredLayer:
     by_cause = {cause.replace("_", " "): cycles for cause, cycles in breakdown.items()}
     return {"name": name, "kind": "add", "tiles": tiles, "parameters": "", "breakdown": by_cause, "energy_pj": 9.0}
 

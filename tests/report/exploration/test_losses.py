@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.report.exploration.ran import CHIPS, ran
 from tests.report.exploration.rows import GRIDS, row
-from tilesim.explore.row import LayerRow, Measures
+from tilesim.explore.row import MeasuredLayer, Measures
 from tilesim.registry import MACHINES, description_of
 from tilesim.report.exploration.losses import LOSSES, spent, waterfall
 
@@ -19,12 +19,12 @@ TILED = description_of("tiled")
 CAUSES = (*TILED.causes, "an unknown one")
 
 
-def layer(tiles: int, parameters: str = "copy", **breakdown: float) -> LayerRow:
+def layer(tiles: int, parameters: str = "copy", **breakdown: float) -> MeasuredLayer:
     by_cause = {cause.replace("_", " "): cycles for cause, cycles in breakdown.items()}
     return {"name": "l", "kind": "add", "tiles": tiles, "parameters": parameters, "breakdown": by_cause, "energy_pj": 1}
 
 
-def measures(tiles: int, layers: list[LayerRow], **outside: float) -> Measures:
+def measures(tiles: int, layers: list[MeasuredLayer], **outside: float) -> Measures:
     """Those of a run whose causes are those of its layers, and what is outside."""
     base = row()["measures"]
     assert base is not None

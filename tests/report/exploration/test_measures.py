@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.report.exploration.rows import row, rows
-from tilesim.explore.point import Options
+from tilesim.explore.point import PointOptions
 from tilesim.report.exploration.measures import costs, judged, shown_in, space_measures
 from tilesim.report.exploration.points import MEASURES, Measure, measured
 
@@ -30,7 +30,7 @@ def test_what_a_run_does_not_have_is_not_a_number() -> None:
 
 
 def test_energy_an_inference_is_told_where_runs_are_of_several() -> None:
-    one, four = row(), row(options=Options(inferences=4))
+    one, four = row(), row(options=PointOptions(inferences=4))
     assert "inference_energy_pj" not in {each.name for each in space_measures([one])}
     assert "throughput_per_second" not in {each.name for each in judged([one])}
     found = {each.name: measured([one, four], each) for each in judged([one, four])}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from tests.report.exploration.rows import row, rows
-from tilesim.explore.point import Options
+from tilesim.explore.point import PointOptions
 from tilesim.report.exploration.points import MEASURES, MISSING, measured, varied_keys
 
 
 def test_keys_in_which_rows_differ_come_with_their_values_in_order() -> None:
-    found = [row(grid=grid, options=Options(cache=cache)) for grid in ((4, 1), (1, 1)) for cache in (True, False)]
+    found = [row(grid=grid, options=PointOptions(cache=cache)) for grid in ((4, 1), (1, 1)) for cache in (True, False)]
     first, second = varied_keys(found)
     assert (first.key, first.words, first.codes.tolist()) == ("grid.rows", ["1", "4"], [1, 1, 0, 0])
     assert (second.key, second.words, second.codes.tolist()) == ("cache", ["false", "true"], [1, 0, 1, 0])

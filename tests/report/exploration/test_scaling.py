@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.exploration.rows import GRIDS, row, rows
-from tilesim.explore.point import Options
+from tilesim.explore.point import PointOptions
 from tilesim.report.exploration.scaling import WORTH_IT, elasticity, knee_of, series
 
 
@@ -37,7 +37,7 @@ def test_what_is_set_otherwise_makes_another_series() -> None:
     chips = ({}, {"tile.lanes": 32})
     found = [
         row(network, grid, chip=chip, options=options)
-        for network in ("a", "b") for chip in chips for options in (Options(), Options("channel"))
+        for network in ("a", "b") for chip in chips for options in (PointOptions(), PointOptions("channel"))
         for grid in GRIDS[:2]
     ]  # fmt: skip
     assert len(series(found)) == 8

@@ -25,7 +25,7 @@ from tilesim.errors import kept, refuse
 from tilesim.explore.api import Crew, opened
 from tilesim.explore.bench.measure import Bench
 from tilesim.explore.design.space import space
-from tilesim.explore.point import Options, Point
+from tilesim.explore.point import Point, PointOptions
 from tilesim.explore.sensitivity import Factor, Sensitivity, factors, measured, sweeping
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def command(
     from tilesim.report.api import save_sensitivity
     from tilesim.report.sensitivity import sensitivity_document
 
-    path, options = out or Path(NAME), Options(inferences=inferences)
+    path, options = out or Path(NAME), PointOptions(inferences=inferences)
     faults += faults_of(
         lambda: _must_be_free(path, crew.store, [model, *chips.names]), lambda: _must_be_drawable(png_dir)
     )
@@ -102,7 +102,7 @@ def command(
         tell("", *([f"{len(drawn)} pictures in {png_dir}"] if drawn else []), f"written to {path}")
 
 
-def _base(model: str, chips: ChipOptions, options: Options) -> Point:
+def _base(model: str, chips: ChipOptions, options: PointOptions) -> Point:
     """The point that all others are compared with."""
     settings = {key: str(value) for key, value in chips.changes().items()}
     point = space([model], chips.names, settings=settings).point(model, chips.names[0], ())

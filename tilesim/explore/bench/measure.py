@@ -12,8 +12,8 @@ from tilesim.errors import InputError, RunError
 from tilesim.explore.bench.area import area_of
 from tilesim.explore.bench.digests import arrays_digest, sources_digest
 from tilesim.explore.bench.task import Task, chip_values
-from tilesim.explore.point import Options
-from tilesim.explore.row import LayerRow, Measures, Row, Status
+from tilesim.explore.point import PointOptions
+from tilesim.explore.row import MeasuredLayer, Measures, Row, Status
 from tilesim.machines.machine import PlansBatches
 from tilesim.machines.policies import CachePolicy
 from tilesim.machines.program import Program
@@ -96,14 +96,14 @@ class Bench:
         return self._program
 
 
-def compiled(network: Network, topology: Topology, options: Options) -> Program:
+def compiled(network: Network, topology: Topology, options: PointOptions) -> Program:
     """A network compiled as ``tilesim run`` would. Raises InputError."""
     plan = _plan(network, topology, options)
     [program] = api.compile_networks([network], topology, CachePolicy(options.cache), options.partition, batches=plan)
     return program
 
 
-def _plan(network: Network, topology: Topology, options: Options) -> Plan | None:
+def _plan(network: Network, topology: Topology, options: PointOptions) -> Plan | None:
     """The batches; None if there is nothing to plan."""
     schedule = next((known for known in SCHEDULES if known == options.schedule), None)
     if options.schedule and schedule is None:
@@ -144,7 +144,7 @@ def measures(program: Program, run: Run) -> Measures:
     }
 
 
-def _layer(layer: LayerStatistics, arrays: int, energy_pj: float) -> LayerRow:
+def _layer(layer: LayerStatistics, arrays: int, energy_pj: float) -> MeasuredLayer:
     return {
         "name": layer["name"],
         "kind": layer["kind"],

@@ -9,7 +9,7 @@ from functools import cache
 from tilesim import api
 from tilesim.errors import ConfigError, InputError
 from tilesim.explore.bench.digests import digest, machine_digest, network_digest, sources_digest
-from tilesim.explore.point import Options, Point, Value
+from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.machines.machine import PlansBatches
 from tilesim.machines.policies import AUTO
 from tilesim.machines.topology import Topology, keys
@@ -114,7 +114,7 @@ def _task(point: Point, topology: Topology | None, reason: str, network: str) ->
     return Task(key, point, topology, "", digest(network, *_compiled(chip, point.options, topology)))
 
 
-def _compiled(chip: Values, options: Options, topology: Topology) -> tuple[Values, Values]:
+def _compiled(chip: Values, options: PointOptions, topology: Topology) -> tuple[Values, Values]:
     """What a program depends on: keys of its chip, and options. One that is chosen by what runs take, or by how fast
     weights come, depends on all.
     """

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
 from typing import get_origin, get_type_hints
 
-from tilesim.explore.point import Options, Value
+from tilesim.explore.point import PointOptions, Value
 from tilesim.explore.row import Measures
 from tilesim.printable import unknown
 
-OPTIONS = tuple(field.name for field in fields(Options))
+OPTIONS = tuple(field.name for field in fields(PointOptions))
 AREA = "area_mm2"
 """All parts of a chip's area together; a part of it follows after a dot."""
 MEASURES = (*(name for name, kind in get_type_hints(Measures).items() if get_origin(kind) not in {dict, list}), AREA)
@@ -32,7 +32,12 @@ def samples(keys: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]
     """Values such as those of ``names`` that mean something may have, to try an expression with; the chips have
     ``keys``. No two numbers are the same.
     """
-    known = {**dict.fromkeys(MEASURES, 1.0), **dict.fromkeys((*TEXTS, *DESCRIPTIONS), ""), **asdict(Options()), **keys}
+    known = {
+        **dict.fromkeys(MEASURES, 1.0),
+        **dict.fromkeys((*TEXTS, *DESCRIPTIONS), ""),
+        **asdict(PointOptions()),
+        **keys,
+    }
     known |= {name: 1.0 for name in names if name not in known and is_measure(name)}
     return {
         name: value if isinstance(value, bool | str) else 1 + place / 64

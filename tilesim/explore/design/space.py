@@ -16,7 +16,7 @@ from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.conditions.expression import Expression, expression
 from tilesim.explore.conditions.names import OPTIONS
 from tilesim.explore.design.values import GRID, values_of
-from tilesim.explore.point import Options, Point, Value
+from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.machines.machine import PlansBatches, PlansCache, Spreads
 from tilesim.machines.topology import Topology, keys
 from tilesim.printable import counted, unknown
@@ -220,9 +220,9 @@ def _unknown_axis(axis: Axis, word: str, chip: Topology, own: frozenset[str]) ->
         yield unknown(axis.key, own.union(OPTIONS, short), f"a key of {word}")
 
 
-def _options(changes: Mapping[str, Value]) -> Options:
-    given, default = {key: changes[key] for key in OPTIONS if key in changes}, Options()
-    return Options(
+def _options(changes: Mapping[str, Value]) -> PointOptions:
+    given, default = {key: changes[key] for key in OPTIONS if key in changes}, PointOptions()
+    return PointOptions(
         partition=str(given.get("partition", default.partition)),
         cache=bool(given.get("cache", default.cache)),
         inferences=int(given.get("inferences", default.inferences)),

@@ -30,8 +30,9 @@ from typing import Protocol
 
 from tilesim.errors import InputError, RunError, refuse
 from tilesim.explore.bench.digests import sources_digest
+from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import Task
-from tilesim.explore.running.sweeping import Bench, Group, Timed, timed
+from tilesim.explore.running.sweeping import Group, Timed, timed
 from tilesim.files import read_text
 from tilesim.printable import counted
 

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
+from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import Task
 from tilesim.explore.row import Row
 from tilesim.explore.rows.store import Store
@@ -29,16 +30,6 @@ class Timed(NamedTuple):
 
     row: Row
     seconds: float
-
-
-class Bench(Protocol):
-    """Runs tasks; it can be pickled."""
-
-    def row(self, task: Task) -> Row:
-        """The row of a task, whatever comes of it."""
-
-    def failed(self, task: Task, reason: str) -> Row:
-        """The row of a task that could not even be tried."""
 
 
 Runner: TypeAlias = Callable[[Iterable[Group]], Iterator[Timed]]

@@ -11,8 +11,9 @@ from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
 
+from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import Task
-from tilesim.explore.running.sweeping import Bench, timed
+from tilesim.explore.running.sweeping import timed
 
 YOUNG_OBJECTS = 100_000
 """Before they are searched for garbage, as in the program ``tilesim``."""

@@ -19,8 +19,9 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from tilesim.errors import RunError
+from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import Task
-from tilesim.explore.running.sweeping import Bench, Group, Timed
+from tilesim.explore.running.sweeping import Group, Timed
 from tilesim.printable import printable
 from tilesim.units import format_bytes
 
@@ -62,7 +63,7 @@ def rows(groups: Iterable[Group], bench: Bench, count: int, memory_bytes: int | 
     Raises:
         RunError: workers end before they can run anything.
     """
-    with Pool(bench, count, memory_bytes) as pool:
+    with WorkerPool(bench, count, memory_bytes) as pool:
         yield from pool.rows(groups)
 
 
@@ -123,7 +124,7 @@ def _signal_name(number: int) -> str:
     return next((known.name for known in Signals if known == number), f"signal {number}")
 
 
-class Pool:
+class WorkerPool:
     """Workers that stay warm from one sweep to the next; a context manager. The arguments are those of :func:`rows`."""
 
     def __init__(self, bench: Bench, count: int, memory_bytes: int | None = None) -> None:
@@ -138,7 +139,7 @@ class Pool:
             pickle.dump(given, self._setup, pickle.HIGHEST_PROTOCOL)
         self._setup.flush()
 
-    def __enter__(self) -> Pool:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:

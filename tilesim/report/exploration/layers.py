@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilesim.explore.row import LayerRow, Measures, Row
+from tilesim.explore.row import MeasuredLayer, Measures, Row
 from tilesim.machines.description import Description, Lost
 from tilesim.registry import description_of
 from tilesim.report.exploration.losses import LOSSES, bound_by, worked
@@ -64,7 +64,7 @@ def layer_scaling(rows: Sequence[Row], series: Series) -> list[LayerScaling]:
 class _Worked:
     """A layer that the tiles of a chip spend cycles on."""
 
-    layer: LayerRow
+    layer: MeasuredLayer
     all_tiles: int
     spent: Mapping[Lost, float]
     """Cycles of the average tile of the chip."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tilesim.explore.row import LayerRow, Measures
+from tilesim.explore.row import MeasuredLayer, Measures
 from tilesim.machines.description import Description, Lost
 
 
@@ -86,7 +86,7 @@ def spent(measures: Measures, description: Description) -> Spent:
     return found
 
 
-def by_loss(layer: LayerRow, description: Description) -> dict[Lost, float]:
+def by_loss(layer: MeasuredLayer, description: Description) -> dict[Lost, float]:
     """The cycles of a layer; those in which tiles have nothing to do go before it, into layers on other tiles."""
     sent = any(home in description.sent_parameters for home in layer["parameters"].split(" and "))
     found: dict[Lost, float] = {}
@@ -115,7 +115,7 @@ def _idle(measures: Measures, cycles: float, description: Description) -> dict[L
     return {"unused": unused, "serial": serial, "idle": cycles - unused - serial}
 
 
-def _others_wait(layers: list[LayerRow], widest: int, description: Description) -> float:
+def _others_wait(layers: list[MeasuredLayer], widest: int, description: Description) -> float:
     """Cycles of the average tile in which those of the widest layers wait for the narrower ones at the end."""
     last = max((k for k, layer in enumerate(layers) if layer["tiles"] == widest), default=0)
     at_end = [layer for layer in layers[last + 1 :] if layer["tiles"]]
@@ -124,12 +124,12 @@ def _others_wait(layers: list[LayerRow], widest: int, description: Description) 
     )
 
 
-def worked(layer: LayerRow, description: Description) -> dict[Lost, float]:
+def worked(layer: MeasuredLayer, description: Description) -> dict[Lost, float]:
     """Cycles of the average MAC array of the chip that went into a layer, but for those without work."""
     return {name: cycles for name, cycles in by_loss(layer, description).items() if name != "serial"}
 
 
-def bound_by(layer: LayerRow, description: Description) -> str:
+def bound_by(layer: MeasuredLayer, description: Description) -> str:
     """The cause that most of the cycles of :func:`worked` went into; there must be some."""
     breakdown = layer["breakdown"]
     causes = [cause for cause in breakdown if _loss(cause, False, description) != "idle"]
