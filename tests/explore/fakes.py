@@ -27,6 +27,7 @@ def tasks(count: int) -> list[Task]:
 def row(number: int, status: Status = "ran", reason: str = "") -> Row:
     return {
         "key": f"{number:08x}",
+        "sources": "today's",
         "network": "net",
         "topology": "chip",
         "machine": "tiled",

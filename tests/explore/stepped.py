@@ -18,6 +18,7 @@ def row(
     settings = {key.replace("__", "."): value for key, value in changes.items()}
     return {
         "key": str(settings),
+        "sources": "",
         "network": "net",
         "topology": "chip",
         "machine": "tiled",

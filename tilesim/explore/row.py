@@ -74,6 +74,8 @@ class Row(TypedDict):
 
     key: str
     """Digest of network, chip, options and of tilesim's own sources: the same key has the same measures."""
+    sources: str
+    """Digest of tilesim's own sources, as far as they can decide a result."""
     network: str
     """Name of the network."""
     topology: str

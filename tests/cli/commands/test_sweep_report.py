@@ -60,3 +60,14 @@ def test_a_row_without_its_clock_is_damaged(tilesim: Tilesim, tmp_path: Path) ->
     assert result.exit_code == 2
     assert "is damaged: chip.clock_hz must be a number above zero" in result.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["rows.sqlite"]
+
+
+def test_what_another_tilesim_made_is_left_out(tilesim: Tilesim, store: Path) -> None:
+    with Store(store) as made:
+        newer = fakes.row(7)
+        newer["chip"].update({"clock_hz": 500_000_000, "grid.rows": 2, "grid.columns": 2})
+        made.add({**newer, "sources": "tomorrow's"}, 0.1)
+    page, left_out = store.with_suffix(".html"), "left out: 6 rows that another tilesim made"
+    assert tilesim("sweep", "report", store).stdout == f"{left_out}\nwritten to {page}\n"
+    assert "1 point of net" in page.read_text(encoding="utf-8")
+    assert f"\n{left_out}\n1 row is in {store}" in tilesim("sweep", "--store", store).stdout

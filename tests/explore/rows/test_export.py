@@ -18,7 +18,7 @@ def rows() -> list[Row]:
     return [{**row, "chip": {**row["chip"], "clock_hz": 500, "cached": bool(k)}} for k, row in enumerate(mixed)]
 
 
-def test_a_flat_row_has_everything_but_layers() -> None:
+def test_a_flat_row_has_everything_but_sources_and_layers() -> None:
     assert export.flat(fakes.row(3)) == {
         "key": "00000003",
         "network": "net",

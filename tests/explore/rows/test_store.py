@@ -51,6 +51,7 @@ ROWS = st.fixed_dictionaries(
         **dict.fromkeys(("key", "network", "topology", "machine", "command", "reason"), NAMES),
         **dict.fromkeys(("chip", "options"), st.dictionaries(NAMES, VALUES, max_size=3)),
         "area": st.dictionaries(NAMES, NUMBERS, max_size=3),
+        "sources": st.just("today's"),
         "status": st.sampled_from(["ran", "refused", "failed"]),
         "measures": st.none() | MEASURES,
     }
@@ -286,6 +287,17 @@ def test_where_nothing_can_be_linked_a_store_can_be_made(tmp_path: Path, monkeyp
     with Store(tmp_path / "store.db") as store:
         assert store.rows() == []
     assert [entry.name for entry in tmp_path.iterdir()] == ["store.db"]
+
+
+def test_rows_are_those_of_the_tilesim_that_came_last(tmp_path: Path) -> None:
+    rows: list[Row] = [{**fakes.row(k), "sources": sources} for k, sources in enumerate(("old", "new", "old", "new"))]
+    with Store(tmp_path / "store.db") as store:
+        for row in rows[:3]:
+            store.add(row, 1.0)
+        assert (store.rows(), store.older()) == ([rows[0], rows[2]], 1)
+        store.add(rows[3], 1.0)
+        assert (store.rows(), store.older()) == ([rows[1], rows[3]], 2)
+        assert store.rows([row["key"] for row in rows]) == rows
 
 
 @pytest.mark.benchmark(timer=time.process_time)

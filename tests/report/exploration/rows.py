@@ -58,6 +58,7 @@ def row(
     found = status or _status(layers, keys)
     point = Point(f"{network}.tflite", "chip", keys, options)
     return {
+        "sources": "",
         "key": hashlib.sha256(point.command.encode()).hexdigest(),
         "network": network,
         "topology": "chip",

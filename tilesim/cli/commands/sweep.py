@@ -29,6 +29,7 @@ from tilesim.explore.row import Row
 from tilesim.explore.rows.answers import FASTEST, Objective, by_network, late, narrowed
 from tilesim.explore.rows.export import csv, flat_rows, json
 from tilesim.explore.rows.store import Store
+from tilesim.printable import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +59,8 @@ class Rows(NamedTuple):
     """How many had been there before."""
     seconds: Mapping[str, float]
     """What each took."""
+    older: int = 0
+    """How many more the store has, of another tilesim."""
 
 
 def command(
@@ -166,7 +169,7 @@ def _rows(asked: Asked, crew: WorkerOptions, quiet: bool) -> Rows:
         if crew.store is None:
             raise InputError("a model must be given, or --store with a store, of which the rows are shown")
         with progress(f"reading {crew.store}", quiet), Store(crew.store, reading=True) as store:
-            return Rows(rows := store.rows(), len(rows), store.seconds())
+            return Rows(rows := store.rows(), len(rows), store.seconds(), store.older())
     with opened(crew.store) as store:
         points = asked.space.size if asked.search is None else asked.search.points
         with following(points, crew.store, quiet) as follow:
@@ -201,7 +204,9 @@ def _show(rows: Rows, left: Sequence[Row], asked: Asked, notes: Sequence[str]) -
 def _notes(rows: Rows, store: Path | None) -> list[str]:
     if store is None:
         return ["the rows are not kept; --store FILE keeps them, and lets a sweep go on"]
-    return [f"{len(rows.every):,} rows are in {store}; `tilesim sweep report {store}` makes their page"]
+    left_out = [f"left out: {counted(rows.older, 'row')} that another tilesim made"] if rows.older else []
+    there = f"{counted(len(rows.every), 'row')} {'is' if len(rows.every) == 1 else 'are'} in {store}"
+    return [*left_out, f"{there}; `tilesim sweep report {store}` makes their page"]
 
 
 def _written(page: Path | None) -> list[str]:

@@ -15,6 +15,7 @@ from tilesim.cli.progress import progress
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.rows.answers import narrowed
 from tilesim.explore.rows.store import Store
+from tilesim.printable import counted
 
 
 def command(
@@ -48,7 +49,7 @@ def command(
             must_have_matplotlib()
     refuse(faults)
     with progress(f"reading {store}", quiet) as say, Store(store, reading=True) as opened:
-        rows = narrowed(opened.rows(), where)
+        rows, older = narrowed(opened.rows(), where), opened.older()
         if not rows:
             raise InputError(f"{store}: must have rows{' for which --where holds' if where else ''}, not none")
         say(f"writing {path}")
@@ -59,4 +60,6 @@ def command(
             say(f"drawing into {png_dir}")
             drawn = len(save_exploration_figures(rows, png_dir))
     if not quiet:
-        tell(*([f"{drawn} pictures in {png_dir}"] if png_dir is not None else []), f"written to {path}")
+        left_out = [f"left out: {counted(older, 'row')} that another tilesim made"] if older else []
+        pictures = [f"{drawn} pictures in {png_dir}"] if png_dir is not None else []
+        tell(*left_out, *pictures, f"written to {path}")

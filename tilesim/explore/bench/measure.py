@@ -10,7 +10,7 @@ from tilesim import api
 from tilesim.batching import SCHEDULES, Plan
 from tilesim.errors import InputError, RunError
 from tilesim.explore.bench.area import area_of
-from tilesim.explore.bench.digests import arrays_digest
+from tilesim.explore.bench.digests import arrays_digest, sources_digest
 from tilesim.explore.bench.task import Task, chip_values
 from tilesim.explore.point import Options
 from tilesim.explore.row import LayerRow, Measures, Row, Status
@@ -66,6 +66,7 @@ class Bench:
         point, topology = task.point, task.topology
         return {
             "key": task.key,
+            "sources": sources_digest(),
             "network": self.networks[point.model].name,
             "topology": point.chip if topology is None else topology.name,
             "machine": "" if topology is None else topology.machine,

@@ -20,7 +20,7 @@ _SCALARS = tuple(
 
 def flat(row: Row) -> dict[str, Cell]:
     """A row as one dict: ``network``, every key of the chip, every option, the measures, ``area_mm2``, and
-    ``breakdown.CAUSE``, ``bytes.BUS``, ``peak_bytes.MEMORY``, ``area_mm2.PART``. Layers are left out.
+    ``breakdown.CAUSE``, ``bytes.BUS``, ``peak_bytes.MEMORY``, ``area_mm2.PART``. Sources and layers are left out.
     """
     return dict(_cells(row))
 

@@ -3,6 +3,7 @@
 ``sqlite3 FILE`` may be asked for it while sweeps write. The columns, in the words of :mod:`tilesim.explore.row`::
 
     key                                                      TEXT     what decides the row, digested
+    sources                                                  TEXT     tilesim's own, digested
     network, topology, machine, status, reason, command      TEXT
     chip, options, area                                      JSON     an object by key, option, part of the chip
     tiles, macs, cycles, load_cycles                         INTEGER
@@ -46,7 +47,7 @@ PATIENCE_SECONDS = 60.0
 
 _IDENTITY = {
     "key": "TEXT PRIMARY KEY",
-    **dict.fromkeys(("network", "topology", "machine", "status", "reason", "command"), "TEXT NOT NULL"),
+    **dict.fromkeys(("sources", "network", "topology", "machine", "status", "reason", "command"), "TEXT NOT NULL"),
     **dict.fromkeys(("chip", "options", "area"), "JSON NOT NULL"),
 }
 _MEASURES = {
@@ -67,6 +68,8 @@ _SCHEMA = f"""
 """
 _ADD = f"INSERT OR IGNORE INTO runs VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608  (its own columns)
 _READ = f"SELECT {', '.join(_WANTED)} FROM runs"  # noqa: S608
+_LAST = "(SELECT sources FROM runs ORDER BY rowid DESC LIMIT 1)"
+"""What the last row that was added is of."""
 _CLAIM = "INSERT OR IGNORE INTO claims SELECT ?1, ?2 WHERE NOT EXISTS (SELECT 1 FROM runs WHERE key = ?1)"
 _MARKS = ("application_id", "user_version")
 _ROW = TypeAdapter(Row)
@@ -128,15 +131,21 @@ class Store:
         return next(self._read(f"{_READ} WHERE key = ?", key), None)
 
     def rows(self, keys: Collection[str] | None = None) -> list[Row]:
-        """The rows in the order of their keys; or those of ``keys`` that are there, in the order of these.
+        """The rows of the tilesim whose row came last, in the order of their keys; or those of ``keys`` that are there,
+        in the order of these.
 
         Raises:
             InputError: a row is damaged.
         """
-        with _no_garbage():
-            if keys is None:
-                return list(self._read(f"{_READ} ORDER BY key"))
-            return [row for key in keys if (row := self.row(key)) is not None]
+        if keys is None:
+            return list(self._read(f"{_READ} WHERE sources = {_LAST} ORDER BY key"))
+        return [row for key in keys if (row := self.row(key)) is not None]
+
+    def older(self) -> int:
+        """How many rows are of another tilesim than the last one."""
+        with self._in_words():
+            [[count]] = self._database.execute(f"SELECT count(*) FROM runs WHERE sources != {_LAST}")  # noqa: S608
+            return int(count)
 
     def seconds(self) -> dict[str, float]:
         """The processor time that each row took."""
