@@ -40,7 +40,14 @@ def corpus(folder: Path, others: Path | None) -> Corpus:
         "tbin": tuple({"p.tbin": files["p.tbin"]} for files in programs),
         "npz": ({name: _inputs(name) for name in ("pocket", "digits", "example-conv")},),
         "run": (*(_run(folder / f"run{k}", *setup) for k, setup in enumerate(RUNS)), _batches(folder / "batches")),
+        "store": ({"s.sqlite": _store(folder / "rows.sqlite")},),
     }
+
+
+def _store(path: Path) -> bytes:
+    """The rows of a small sweep, one of them refused."""
+    tilesim.sweep("pocket", "pocket-2x1", {"grid": ["1x1", "2x1"], "tile.lanes": [3, 4]}, store=path, workers=1)
+    return path.read_bytes()
 
 
 ENERGY = b"wide_read: {pj: 0.4, per: byte, technology: 16 nm, source: our own memory compiler}\n"

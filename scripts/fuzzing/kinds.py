@@ -80,6 +80,10 @@ OF_RUNS = (
     ),
     *("trace {} -o out.json --chrome", "compare whole {} --json", "compare {} {} -o out.html"),
 )
+OF_STORES = (
+    *("sweep report {} -o out.html", "sweep --store {} --export csv", "sweep --store {} --export json --times"),
+    *("sweep --store {} --json", "sweep --store {}", "sweep report {} -o out.html --where cycles<300"),
+)
 DRAWN = "report {} --png-dir out"
 
 
@@ -177,6 +181,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
         "tbin": file_maker("tbin", "p.tbin", assembly.binary_damaged, OF_PROGRAMS),
         "npz": _inputs,
         "run": _run_folder,
+        "store": file_maker("store", "s.sqlite", bytewise, OF_STORES),
         "words": words_case,
     }
 )

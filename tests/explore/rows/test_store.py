@@ -198,6 +198,15 @@ def test_what_is_damaged_is_said_without_what_reads_it(tmp_path: Path) -> None:
     assert "[type=" not in str(raised.value)
 
 
+def test_a_damaged_word_in_what_sqlite_says(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    Store(path).close()
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs (key", b"CREATE TABLE runs \xffkey"))
+    for reading in (False, True):
+        with pytest.raises(InputError, match=r"store.db: the store cannot be read: "), Store(path, reading) as store:
+            store.rows()
+
+
 def test_a_damaged_file_is_said(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store(path) as store:

@@ -211,15 +211,15 @@ class Store:
             with self._database:
                 self._database.execute("BEGIN IMMEDIATE")
                 yield self._database
-        except (sqlite3.Error, OSError) as fault:
-            raise RunError(f"{self.path}: the store cannot be written: {fault}") from None
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as fault:
+            raise RunError(f"{self.path}: the store cannot be written: {printable(str(fault))}") from None
 
     @contextmanager
     def _in_words(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as fault:
-            raise InputError(f"{self.path}: the store cannot be read: {fault}") from None
+        except (sqlite3.Error, UnicodeDecodeError) as fault:  # SQLite's sentences have words of a damaged file in them
+            raise InputError(f"{self.path}: the store cannot be read: {printable(str(fault))}") from None
 
 
 @contextmanager
