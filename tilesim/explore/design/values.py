@@ -16,7 +16,7 @@ from tilesim.printable import shown, unknown
 
 GRID = "grid"
 FASTEST = "fastest"
-"""The schedule that is whichever takes fewest cycles: :class:`~tilesim.explore.point.PointOptions` has no word for it."""
+"""The schedule that is whichever takes fewest cycles; options of points have no word for it."""
 SWITCH = {"on": True, "true": True, "off": False, "false": False}
 SERIES = {"squares": "from 1..8: 1x1, 2x2 to 8x8", "doublings": "from 1..64: 1x1, 1x2, 2x2, 2x4 to 8x8"}
 MOST_BITS = 62
