@@ -47,10 +47,19 @@ def begin(path: Path, count: int = 2, seconds: float = 0.004) -> int:
 
 
 def workers_of(sweep_id: int) -> list[int]:
+    """The workers among a process's children, which may have others: a browser, for tests."""
     try:
-        return [int(word) for word in Path(f"/proc/{sweep_id}/task/{sweep_id}/children").read_text().split()]
+        children = [int(word) for word in Path(f"/proc/{sweep_id}/task/{sweep_id}/children").read_text().split()]
     except OSError:
         return []
+    return [child for child in children if is_worker(child)]
+
+
+def is_worker(process: int) -> bool:
+    try:
+        return "tilesim.explore.running.worker" in Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return False
 
 
 def lives(process: int) -> bool:
