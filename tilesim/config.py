@@ -373,7 +373,8 @@ def _wrong(details: ErrorDetails) -> str:
         return f"must be {words} {context[name]}, not {_shown(given)}"
     if kind in _LENGTHS:
         name, words = _LENGTHS[kind]
-        return f"must have {words} {context[name]} entries, not {context['actual_length']}"
+        entries = "entry" if context[name] == 1 else "entries"
+        return f"must have {words} {context[name]} {entries}, not {context['actual_length']}"
     base = kind.removesuffix("_type").removesuffix("_from_float").removesuffix("_parsing")
     if base in _TYPES:
         return f"must be {_TYPES[base]}, not {_shown(given)}"

@@ -9,7 +9,7 @@ from rich.console import Console
 from tests.explore import fakes
 from tilesim.explore.row import Row
 from tilesim.explore.rows.answers import FASTEST, Objective
-from tilesim.report.sweep_tables import MOST_BEST, counts_words, sweep_tables
+from tilesim.report.sweep_tables import MOST_BEST, BestPoints, counts_words, sweep_tables
 from tilesim.report.terminal import print_on
 
 
@@ -56,8 +56,25 @@ def test_objectives_that_are_no_columns_become_one() -> None:
     shown = text([point(1), point(2)], Objective("bytes.ring", maximise=True), Objective("energy_pj"))
     lines = shown.splitlines()
     assert lines[0] == "Pareto front: points with the largest bytes.ring and the least energy_pj"
-    assert lines[2].split()[:3] == ["lanes", "bytes.ring", "tiles"]
+    assert lines[1].split() == ["tile.", "bytes."]
+    assert lines[2].split()[:3] == ["lanes", "ring", "tiles"]
     assert [line.split()[:2] for line in lines[3:5]] == [["2", "6"], ["1", "3"]]
+
+
+def test_columns_go_where_there_is_no_room_for_them() -> None:
+    found = BestPoints(
+        ["tile.lanes"], ["cycles", "energy"], [["64", "1,234,567", "1.5 uJ", "memory"]], ("bound by", "cycles")
+    )
+
+    def titles(width: int) -> list[str]:
+        console = Console(file=io.StringIO(), width=width)
+        console.print(found)
+        assert isinstance(console.file, io.StringIO)
+        return console.file.getvalue().splitlines()[1].split()
+
+    assert titles(80) == ["lanes", "cycles", "energy", "bound", "by"]
+    assert titles(28) == ["lanes", "cycles", "energy"]
+    assert titles(20) == ["lanes", "energy"]
 
 
 def test_why_points_did_not_run() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -28,6 +30,13 @@ MOST_KEYS = 5
 MOST_REASONS = 3
 SHOWN = {"tiles": "tiles", "cycles": "cycles", "latency_us": "latency", "energy_pj": "energy", "area_mm2": "mm²"}
 """Measures that each point is shown with."""
+BOUND_BY = "bound by"
+SPARED = (BOUND_BY, "tiles", "cycles", "energy")
+"""Columns that go first where there is no room for all."""
+LONGEST_TITLE = 14
+"""Characters of a line of a title, if it can be broken."""
+MOST_COLUMNS = 1000
+"""Of a terminal that has room for every table."""
 
 
 def sweep_tables(rows: Sequence[Row], objectives: Sequence[Objective], every: Sequence[Row]) -> Group:
@@ -74,27 +83,65 @@ def _answers(
     without = len(every) - len(rows)
     left_out = f"; {counted(without, 'point')} left out by --where" if without else ""
     yield Text(f"{which} with {words}{some}{left_out}", "bold")
-    yield _table(shown, every, [objective.measure for objective in objectives if objective.measure not in SHOWN])
+    yield _table(shown, every, [objective.measure for objective in objectives])
     yield ""
     for network, points in found.items():
         whose = f" of {network}" if len(found) > 1 else ""
         yield Text(printable(f"the best{whose} again: {points[0]['command']}"))
 
 
-def _table(shown: Sequence[Row], every: Sequence[Row], measures: Sequence[str]) -> Table:
-    """A line a point: what tells it from others that ran, and its numbers."""
+@dataclass(frozen=True)
+class BestPoints:
+    """A line a point: what tells it from others that ran, and its numbers, as far as there is room."""
+
+    titles: Sequence[str]
+    """Of keys, which stand on the left."""
+    measures: Sequence[str]
+    """Titles of numbers."""
+    lines: Sequence[Sequence[str]]
+    spared: Sequence[str]
+    """Titles of columns that go where there is no room, the first one first."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        for count in range(len(self.spared) + 1):
+            lines = self._table(self.spared[:count])
+            if lines.__rich_measure__(console, options.update(width=MOST_COLUMNS)).maximum <= options.max_width:
+                break
+        yield lines
+
+    def _table(self, left_out: Sequence[str]) -> Table:
+        titles = (*self.titles, *self.measures, BOUND_BY)
+        columns = (*left(*map(_title, self.titles)), *right(*map(_title, self.measures)), *folded(BOUND_BY))
+        kept = [k for k, title in enumerate(titles) if title not in left_out]
+        lines = table(*(columns[k] for k in kept))
+        for words in self.lines:
+            lines.add_row(*(Text(printable(words[k])) for k in kept))
+        return lines
+
+
+def _title(name: str) -> str:
+    """A name in several lines, so that a column need not be as wide."""
+    lines: list[str] = []
+    for part in re.findall(r"[^._]+[._]?|.", name):
+        if not lines or lines[-1].endswith(".") or len(lines[-1]) + len(part) > LONGEST_TITLE:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def _table(shown: Sequence[Row], every: Sequence[Row], objectives: Sequence[str]) -> BestPoints:
     ran = [row for row in every if row["measures"]]
     places = {row["key"]: place for place, row in enumerate(ran)}
     keys = space_keys(ran)
     named = [*(key for key in keys if key.key == "network"), *telling(keys)[:MOST_KEYS]]
-    titles = [key.key.replace(".", ".\n", 1) for key in named]
-    lines = table(*left(*titles), *right(*measures, *SHOWN.values()), *folded("bound by"))
+    others = [measure for measure in objectives if measure not in SHOWN]
+    lines = []
     for row in shown:
         values = named_values(row)
         words = [_word(key, places[row["key"]]) for key in named]
-        numbers = [_number(values.get(measure)) for measure in measures]
-        lines.add_row(*(Text(printable(word)) for word in words), *numbers, *_numbers(row))
-    return lines
+        lines.append([*words, *(_number(values.get(measure)) for measure in others), *_numbers(row)])
+    spared = [title for title in SPARED if title not in [SHOWN.get(measure) for measure in objectives]]
+    return BestPoints([key.key for key in named], [*others, *SHOWN.values()], lines, spared)
 
 
 def _word(key: VariedKey, place: int) -> str:

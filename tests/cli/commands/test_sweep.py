@@ -232,3 +232,25 @@ def rows_in(store: Path) -> int:
     except sqlite3.OperationalError:
         return 0
     return int(count)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        (["--where", "tile.lanes > 99"], ["--where must hold for a point, but 'tile.lanes > 99' holds for none of 1"]),
+        (
+            ["--scheduler", "inproc://a"],
+            ["--scheduler must be an address such as tcp://host:8786, or a file, not 'inproc://a'"],
+        ),
+        (["--scheduler", ""], ["--scheduler must be an address such as tcp://host:8786, or a file, not nothing"]),
+    ],
+)
+def test_nothing_can_come_of_it(tilesim: Tilesim, words: list[str], sentences: list[str]) -> None:
+    result = tilesim("sweep", "pocket", "-t", "pocket-2x1", *words)
+    assert (result.exit_code, result.stderr.splitlines()) == (2, [f"error: {sentence}" for sentence in sentences])
+
+
+def test_models_and_chips_are_told_at_once(tilesim: Tilesim) -> None:
+    result = tilesim("sweep", "packet", "-t", "packet-2x1")
+    assert result.exit_code == 2
+    assert ["packet-2x1" in line for line in result.stderr.splitlines()] == [True, False]

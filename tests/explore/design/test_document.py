@@ -66,7 +66,7 @@ minimise: latency
 """
     assert faults(path, text) == [
         "1:1: chips is missing",
-        "1:9: models must have at least 1 entries, not 0",
+        "1:9: models must have at least 1 entry, not 0",
         "2:1: unknown key 'chip'; did you mean 'chips'?",
         "4:9: vary grid: a grid must be ROWSxCOLUMNS, such as 2x4, or a series such as squares:1..8, not '2'",
         "5:10: vary cache: must be on or off, not 'maybe'",

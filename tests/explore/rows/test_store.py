@@ -143,7 +143,8 @@ def test_another_database_is_refused_and_left(tmp_path: Path, script: str, words
     content = path.read_bytes()
     with pytest.raises(InputError) as raised:
         Store(path, reading).keys()
-    assert str(raised.value) == f"{path}: {words}"
+    said = words.removesuffix(", or no file yet") if reading else words
+    assert str(raised.value) == f"{path}: {said}"
     assert (path.read_bytes(), [*tmp_path.iterdir()]) == (content, [path])
 
 
@@ -298,6 +299,14 @@ def test_rows_are_those_of_the_tilesim_that_came_last(tmp_path: Path) -> None:
         store.add(rows[3], 1.0)
         assert (store.rows(), store.older()) == ([rows[1], rows[3]], 2)
         assert store.rows([row["key"] for row in rows]) == rows
+
+
+def test_a_store_that_is_taken_away_is_not_written_to(tmp_path: Path) -> None:
+    with Store(tmp_path / "store.db") as store:
+        store.add(fakes.row(1), 1.0)
+        store.path.unlink()
+        with pytest.raises(RunError, match="the store is gone: somebody has taken it away"):
+            store.add(fakes.row(2), 1.0)
 
 
 @pytest.mark.benchmark(timer=time.process_time)

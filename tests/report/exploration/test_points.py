@@ -13,7 +13,7 @@ def test_keys_in_which_rows_differ_come_with_their_values_in_order() -> None:
     found = [row(grid=grid, options=PointOptions(cache=cache)) for grid in ((4, 1), (1, 1)) for cache in (True, False)]
     first, second = varied_keys(found)
     assert (first.key, first.words, first.codes.tolist()) == ("grid.rows", ["1", "4"], [1, 1, 0, 0])
-    assert (second.key, second.words, second.codes.tolist()) == ("cache", ["false", "true"], [1, 0, 1, 0])
+    assert (second.key, second.words, second.codes.tolist()) == ("cache", ["off", "on"], [1, 0, 1, 0])
 
 
 def test_sizes_are_in_words_and_a_row_may_lack_a_key() -> None:

@@ -20,7 +20,7 @@ from tilesim.cli.progress import progress
 from tilesim.cli.sweeping import following
 from tilesim.config import top_keys
 from tilesim.errors import InputError, kept, refuse
-from tilesim.explore.api import Crew, Search, opened, swept
+from tilesim.explore.api import Crew, Search, networks_of, opened, swept
 from tilesim.explore.conditions.expression import Expression
 from tilesim.explore.design.document import SUFFIXES, SweepDocument, is_document, load_document
 from tilesim.explore.design.space import Space
@@ -29,7 +29,7 @@ from tilesim.explore.row import Row
 from tilesim.explore.rows.answers import FASTEST, Objective, by_network, late, narrowed
 from tilesim.explore.rows.export import csv, flat_rows, json
 from tilesim.explore.rows.store import Store
-from tilesim.printable import counted
+from tilesim.printable import counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,6 +126,9 @@ def _asked(
         elif words or chips.names or given(chips, options).keys() - {"--where"}:
             changes = {key: str(value) for key, value in chips.changes().items()}
             what = space_of(words, chips.names, axes, changes, options.where or ())
+    if what is None and faults:  # what else is wrong, too
+        with kept(faults):
+            networks_of([word for word in words if not is_document(word)])
     search = None if answers.search is None else Search(answers.search, tuple(objectives), answers.seed)
     if search and what is None and not faults:
         faults.append("--search must have a model, a chip, and something that varies")
@@ -174,6 +177,9 @@ def _rows(asked: Asked, crew: WorkerOptions, quiet: bool) -> Rows:
         points = asked.space.size if asked.search is None else asked.search.points
         with following(points, crew.store, quiet) as follow:
             done = swept(asked.space, store, Crew(crew.workers, crew.memory, crew.scheduler), follow, asked.search)
+        if not done.keys:
+            held = " and ".join(shown(condition.text) for condition in asked.space.where)
+            raise InputError(f"--where must hold for a point, but {held} holds for none of {points:,}")
         return Rows(store.rows(done.keys), done.found, store.seconds())
 
 

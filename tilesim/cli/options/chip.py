@@ -20,7 +20,7 @@ class ChipOptions(Options):
         list[str] | None,
         word_option(
             "NAME_OR_FILE",
-            "The chip: see `tilesim topologies`; a program brings its own. `tilesim run` compares several.",
+            "The chip: see `tilesim topologies`. `tilesim run` and `sweep` take several; a program brings its own.",
             "--topology",
             "-t",
         ),

@@ -25,6 +25,7 @@ from tilesim.units import parse_bytes
 MOST_WORKERS = 1024
 MOST_SEED = (1 << 32) - 1
 LEAST_MEMORY_BYTES = 1 << 27
+SCHEDULER = r"(tcp|tls|ucx|ws|wss)://.|(?!\w+://)."
 FORMATS = ("csv", "json")
 
 
@@ -141,6 +142,8 @@ class WorkerOptions(Options):
     def faults(self) -> Iterator[str]:
         if self.scheduler is not None and (self.workers is not None or self.memory is not None):
             yield "--scheduler must be without --workers and --memory, which are the cluster's"
+        if self.scheduler is not None and not re.match(SCHEDULER, self.scheduler):
+            yield f"--scheduler must be an address such as tcp://host:8786, or a file, not {shown(self.scheduler)}"
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ class Store:
             uri = f"{path.absolute().as_uri()}?mode=rw"
             self._database = sqlite3.connect(uri, PATIENCE_SECONDS, isolation_level=None, uri=True)
             undone.callback(self._database.close)
-            _must_be_store(path, self._database)
+            _must_be_store(path, self._database, "" if reading else ", or no file yet")
             # What a transaction has written to the log is the system's, which keeps it when the process is killed. To
             # wait for the disk, as FULL does, helps against power cuts only; those take the last rows, no more.
             self._database.execute("PRAGMA synchronous = NORMAL")
@@ -207,6 +207,8 @@ class Store:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction, which nobody else has at the same time: it is whole, or as if it had not begun."""
+        if not self.path.exists():  # what would be written, nobody could ever read
+            raise RunError(f"{self.path}: the store is gone: somebody has taken it away")
         try:
             with self._database:
                 self._database.execute("BEGIN IMMEDIATE")
@@ -268,7 +270,7 @@ def _link(draft: Path, path: Path) -> None:
         draft.rename(path)
 
 
-def _must_be_store(path: Path, database: sqlite3.Connection) -> None:
+def _must_be_store(path: Path, database: sqlite3.Connection, otherwise: str) -> None:
     # The file's header would say it too. But who closes a file that his process has open as a database, in another
     # thread, takes away SQLite's locks of it.
     try:
@@ -278,7 +280,7 @@ def _must_be_store(path: Path, database: sqlite3.Connection) -> None:
             raise
         application, version = 0, 0
     if application != APPLICATION:
-        raise InputError(f"{path}: must be a store of tilesim sweep, or no file yet")
+        raise InputError(f"{path}: must be a store of tilesim sweep{otherwise}")
     if version != VERSION:
         raise InputError(f"{path}: must be a store of version {VERSION}, not {version}: another tilesim made it")
 

@@ -101,7 +101,9 @@ def _settings(row: Row) -> Iterator[tuple[str, Value]]:
 
 
 def value_words(key: str, value: Value) -> str:
-    """A value as YAML spells it: sizes and clocks in larger units where those are exact."""
+    """A value as ``--vary`` spells it: sizes and clocks in larger units where those are exact."""
+    if key == "cache":
+        return "on" if value else "off"
     return spelt(Key(key, value, ""))
 
 
