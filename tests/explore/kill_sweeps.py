@@ -33,6 +33,7 @@ def begin(path: Path, count: int = 2, seconds: float = 0.004) -> int:
     child = os.fork()
     if not child:
         os.setpgid(0, 0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have all that it starts ignore it
         status = 1
         try:
             bench = fakes.FakeBench(seconds=seconds, diary=path.with_suffix(".diary"))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tilesim
+from tests.cli.test_process import heed_interrupts
 from tilesim.shipped import shipped
 
 GRIDS = ("pocket", "-t", "pocket-2x1", "--vary", "grid=1x1,2x1", "--vary", "tile.lanes=3..4", "--workers", "1")
@@ -208,7 +209,13 @@ def test_what_is_no_store_is_left_as_it_is(tilesim: Tilesim, store: Path) -> Non
 def test_an_interrupted_sweep_goes_on(tilesim: Tilesim, store: Path) -> None:
     words = ["sweep", "digits", "-t", "edge-1x1", "--vary", "host.latency_cycles=1..400", "--workers", "1"]
     command = [sys.executable, "-m", "tilesim", *words, "--store", str(store)]
-    going = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    going = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 -- the tests start no threads that could hold a lock
+    )
     deadline = time.monotonic() + 60
     while rows_in(store) < 3 and time.monotonic() < deadline:
         time.sleep(0.1)
