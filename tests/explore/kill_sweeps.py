@@ -140,6 +140,8 @@ class Rounds:
 
     def finish(self) -> None:
         """Let what is left be done undisturbed, and begin another store."""
+        with Store(self.path):
+            pass  # the last sweep may have been killed before there was a table
         with closing(sqlite3.connect(self.path)) as database, database:
             database.execute("DELETE FROM runs WHERE key LIKE '%7'")
         process = self.begin(self.path)
