@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.explore.dask_processes import dask_cluster
 from tilesim import api
 from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import tasks
@@ -19,8 +20,8 @@ from tilesim.explore.point import Point
 from tilesim.explore.row import Row
 from tilesim.explore.rows import export
 from tilesim.explore.rows.store import Store
-from tilesim.explore.running import workers
-from tilesim.explore.running.sweeping import sweep
+from tilesim.explore.running import cluster, workers
+from tilesim.explore.running.sweeping import Runner, sweep
 from tilesim.network.graph import Network
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8", "mlperf_vww_mnv1")
@@ -36,9 +37,13 @@ def points(models: Path, names: tuple[str, ...] = MODELS) -> list[Point]:
     return [*space(files, ["edge-4x4"], [axis(word) for word in (GRIDS, LANES, *MEMORIES)]).points()]
 
 
-def swept(path: Path, chosen: list[Point], networks: dict[str, Network], count: int) -> tuple[list[Row], float]:
-    """The rows of points that so many workers have run, and how many seconds that took."""
-    run = partial(workers.rows, bench=Bench(networks), count=count)
+def loaded(chosen: list[Point]) -> dict[str, Network]:
+    """The networks of points, by model."""
+    return {model: api.load_network(model) for model in {point.model for point in chosen}}
+
+
+def swept(path: Path, chosen: list[Point], networks: dict[str, Network], run: Runner) -> tuple[list[Row], float]:
+    """The rows of points, and how many seconds they took."""
     start = time.perf_counter()
     with Store(path) as store:
         sweep(tasks(chosen, networks), store, run)
@@ -56,9 +61,10 @@ def assert_sums(rows: list[Row]) -> None:
 
 def both(tmp_path: Path, chosen: list[Point]) -> tuple[list[Row], float, float]:
     """The rows, and the seconds that one worker took, and two."""
-    networks = {model: api.load_network(model) for model in {point.model for point in chosen}}
-    one, alone_seconds = swept(tmp_path / "one.db", chosen, networks, 1)
-    two, together_seconds = swept(tmp_path / "two.db", chosen, networks, 2)
+    networks = loaded(chosen)
+    run = partial(workers.rows, bench=Bench(networks))
+    one, alone_seconds = swept(tmp_path / "one.db", chosen, networks, partial(run, count=1))
+    two, together_seconds = swept(tmp_path / "two.db", chosen, networks, partial(run, count=2))
     assert export.csv(one) == export.csv(two)
     assert export.json(one) == export.json(two)
     assert_sums(one)
@@ -86,3 +92,19 @@ def test_a_thousand_points_take_twelve_minutes_and_two_workers_half_of_what_one_
     assert {row["status"] for row in rows} <= {"ran", "refused"}
     assert together_seconds <= LONGEST_SECONDS
     assert efficiency >= LEAST_EFFICIENCY
+
+
+@pytest.mark.soak
+def test_a_cluster_gives_the_export_of_two_local_workers_for_a_thousand_points(models: Path, tmp_path: Path) -> None:
+    chosen = [*islice(points(models), 1000)]
+    networks = loaded(chosen)
+    bench = Bench(networks)
+    here, _ = swept(tmp_path / "here.db", chosen, networks, partial(workers.rows, bench=bench, count=2))
+    (tmp_path / "cluster").mkdir()
+    with dask_cluster(tmp_path / "cluster") as processes:
+        run = partial(cluster.rows, bench=bench, scheduler=str(processes.file))
+        there, seconds = swept(tmp_path / "there.db", chosen, networks, run)
+    print(f"{len(there)} points on a cluster of two workers: {seconds:.0f} s")
+    assert len(there) == 1000
+    assert export.csv(there) == export.csv(here)
+    assert export.json(there) == export.json(here)
