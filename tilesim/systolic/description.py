@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Role
+from tilesim.machines.description import AreaPart, Cause, Dependences, Description, PeakRate, Role
 from tilesim.systolic.topology import SUM_BYTES
 
 ROLES = (
@@ -29,6 +29,20 @@ GROUPS = {
     "matrix": "Array and vector unit",
     "vector": "Array and vector unit",
 }
+DEPENDENCES = Dependences(
+    started_by={
+        "sequencer": ("host.instructions",),
+        "host.infeed": ("dma_in",),
+        "host.outfeed": ("dma_out",),
+        "weight_memory": ("weight_fetcher",),
+        "weight_path": ("weight_fetcher",),
+        "dma_in": ("sequencer",),
+        "dma_out": ("sequencer",),
+        "weight_fetcher": ("sequencer",),
+        "matrix": ("sequencer",),
+        "vector": ("sequencer",),
+    }
+)
 CAUSES = {
     "useful MACs": Cause(
         "the systolic array is active: the share of its cells that hold weights of the layer", lost="remainder"
@@ -74,6 +88,7 @@ COLUMNS = {
 DESCRIPTION = Description(
     roles=ROLES,
     groups=GROUPS,
+    dependences=DEPENDENCES,
     mac_arrays=".matrix",
     causes=CAUSES,
     columns=COLUMNS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Role
+from tilesim.machines.description import AreaPart, Cause, Dependences, Description, PeakRate, Role
 
 ROLES = (
     Role("ring.link*", "ring links", bus="ring"),
@@ -33,6 +33,22 @@ GROUPS = {
     "mesh": "Mesh",
     "instruction_bus": "Instruction bus",
 }
+DEPENDENCES = Dependences(
+    started_by={
+        "ring.link#": ("ring.link#-1", "tile#-1.ring_producer", "infeed", "outfeed", "classifier"),
+        "mesh.tile#.*": ("tile#.mesh_out_*",),
+        "tile#.*": ("instruction_bus.stop#",),
+        "instruction_bus.stop0": ("controller",),
+        "instruction_bus.stop#": ("instruction_bus.stop#-1",),
+        "classifier": ("instruction_bus.stop*",),
+        "host.outfeed": ("outfeed",),
+        "infeed": ("controller",),
+        "outfeed": ("controller",),
+    },
+    taken_by={"ring.link#": ("tile#-1.ring_consumer",)},
+    freed_by={"instruction_bus.stop#": ("tile#.*", "classifier")},
+    told_by={"tile#.tensor": ("tile#.mac_array",)},
+)
 CAUSES = {
     "macs": Cause("the MAC array multiplies, or does the layer's other work", lost="remainder"),
     "output write": Cause(
@@ -84,6 +100,7 @@ TILES = ("grid.rows", "grid.columns")
 DESCRIPTION = Description(
     roles=ROLES,
     groups=GROUPS,
+    dependences=DEPENDENCES,
     mac_arrays=".mac_array",
     causes=CAUSES,
     sent_parameters=("home tile", "streamed"),
