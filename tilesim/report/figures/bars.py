@@ -87,7 +87,7 @@ def draw_layers(statistics: RunStatistics) -> Figure:
     _bytes(panels[2], rows)
     if energy:
         microjoules = [(row.energy_pj or 0) / MICROJOULE_PJ for row in rows]
-        panels[3].barh(range(len(rows)), microjoules, color=colour("muted"))
+        panels[3].barh(range(len(rows)), microjoules, color=colour("energy"))
         panels[3].set_xlabel("energy, µJ")
     for axes, where, columns in ((panels[0], "left", 4), (panels[2], "right", 2)):
         place: Any = f"outside upper {where}"

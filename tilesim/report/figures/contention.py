@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
+from tilesim.report.analysis.contention import Occupancy, occupancy
 from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, Picture, colour, cycles_axis, rgb, stacked_shares
-from tilesim.report.tracks import track_words
+from tilesim.report.tracks import master_words, track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 

@@ -56,12 +56,12 @@ def colour(name: str) -> str:
 
 @cache
 def _colours() -> dict[str, str]:
-    """Those for a white background: the first of each in the page's style sheet."""
+    """Those for a white background, which stand first in the page's style sheet; some are called as another is."""
     sheet = (files("tilesim.report.page") / "base.css").read_text(encoding="utf-8")
-    colours: dict[str, str] = {}
-    for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6})\s*;", sheet):
-        colours.setdefault(name, value)
-    return colours
+    said: dict[str, str] = {}
+    for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6}|var\(--[\w-]+\))\s*;", sheet):
+        said.setdefault(name, value)
+    return {name: said[value[6:-1]] if value.startswith("var") else value for name, value in said.items()}
 
 
 def rgb(colours: Sequence[str]) -> Picture:

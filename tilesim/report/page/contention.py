@@ -10,12 +10,11 @@ from tilesim.report.analysis.contention import (
     KindAccount,
     Occupancy,
     accounts,
-    master_words,
     occupancy,
 )  # fmt: skip
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
-from tilesim.report.tracks import kind_of, stacked, track_words
+from tilesim.report.tracks import kind_of, master_words, stacked, track_words
 
 UNRECORDED = "There is no trace of this run: record one with `tilesim run ... --trace` to see its links over time."
 PARTLY = (
