@@ -84,6 +84,13 @@ def _hues(statistics: RunStatistics, masters: Iterable[str]) -> Iterator[str]:
         yield "master:other" if master in {OTHERS, UNKNOWN} else master_hue(numbers[master_words(master)])
 
 
+def senders_of(statistics: RunStatistics, trace: Trace) -> dict[str, list[str]]:
+    """For each bus that has masters, for each instruction's number, the unit that sent it there, or :data:`UNKNOWN`."""
+    senders = tracks_where(trace.tracks, description_of(statistics["machine"]), lambda role: role.sends_on)
+    spans = run_spans(statistics, trace, senders)
+    return _masters(trace, {track: of.where(of.kind == busy_kind(trace)) for track, of in spans.items()}, senders)
+
+
 def _stacked(rows: list[Words], edges: Words) -> Words:
     return np.array(rows, np.int64).reshape(len(rows), len(edges) - 1)
 
