@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,8 +16,8 @@ from tilesim.budgets import MOST_SEARCHED_POINTS
 from tilesim.errors import kept, refuse
 from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import tasks
-from tilesim.explore.conditions.names import unmeasured
-from tilesim.explore.design.space import Space, space
+from tilesim.explore.conditions.names import EVERY, unmeasured
+from tilesim.explore.design.space import Space, measures_on, space
 from tilesim.explore.point import Value
 from tilesim.explore.rows.answers import FASTEST, Objective, early, hold, late, narrowed
 from tilesim.explore.rows.export import Cell, flat_rows
@@ -121,7 +121,7 @@ def sweep(
     what = space(_words(models), _words(chips), vary or {}, settings, [where] if isinstance(where, str) else where)
     numbers = {"workers": workers, "search": search}
     refuse(f"the {name} must be at least 1, not {n}" for name, n in numbers.items() if n is not None and n < 1)
-    asked = objectives_of(_words(minimise), _words(maximise))
+    asked = objectives_of(_words(minimise), _words(maximise), measures_on(what.chips))
     crew, looked = Crew(workers, scheduler=scheduler), None if search is None else Search(search, asked, seed)
     with opened(None if store is None else Path(store)) as kept_rows:
         done = swept(what, kept_rows, crew, search=looked)
@@ -168,16 +168,21 @@ def networks_of(models: Sequence[str]) -> dict[str, Network]:
     return networks
 
 
-def objectives_of(minimise: Sequence[str], maximise: Sequence[str]) -> tuple[Objective, ...]:
-    """What points are judged by: the latency if nothing is named. Raises InputError."""
+def objectives_of(
+    minimise: Sequence[str], maximise: Sequence[str], measures: Collection[str] = EVERY
+) -> tuple[Objective, ...]:
+    """What points are judged by, of the ``measures`` of runs: the latency if nothing is named. Raises InputError."""
     given = [*(Objective(name) for name in minimise), *(Objective(name, maximise=True) for name in maximise)]
-    refuse(
-        f"{'maximise' if each.maximise else 'minimise'} {fault}"
-        for each in given
-        if (fault := unmeasured(each.measure))
-    )
+    refuse(unmeasurable(given, measures))
     refuse(f"maximise {name}: must be left out, as it is to be minimised" for name in sorted({*minimise} & {*maximise}))
     return tuple(given) or (FASTEST,)
+
+
+def unmeasurable(objectives: Iterable[Objective], measures: Collection[str]) -> Iterator[str]:
+    """A sentence for each objective that runs with these ``measures`` do not have."""
+    for each in objectives:
+        if fault := unmeasured(each.measure, measures):
+            yield f"{'maximise' if each.maximise else 'minimise'} {fault}"
 
 
 @contextmanager

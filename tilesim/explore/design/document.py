@@ -12,7 +12,7 @@ from tilesim.config import ConfigSection, load, top_keys
 from tilesim.errors import InputError, kept
 from tilesim.explore.conditions.expression import expression
 from tilesim.explore.conditions.names import unmeasured
-from tilesim.explore.design.space import Space, space
+from tilesim.explore.design.space import Space, measures_on, space
 from tilesim.explore.design.values import values_of
 from tilesim.explore.point import Value
 from tilesim.explore.rows.answers import Objective
@@ -86,6 +86,10 @@ class SweepDocument(ConfigSection):
         faults: list[str] = []
         with kept(faults):
             self.space()
+        measures = measures_on(self.chips)
+        for section, names in (("minimise", self.minimise), ("maximise", self.maximise)):
+            odd = ((number, unmeasured(name, measures)) for number, name in enumerate(names))
+            faults += (f"{section}.{number} {fault}" for number, fault in odd if fault)
         if faults:
             raise ValueError("\n".join(map(self._placed, faults)))
         return self

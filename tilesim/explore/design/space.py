@@ -14,7 +14,7 @@ from tilesim import api
 from tilesim.budgets import MOST_POINTS
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.conditions.expression import Expression, expression
-from tilesim.explore.conditions.names import OPTIONS
+from tilesim.explore.conditions.names import OPTIONS, measures_of
 from tilesim.explore.design.values import GRID, values_of
 from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.machines.machine import PlansBatches, PlansCache, Spreads
@@ -146,6 +146,17 @@ def space(
     return made
 
 
+def measures_on(chips: Iterable[str]) -> tuple[str, ...]:
+    """What runs on these chips may be asked for; on one that can't be read, anything."""
+    machines: set[str] = set()
+    for chip in chips:
+        try:
+            machines.add(api.load_topology(chip).machine)
+        except InputError:
+            machines.add("")
+    return measures_of(sorted(machines))
+
+
 def _made(faults: list[str], makers: Iterable[Callable[[], Made]]) -> list[Made]:
     """What can be made; why the others can't joins the ``faults``."""
     made = []
@@ -205,8 +216,9 @@ def _unfitting(made: Space, chips: Sequence[tuple[str, Topology]]) -> Iterator[s
             yield "settings machine: must be left out; name a chip of the other machine"
         for key in sorted({*made.settings} - own):
             yield f"settings {key}: {unknown(key, own, f'a key of {word}')}"
+    measures = measures_of(sorted({chip.machine for _, chip in chips}))
     for asked in made.where:
-        yield from (f"where {fault}" for fault in asked.faults(of_all))
+        yield from (f"where {fault}" for fault in asked.faults(of_all, measures))
 
 
 def _unknown_axis(axis: Axis, word: str, chip: Topology, own: frozenset[str]) -> Iterator[str]:

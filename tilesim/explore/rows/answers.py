@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import nan
@@ -12,7 +11,7 @@ import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.explore.conditions.expression import Expression
-from tilesim.explore.conditions.names import is_measure
+from tilesim.explore.conditions.names import NAME, as_name, is_measure, measures_of
 from tilesim.explore.conditions.terms import Values, nameless
 from tilesim.explore.row import Row
 from tilesim.explore.rows.export import Cell, flat
@@ -27,34 +26,44 @@ class Objective(NamedTuple):
 
 
 FASTEST = Objective("latency_us")
+ANY_CAUSE = f"breakdown.{NAME}"
 
 
 def named_values(row: Row) -> dict[str, Cell]:
-    """What a row says, by the names that expressions have for it: ``breakdown.no_work``."""
-    return {_as_name(name): value for name, value in flat(row).items()}
+    """What a row says, by the names that expressions have for it: ``breakdown.no_work``. What a run has lost no cycles
+    to is 0.
+    """
+    nothing: dict[str, Cell] = dict.fromkeys(_causes(row["machine"]), 0.0) if row["measures"] else {}
+    return nothing | {as_name(name): value for name, value in flat(row).items()}
 
 
 @cache
-def _as_name(words: str) -> str:
-    return re.sub(r"[^\w.]+", "_", words, flags=re.ASCII)
+def _causes(machine: str) -> tuple[str, ...]:
+    return tuple(name for name in measures_of([machine]) if name.startswith("breakdown.") and name != ANY_CAUSE)
 
 
 def narrowed(rows: Sequence[Row], conditions: Sequence[Expression]) -> list[Row]:
     """The rows for which all ``conditions`` hold, in their order. Where one asks for a measure, only what ran has it.
 
     Raises:
-        InputError: a condition that asks for what no row has, or that can't be worked out of a row that ran.
+        InputError: a condition that asks for what no row has, nor any run on such a machine, or that can't be worked
+            out of a row that ran.
     """
     if not conditions:
         return [*rows]
     values = [named_values(row) for row in rows]
-    known: Mapping[str, Cell] = {name: None for each in values for name in each}
+    known = dict.fromkeys((*(name for each in values for name in each), *measures_of_rows(rows)))
     asked = {name for condition in conditions for name in condition.names}
     if any(row["measures"] for row in rows) and (strange := sorted(asked - known.keys())):
         raise InputError(f"where {nameless(name, known)}" for name in strange)
     absent: Mapping[str, Cell] = dict.fromkeys(asked)
     pairs = zip(rows, values, strict=True)
     return [row for row, own in pairs if _counts(row, conditions, {**absent, **own})]
+
+
+def measures_of_rows(rows: Iterable[Row]) -> tuple[str, ...]:
+    """What others on the machines of these rows may be asked for, too."""
+    return measures_of(sorted({row["machine"] for row in rows if row["machine"]}))
 
 
 def _counts(row: Row, conditions: Sequence[Expression], values: Values) -> bool:
