@@ -19,7 +19,7 @@ from tilesim.explore.bench.task import tasks
 from tilesim.explore.conditions.names import EVERY, unmeasured
 from tilesim.explore.design.space import Space, measures_on, space
 from tilesim.explore.point import Value
-from tilesim.explore.rows.answers import FASTEST, Objective, early, hold, late, narrowed
+from tilesim.explore.rows.answers import FASTEST, Judge, Objective, early, hold, late, narrowed
 from tilesim.explore.rows.export import Cell, flat_rows
 from tilesim.explore.rows.store import Store
 from tilesim.explore.running.sweeping import Progress, Runner, silent
@@ -137,9 +137,10 @@ def swept(
     crew: Crew,
     on_progress: Callable[[Progress], None] = silent,
     search: Search | None = None,
+    objective: Objective = FASTEST,
 ) -> Progress:
     """Run the points of a space that the store has no rows of, all or those that a ``search`` looks at, and keep their
-    rows there.
+    rows there; the best of them, as it goes on, are those by the ``objective``, or by what the search looks for.
 
     Raises:
         InputError: models that can't be read, conditions that can't be worked out, too many points.
@@ -154,7 +155,7 @@ def swept(
             return look(what, networks, store, run, search.points, search.objectives, search.seed, on_progress)
     points = what.points()
     wanted = tasks(points, networks, partial(hold, early(what.where)))
-    return run_tasks(wanted, store, crew.runner(networks), on_progress, what.size)
+    return run_tasks(wanted, store, crew.runner(networks), on_progress, what.size, Judge(objective, late(what.where)))
 
 
 def networks_of(models: Sequence[str]) -> dict[str, Network]:

@@ -10,7 +10,7 @@ from tests.explore import fakes
 from tilesim.errors import InputError
 from tilesim.explore.conditions.expression import expression
 from tilesim.explore.row import Row
-from tilesim.explore.rows.answers import FASTEST, Objective, early, late, named_values, narrowed, score
+from tilesim.explore.rows.answers import FASTEST, Judge, Objective, early, late, named_values, narrowed, score
 
 
 def row(number: int, cycles: int, energy_pj: float) -> Row:
@@ -93,3 +93,15 @@ def test_what_rows_are_judged_by() -> None:
 def test_conditions_are_known_before_a_point_runs_or_after() -> None:
     made = [expression(text) for text in ("tile.lanes < 3 and cache", "cycles < 4 or cache", "area_mm2 < 3")]
     assert (early(made), late(made)) == (made[:1], made[1:])
+
+
+def test_a_judge_prefers_what_is_smaller_or_larger_of_what_counts() -> None:
+    slow, fast, middle, _, refused = ROWS
+    assert Judge().prefers(fast, slow)
+    assert not Judge().prefers(slow, slow)
+    assert not Judge().prefers(refused, None)
+    assert Judge(Objective("cycles", maximise=True)).prefers(slow, fast)
+    assert not Judge(FASTEST, [expression("cycles > 10")]).prefers(fast, None)
+    assert Judge(FASTEST, [expression("cycles > 10")]).prefers(middle, slow)
+    assert not Judge(FASTEST, [expression("cycles / bytes.mesh > 0")]).prefers(fast, None)
+    assert not Judge(FASTEST, [expression("1 / (cycles - 10) > 0")]).prefers(fast, None)

@@ -180,7 +180,8 @@ def _rows(asked: Asked, crew: WorkerOptions, quiet: bool) -> Rows:
     with opened(crew.store) as store:
         points = asked.space.size if asked.search is None else asked.search.points
         with following(points, crew.store, quiet) as follow:
-            done = swept(asked.space, store, Crew(crew.workers, crew.memory, crew.scheduler), follow, asked.search)
+            who = Crew(crew.workers, crew.memory, crew.scheduler)
+            done = swept(asked.space, store, who, follow, asked.search, asked.objectives[0])
         if not done.keys:
             held = " and ".join(shown(condition.text) for condition in asked.space.where)
             raise InputError(f"--where must hold for a point, but {held} holds for none of {points:,}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from math import nan
+from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
@@ -90,6 +90,25 @@ def score(row: Row, objective: Objective) -> float:
     if not isinstance(value, int | float):
         return nan
     return -float(value) if objective.maximise else float(value)
+
+
+class Judge(NamedTuple):
+    """What says which of two rows is the better one."""
+
+    objective: Objective = FASTEST
+    conditions: Sequence[Expression] = ()
+    """What must hold of a row for it to be good at all."""
+
+    def prefers(self, row: Row, other: Row | None) -> bool:
+        """Whether a row is better than another, or than none."""
+        cost = score(row, self.objective)
+        if isnan(cost) or (other is not None and cost >= score(other, self.objective)):
+            return False
+        absent: Values = {name: None for condition in self.conditions for name in condition.names}
+        try:
+            return hold(self.conditions, {**absent, **named_values(row)})
+        except InputError:  # who asks for the rows will hear of it
+            return False
 
 
 def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:
