@@ -24,6 +24,7 @@ from pydantic_core import ErrorDetails
 from tilesim.budgets import LARGEST_YAML_BYTES, LONGEST_NUMBER, LONGEST_TEXT, MOST_YAML_LEVELS, MOST_YAML_VALUES
 from tilesim.errors import ConfigError
 from tilesim.files import read_text
+from tilesim.printable import short
 from tilesim.units import format_bytes, parse_bytes, parse_hertz
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -170,7 +171,7 @@ class _Reading:
     def override(self, data: Any, number: int, dotted: str, value: object) -> None:
         """Lay the override of that number over the plain values ``data``."""
         too_long = isinstance(value, int) and value.bit_length() > 4 * LONGEST_NUMBER
-        place = _Place(number, 0, 0, f"override {dotted}={'...' if too_long else value}")
+        place = _Place(number, 0, 0, f"override {short(dotted)}={'...' if too_long else short(str(value))}")
         if too_long:
             self._fault(place, f"a number must have at most {LONGEST_NUMBER} digits")
             return
@@ -387,7 +388,7 @@ def _shown(value: object) -> str:
     if isinstance(value, dict | list):
         return _TYPES[type(value).__name__]
     text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return short(text, 60)
 
 
 def _dotted(key: Key) -> str:

@@ -303,3 +303,24 @@ def test_a_part_that_no_run_has_is_refused_in_a_file_and_of_a_store(
     assert (objective.exit_code, objective.stderr.rpartition("; ")[2]) == (2, "did you mean 'bytes.ring'?\n")
     for words in (("sweep", "--store", store), ("sweep", "report", store)):
         assert tilesim(*words, "--where", "bytes.rong > 3").stderr.endswith("; did you mean 'bytes.ring'?\n")
+
+
+LONG = 5000 * "x"
+
+
+@pytest.mark.parametrize("option", ["--set", "--vary", "--where", "--minimise"])
+@pytest.mark.parametrize("word", [LONG, f"{LONG}=3", f"tile.lanes={LONG}", f"name={LONG}", f"{LONG} > 3"])
+def test_long_words_are_cut(tilesim: Tilesim, option: str, word: str) -> None:
+    result = tilesim("sweep", *GRIDS[:3], "--workers", "1", "--quiet", option, word)
+    assert len(result.stdout) + len(result.stderr) < 700
+    assert LONG[:40] in result.stdout + result.stderr or "x..." in result.stdout + result.stderr
+
+
+def test_settings_that_can_not_be_are_told_in_the_words_of_the_command(tilesim: Tilesim) -> None:
+    words = ("--set", "tile.inputs_per_cycle=3", "--vary", "tile.lanes=48", "--export", "json")
+    [row] = json.loads(tilesim("sweep", *GRIDS[:3], "--workers", "1", *words).stdout)
+    assert row["reason"].splitlines() == [
+        "--set tile.inputs_per_cycle=3: tile.inputs_per_cycle must be a power of two, not 3",
+        "--set tile.lanes=48: tile.lanes must be a power of two, not 48",
+    ]
+    assert "--set tile.lanes=48" in row["command"]

@@ -14,7 +14,7 @@ from typing import Protocol, cast
 from tilesim.errors import InputError
 from tilesim.explore.conditions.names import strange
 from tilesim.explore.point import Value, spelt
-from tilesim.printable import shown
+from tilesim.printable import short, shown
 
 Values = Mapping[str, Value | None]
 Number = int | float
@@ -144,7 +144,7 @@ def names_of(terms: tuple[Term, ...]) -> Iterator[str]:
 
 def nameless(name: str, known: Mapping[str, object]) -> str:
     """The sentence for a name that is none of those ``known``."""
-    sentence = f"{name} {strange(name, known.keys(), 'a key, an option or a measure')}"
+    sentence = f"{short(name)} {strange(name, known.keys(), 'a key, an option or a measure')}"
     return sentence if sentence.endswith(("?", ")")) else f"{sentence}; text stands between quotes"
 
 

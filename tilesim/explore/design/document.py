@@ -16,7 +16,7 @@ from tilesim.explore.design.space import Space, measures_on, space
 from tilesim.explore.design.values import values_of
 from tilesim.explore.point import Value
 from tilesim.explore.rows.answers import Objective
-from tilesim.printable import shown
+from tilesim.printable import short, shown
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -140,7 +140,7 @@ def _odd(key: str, given: object) -> Iterator[str]:
     faults: list[str] = []
     with kept(faults):
         values_of(key, _values(given))
-    yield from (fault.removeprefix(f"vary {key}: ") for fault in faults)
+    yield from (fault.removeprefix(f"vary {short(key)}: ") for fault in faults)
 
 
 def _values(given: object) -> Sequence[Value]:
