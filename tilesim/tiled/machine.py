@@ -17,7 +17,6 @@ from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.peak_bytes import peak_bytes
-from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
 
@@ -59,7 +58,6 @@ class Tiled(
     run_time_keys = RUN_TIME_KEYS
     schema = Topology
     link = staticmethod(link_programs)
-    simulate_requests = staticmethod(simulate_requests)
     description = DESCRIPTION
     peak_bytes = staticmethod(peak_bytes)
 
@@ -76,7 +74,20 @@ class Tiled(
         return compile_networks(networks, topology, options)
 
     def simulate(self, program: Program, inputs: Sequence[machine.Array], options: RunOptions) -> Run:
+        from tilesim.tiled.run.simulate import simulate
+
         return simulate(program, inputs, options)
+
+    def simulate_requests(
+        self,
+        programs: Sequence[Program],
+        order: Sequence[int],
+        inputs: Sequence[Sequence[machine.Array]],
+        options: RunOptions,
+    ) -> Run:
+        from tilesim.tiled.run.simulate import simulate_requests
+
+        return simulate_requests(programs, order, inputs, options)
 
     def faults(self, program: Program) -> list[str]:
         return program.once(faults)
