@@ -30,8 +30,13 @@ def attach(log: StateLog, chip: Chip) -> None:
             log.unit(unit.track, "word" if unit.track in links else "instruction")
     for stop in chip.packet_stops:
         stop.listener = StopLog(log, stop)
-    for path, flags, names in _flag_files(chip):
-        _follow_flags(log, chip.clock, path, flags, names)
+    counters = [("controller", chip.sequencer.counters, (FENCES, OUTFEEDS)), ("infeed", chip.infeed.passed, (TAILS,))]
+    for name, counter, names in counters:
+        _follow(log, chip.clock, f"chip.{name}", counter, names)
+    for tile in chip.tiles:
+        rising = {FLAGS[engine] for engine in tile.engines} | {Flag.PARTIAL_SUMS, ORDINAL}
+        flags = [flag for flag in Flag if flag in rising]
+        _follow(log, chip.clock, f"chip.tile{tile.index}", tile.flags, flags, reset_cycles=1)
     for name, fifo in _fifos(chip):
         fifo.on_fill = log.teller(f"{name}.fifo", "fill", chip.clock)
 
@@ -72,20 +77,17 @@ class StopLog:
         return self._log.number(f"{packet.sender} {packet.number} {packet.transfer.master}")
 
 
-def _flag_files(chip: Chip) -> Iterator[tuple[str, FlagFile, list[str]]]:
-    """The path of each flag file, it, and the flags that may rise."""
-    yield "chip.controller", chip.sequencer.counters, [FENCES, OUTFEEDS]
-    yield "chip.infeed", chip.infeed.passed, [TAILS]
-    for tile in chip.tiles:
-        rising = {FLAGS[engine] for engine in tile.engines} | {Flag.PARTIAL_SUMS, ORDINAL}
-        yield f"chip.tile{tile.index}", tile.flags, [flag for flag in Flag if flag in rising]
-
-
-def _follow_flags(log: StateLog, clock: Clock, path: str, flags: FlagFile, names: Iterable[str]) -> None:
+def _follow(
+    log: StateLog, clock: Clock, path: str, flags: FlagFile, names: Iterable[str], reset_cycles: int = 0
+) -> None:
+    """Log a flag file. A fence resets when everybody has looked at the flags of its cycle: so many cycles later that
+    can be seen.
+    """
     signals = {name: log.signal(f"{path}.flags.{name}", "flag") for name in names}
 
     def change(flag: str, count: int) -> None:
-        signals[flag].set(clock.cycle, count)
+        if flag in signals:  # fences reset others, too
+            signals[flag].set(clock.cycle + (0 if count else reset_cycles), count)
 
     flags.on_count = change
 
