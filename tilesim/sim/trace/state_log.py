@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.budgets import MOST_SIGNAL_VALUES
-from tilesim.sim.core.clock import Clock
 from tilesim.sim.trace.recorder import Recorder
 from tilesim.sim.trace.signals import NONE, NUMBERS, Signals, Words
 from tilesim.sim.trace.trace import Trace
@@ -100,10 +99,10 @@ class StateLog:
         signal = self.signal(track, kind)
         self._units.append(signal)
 
-    def teller(self, name: str, kind: str, clock: Clock) -> Callable[[int], None]:
+    def teller(self, name: str, kind: str, now: Callable[[], int]) -> Callable[[int], None]:
         """What the owner of a new signal calls with each value that it gets, in that cycle."""
         signal = self.signal(name, kind)
-        return lambda value: signal.set(clock.cycle, value)
+        return lambda value: signal.set(now(), value)
 
     def number(self, text: str) -> int:
         """The number of a text."""

@@ -38,7 +38,7 @@ def attach(log: StateLog, chip: Chip) -> None:
         flags = [flag for flag in Flag if flag in rising]
         _follow(log, chip.clock, f"chip.tile{tile.index}", tile.flags, flags, reset_cycles=1)
     for name, fifo in _fifos(chip):
-        fifo.on_fill = log.teller(f"{name}.fifo", "fill", chip.clock)
+        fifo.on_fill = log.teller(f"{name}.fifo", "fill", lambda: chip.clock.cycle)
 
 
 class StopLog:
