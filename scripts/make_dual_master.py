@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from tilesim.tiled.laboratory.scenario import INFEED, OUTFEED, BareTransfer, Scenario, When, node_of, wait_faults
+from tilesim.tiled.laboratory.scenario import SINK, SOURCE, BareTransfer, Scenario, When, node_of, wait_faults
 from tilesim.tiled.laboratory.suite import COLUMNS, HOP_CYCLES, row_of, table_path
 from tilesim.tiled.laboratory.trial import tried
 from tilesim.tiled.rules.ring.readings import Reading
@@ -50,7 +50,7 @@ def send(name: str, master: Place, to: tuple[Place, ...] | Place, rows: int, **a
 def sketches() -> Iterator[Sketch]:
     """All cases, family by family."""
     yield from pairs()
-    yield from with_infeed()
+    yield from with_source()
     yield from of_rows()
     yield from of_groups()
     yield from of_one_master()
@@ -88,11 +88,11 @@ def pairs() -> Iterator[Sketch]:
             yield Sketch(f"pair-{geometry(SMALL, *both)}", both)
 
 
-def with_infeed() -> Iterator[Sketch]:
-    """The infeed is a master like a tile."""
+def with_source() -> Iterator[Sketch]:
+    """The controller is a master like a tile."""
     for to, (master, other) in product((0, 2, 3), ((1, 2), (1, 3), (2, 3), (3, 1))):
-        both = send("a", INFEED, to, 3), send("b", master, other, 3)
-        yield Sketch(f"infeed-{geometry(SMALL, *both)}", both)
+        both = send("a", SOURCE, to, 3), send("b", master, other, 3)
+        yield Sketch(f"source-{geometry(SMALL, *both)}", both)
 
 
 def of_rows() -> Iterator[Sketch]:
@@ -120,10 +120,10 @@ def of_groups() -> Iterator[Sketch]:
         ((4, (5, 0)), (1, (2, 3))),
         ((4, (0, 1)), (0, (1, 2))),
         ((4, (5, 1)), (2, (3,))),
-        ((INFEED, (0, 1, 2)), (3, (4, 5))),
-        ((INFEED, (0, 1, 2)), (2, (3, 4))),
-        ((INFEED, (0, 1, 2, 3, 4, 5)), (2, (3,))),
-        ((INFEED, (3,)), (4, (0,))),
+        ((SOURCE, (0, 1, 2)), (3, (4, 5))),
+        ((SOURCE, (0, 1, 2)), (2, (3, 4))),
+        ((SOURCE, (0, 1, 2, 3, 4, 5)), (2, (3,))),
+        ((SOURCE, (3,)), (4, (0,))),
     )
     for (one, two), rows in product(groups, (1, 3)):
         both = send("a", *one, rows), send("b", *two, rows)
@@ -134,7 +134,7 @@ def of_one_master() -> Iterator[Sketch]:
     """Transfers of one master leave it one after the other."""
     for to, other in ((1, 1), (1, 2), (2, 1), (3, 2), ((1, 2), (2, 3))):
         yield Sketch("one-master", (send("a", 0, to, 3), send("b", 0, other, 2)))
-    yield Sketch("one-master", (send("a", INFEED, 3, 3), send("b", INFEED, 1, 2)))
+    yield Sketch("one-master", (send("a", SOURCE, 3, 3), send("b", SOURCE, 1, 2)))
 
 
 def waiting() -> Iterator[Sketch]:
@@ -148,8 +148,8 @@ def waiting() -> Iterator[Sketch]:
         (1, (3,), 0, (2,)),
         (2, (0,), 3, (1,)),
         (0, (1, 3), 2, (1,)),
-        (INFEED, (0, 1), 1, (2,)),
-        (1, (0,), INFEED, (0, 1)),
+        (SOURCE, (0, 1), 1, (2,)),
+        (1, (0,), SOURCE, (0, 1)),
     )
     for (one, to, two, other), when, rows in product(ways, When, (1, 2, 4)):
         first, second = send("a", one, to, rows), send("b", two, other, rows, a=when)
@@ -160,17 +160,17 @@ def waiting() -> Iterator[Sketch]:
 def to_the_host() -> Iterator[Sketch]:
     """Results on their way to the outfeed, in turn or not, and inputs that come meanwhile."""
     for rows in (1, 3):
-        yield Sketch("host", (send("a", 0, OUTFEED, rows), send("b", 2, OUTFEED, rows)))
-        yield Sketch("host", (send("a", 0, OUTFEED, rows), send("b", 2, OUTFEED, rows, a="passed")))
-        yield Sketch("host", (send("a", 2, OUTFEED, rows), send("b", 0, OUTFEED, rows, a="sent")))
-        yield Sketch("host", (send("a", 2, OUTFEED, rows), send("b", 0, OUTFEED, rows, a="taken")))
-        yield Sketch("host", (send("a", 2, OUTFEED, rows), send("b", INFEED, (0, 1), rows)))
-        yield Sketch("host", (send("a", 1, OUTFEED, rows), send("b", INFEED, (0, 1), rows)))
-        yield Sketch("host", (send("a", 1, OUTFEED, rows), send("b", INFEED, (0, 1), rows, a="taken")))
-    order = send("a", 0, OUTFEED, 2), send("b", 1, OUTFEED, 2, a="passed"), send("c", 2, OUTFEED, 2, b="passed")
+        yield Sketch("host", (send("a", 0, SINK, rows), send("b", 2, SINK, rows)))
+        yield Sketch("host", (send("a", 0, SINK, rows), send("b", 2, SINK, rows, a="passed")))
+        yield Sketch("host", (send("a", 2, SINK, rows), send("b", 0, SINK, rows, a="sent")))
+        yield Sketch("host", (send("a", 2, SINK, rows), send("b", 0, SINK, rows, a="taken")))
+        yield Sketch("host", (send("a", 2, SINK, rows), send("b", SOURCE, (0, 1), rows)))
+        yield Sketch("host", (send("a", 1, SINK, rows), send("b", SOURCE, (0, 1), rows)))
+        yield Sketch("host", (send("a", 1, SINK, rows), send("b", SOURCE, (0, 1), rows, a="taken")))
+    order = send("a", 0, SINK, 2), send("b", 1, SINK, 2, a="passed"), send("c", 2, SINK, 2, b="passed")
     yield Sketch("host-in-turn", order)
-    yield Sketch("host-in-turn", (order[0], order[1], send("c", 2, OUTFEED, 2, a="passed")))
-    yield Sketch("host-in-turn", (order[0], order[1], send("c", 2, OUTFEED, 2)))
+    yield Sketch("host-in-turn", (order[0], order[1], send("c", 2, SINK, 2, a="passed")))
+    yield Sketch("host-in-turn", (order[0], order[1], send("c", 2, SINK, 2)))
 
 
 def of_three() -> Iterator[Sketch]:
@@ -193,7 +193,7 @@ def of_three() -> Iterator[Sketch]:
                 yield Sketch("count", (*counted, third))
     for rows in ((1, 1, 1), (1, 3, 1), (3, 1, 2)):
         yield Sketch("three", (send("a", 0, 2, rows[0]), send("b", 1, 3, rows[1]), send("c", 2, 0, rows[2])))
-        yield Sketch("three", (send("a", 0, 1, rows[0]), send("b", 2, 3, rows[1]), send("c", INFEED, 3, rows[2])))
+        yield Sketch("three", (send("a", 0, 1, rows[0]), send("b", 2, 3, rows[1]), send("c", SOURCE, 3, rows[2])))
     apart = send("a", 0, 1, 3), send("b", 2, 3, 3), send("c", 4, 5, 3)
     yield Sketch("three", apart, tiles=6)
     yield Sketch("three", (*apart[:2], send("c", 4, 5, 3, a="taken")), tiles=6)

@@ -18,12 +18,12 @@ from tilesim.machines.description import Description
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
-from tilesim.machines.trial import Suite, Trial
 from tilesim.network.graph import Network
 from tilesim.run import Run
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
+    from tilesim.machines.trial import Suite, Trial
 
 T = TypeVar("T", bound=Topology)
 P = TypeVar("P", bound=Program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -139,6 +140,8 @@ class SuiteCase:
     family: str
     words: str
     verdicts: dict[str, str]
+    files: Callable[[], Mapping[str, str]]
+    """Texts by the names of files: the transfers as YAML, and the program that makes them."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tilesim.tiled.isa.model.instructions import (
     TileFence,
 )
 from tilesim.tiled.isa.model.program import Block, HostTensor, Program
-from tilesim.tiled.laboratory.scenario import INFEED, OUTFEED, BareTransfer, Scenario, When, node_of, passes
+from tilesim.tiled.laboratory.scenario import SINK, SOURCE, BareTransfer, Scenario, When, node_of, passes
 from tilesim.tiled.topology import Topology
 
 
@@ -55,7 +55,7 @@ class _Making:
             yield self._send(transfer)
 
     def outputs(self) -> Iterator[HostTensor]:
-        to_host = [transfer for transfer in self._transfers if OUTFEED in transfer.to]
+        to_host = [transfer for transfer in self._transfers if SINK in transfer.to]
         return (_output(number, transfer, self.chip) for number, transfer in enumerate(to_host))
 
     def _fences(self, transfer: BareTransfer) -> Iterator[Instruction]:
@@ -64,21 +64,21 @@ class _Making:
             if when is When.SENT:
                 yield from _fence(_bitmap([first.master]), Engine.RING_PRODUCER, label)
             elif when is When.TAKEN:
-                yield from _fence(_bitmap(first.to), Engine.RING_CONSUMER, label, OUTFEED in first.to)
+                yield from _fence(_bitmap(first.to), Engine.RING_CONSUMER, label, SINK in first.to)
 
     def _receivers(self, transfer: BareTransfer) -> Iterator[Instruction]:
         label = f"{transfer.name}.receive"
         if tiles := _bitmap(transfer.to):
             row_bytes = self.chip.wide_memory.row_bytes
             yield RingConsume(tiles=tiles, write=_rows(transfer.rows, row_bytes), produce="r", label=label)
-        if OUTFEED in transfer.to:
-            number = sum(OUTFEED in earlier.to for earlier in self._before(transfer.name))
+        if SINK in transfer.to:
+            number = sum(SINK in earlier.to for earlier in self._before(transfer.name))
             yield Outfeed(output=number, rows=transfer.rows, label=f"{transfer.name}.outfeed")
 
     def _send(self, transfer: BareTransfer) -> Instruction:
         to, label = sum(1 << node_of(place, self.chip.tiles) - 1 for place in transfer.to), sender(transfer.name)
         waits = tuple(self._watchers(transfer))
-        if transfer.master == INFEED:
+        if transfer.master == SOURCE:
             turn = max((watcher.expected for watcher in waits), default=0)
             return Infeed(source="data", rows=transfer.rows, to=to, turn=turn, label=label)
         tiles = _bitmap([transfer.master])

@@ -17,8 +17,8 @@ from tilesim.printable import shown, unknown
 from tilesim.shipped import located
 from tilesim.tiled.topology import Topology
 
-INFEED, OUTFEED = "infeed", "outfeed"
-"""The controller's ends of the ring: nodes that only send, or only receive."""
+SOURCE, SINK = "source", "sink"
+"""The ends of the ring, at the controller: its infeed, which only sends, and its outfeed, which only receives."""
 EXAMPLE = "ring-8"
 """The chip that a number of tiles is a variant of."""
 MOST_TRANSFERS = 26
@@ -76,19 +76,19 @@ def _waits(words: object) -> object:
 
 
 Name = Annotated[str, BeforeValidator(_name)]
-Sender = Annotated[int | str, BeforeValidator(lambda word: _node(word, INFEED))]
-Receiver = Annotated[int | str, BeforeValidator(lambda word: _node(word, OUTFEED))]
+Sender = Annotated[int | str, BeforeValidator(lambda word: _node(word, SOURCE))]
+Receiver = Annotated[int | str, BeforeValidator(lambda word: _node(word, SINK))]
 
 
 class BareTransfer(ConfigSection):
     """Rows of one master to one group of receivers."""
 
     name: Annotated[Name, Field(description="what verdicts call it")]
-    master: Annotated[Sender, Field(description="the tile that sends it, or infeed")]
+    master: Annotated[Sender, Field(description="the tile that sends it, or source")]
     to: Annotated[
         tuple[Receiver, ...],
         BeforeValidator(_several),
-        Field(min_length=1, description="the tiles that take its rows, or outfeed; one or a list"),
+        Field(min_length=1, description="the tiles that take its rows, or sink; one or a list"),
     ]
     rows: Annotated[int, Field(ge=1, le=MOST_ROWS, description="packets, of which the last has the tail bit")] = 4
     after: Annotated[
@@ -161,10 +161,10 @@ def read_scenario(path: Path) -> Scenario:
 def _node_faults(transfer: BareTransfer, tiles: int) -> Iterator[str]:
     there = f"a tile from 0 to {tiles - 1}"
     if isinstance(transfer.master, int) and not 0 <= transfer.master < tiles:
-        yield f"master must be {there} or {INFEED}, not {transfer.master}"
+        yield f"master must be {there} or {SOURCE}, not {transfer.master}"
     for k, place in enumerate(transfer.to):
         if isinstance(place, int) and not 0 <= place < tiles:
-            yield f"to.{k} must be {there} or {OUTFEED}, not {place}"
+            yield f"to.{k} must be {there} or {SINK}, not {place}"
         elif place == transfer.master:
             yield f"to.{k} must not be the master itself, tile {place}"
         if place in transfer.to[:k]:
@@ -190,8 +190,8 @@ def _impossible(transfer: BareTransfer, first: BareTransfer, when: When, tiles: 
     others = "must be one of the others"
     if when is When.RECEIVED and transfer.master not in first.to:
         return f"{others}, not received: {_called(transfer.master)} gets no rows of {first.name}"
-    if when is When.SENT and first.master == INFEED:
-        return f"{others}, not sent: no fence tells when the infeed has sent its rows"
+    if when is When.SENT and first.master == SOURCE:
+        return f"{others}, not sent: no fence tells when the source has sent its rows"
     if when is When.PASSED and not passes(first, transfer.master, tiles):
         return f"{others}, not passed: the tail of {first.name} never passes {_called(transfer.master)}"
     return None
@@ -212,4 +212,4 @@ def node_of(place: int | str, tiles: int) -> int:
     """The node of the ring that the number of a tile means, or an end's name."""
     if isinstance(place, int):
         return place + 1
-    return 0 if place == INFEED else tiles + 2
+    return 0 if place == SOURCE else tiles + 2

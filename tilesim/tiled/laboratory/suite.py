@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from tilesim.errors import InputError
 from tilesim.machines.trial import Suite, SuiteCase, TrialDocument, TrialReading
 from tilesim.printable import unknown
 from tilesim.shipped import shipped
+from tilesim.tiled.isa.assembly import ASSEMBLY
+from tilesim.tiled.laboratory.program import program_of
 from tilesim.tiled.laboratory.scenario import BareTransfer, Scenario
 from tilesim.tiled.rules.ring.readings import Reading
 
@@ -54,6 +56,12 @@ class Case:
         keys = {"keys": {HOP_CYCLES: int(self.row["hop_cycles"])}} if self.row["hop_cycles"] != "1" else {}
         transfers = [_plain(name, self.row) for name in NAMES if self.row[f"{name}_master"]]
         return {"tiles": int(self.row["tiles"]), **keys, "transfers": transfers}
+
+    def yaml(self) -> str:
+        """The file of transfers."""
+        plain = self.plain()
+        lines = [f"tiles: {plain['tiles']}", *(f"keys: {_flow(keys)}" for keys in [plain.get("keys")] if keys)]
+        return "\n".join([*lines, "transfers:", *(f"  - {_flow(each)}" for each in plain["transfers"]), ""])
 
     def start_times(self, reading: Reading) -> dict[str, int]:
         """Those with which the rule is broken, by instruction."""
@@ -116,6 +124,13 @@ def _plain(name: str, row: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def _flow(value: object) -> str:
+    """In YAML, on one line."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_flow(each)}' for key, each in value.items())}}}"
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list) else str(value)
+
+
 def _place(word: str) -> int | str:
     return int(word) if word.isdecimal() else word
 
@@ -139,7 +154,13 @@ def _verdict_cells(found: TrialReading) -> dict[str, str]:
 
 def _in_words(case: Case) -> SuiteCase:
     transfers = "; ".join(_sentence(transfer) for transfer in case.scenario.transfers)
-    return SuiteCase(case.name, case.row["family"], transfers, {str(reading): case.row[reading] for reading in Reading})
+    verdicts = {str(reading): case.row[reading] for reading in Reading}
+    return SuiteCase(case.name, case.row["family"], transfers, verdicts, partial(_files, case))
+
+
+def _files(case: Case) -> dict[str, str]:
+    program = program_of(case.scenario, case.name)
+    return {f"{case.name}.yaml": case.yaml(), f"{case.name}.tasm": ASSEMBLY.write(program)}
 
 
 def _sentence(transfer: BareTransfer) -> str:
