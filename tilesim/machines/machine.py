@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from tilesim.units import format_hertz
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
+    from tilesim.machines.trial import Suite, Trial
 
 T = TypeVar("T", bound=Topology)
 P = TypeVar("P", bound=Program)
@@ -103,6 +105,25 @@ class Proves(Machine[T, P]):
     @abstractmethod
     def check(self, programs: Sequence[P], masters: str, say: Say) -> Check:
         """What can be proven of programs that share a chip; ``masters`` as in :class:`RunOptions`."""
+
+
+class TriesMasters(Machine[T, P]):
+    """Has a bus with several masters, on which bare transfers can be tried."""
+
+    can: ClassVar[str] = "try transfers of several masters"
+
+    @abstractmethod
+    def try_masters(self, source: Path | str, masters: str) -> Trial:
+        """What becomes of the transfers in a YAML file, or of the case of the suite of that name, if the rule for
+        masters is read as ``masters``, one of those in :class:`RunOptions`.
+
+        Raises:
+            InputError: every fault of the file, no such case, or transfers that the chip can't run.
+        """
+
+    @abstractmethod
+    def masters_suite(self) -> Suite:
+        """The cases that come with tilesim, with their verdicts."""
 
 
 @dataclass(frozen=True)
