@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.errors import CapacityError
@@ -103,6 +104,18 @@ class Tiled(
         proofs = [proof_of(program, reading) for program in programs]
         say("looking for start times with which refuted transfers are seen")
         return machine.Check(tuple(seen(proof).document() for proof in proofs), tuple(overlaps_between(programs)))
+
+    def suggest(self, program: Program, masters: str, say: Say) -> machine.Suggestion[Program]:
+        from tilesim.tiled.mending.suggestion import suggested
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return suggested(program, reading_of(masters), say)
+
+    def judge(self, packets: Path, masters: str) -> machine.Document:
+        from tilesim.tiled.ring_trace import judged
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return judged(packets, reading_of(masters))
 
     def cache_plan(
         self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions
