@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -123,12 +123,19 @@ class Draft:
 
     def _placed(self, ops: Collection[Instruction], first: int) -> Iterator[tuple[int, Instruction]]:
         for place, op in enumerate(ops, first):
-            for addition in self._here.get(place, ()):
-                if isinstance(addition, AddedFence):
-                    yield from ((place, replace(fence, layer=op.layer)) for fence in addition.fences)
-                else:
-                    op = addition.changed(op)
-            yield place, op
+            yield from ((place, each) for each in with_additions(op, self._here.get(place, ())))
+
+
+def with_additions(op: Instruction, additions: Iterable[Addition]) -> list[Instruction]:
+    """What stands in the place of an instruction: the fences before it, and itself, changed or not."""
+    fences: list[Instruction] = []
+    changed = op
+    for addition in additions:
+        if isinstance(addition, AddedFence):
+            fences += [replace(fence, layer=op.layer) for fence in addition.fences]
+        else:
+            changed = addition.changed(changed)
+    return [*fences, changed]
 
 
 def before(program: Program, place: int) -> int:

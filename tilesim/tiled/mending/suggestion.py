@@ -1,7 +1,7 @@
 """The smallest addition that mends a program, what it costs, and that it does: or what no addition can mend.
 
-Fewest additions first; then the fewest cycles, of runs with the same bytes; then waits before fences. Where a run of the
-program as it is comes to its end in order, the mended one must leave the same bytes, or it is not suggested.
+Fewest additions first; then the fewest cycles, of runs with the same bytes; then waits before fences. Where a run of
+the program as it is comes to its end in order, the mended one must leave the same bytes, or it is not suggested.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from tilesim.machines.program import where
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.mending.additions import AddedFence, AddedTurn, AddedWait, Addition, Draft, WiderFence
+from tilesim.tiled.mending.additions import (
+    AddedFence,
+    AddedTurn,
+    AddedWait,
+    Addition,
+    Draft,
+    WiderFence,
+    with_additions,
+)
 from tilesim.tiled.mending.runs import Outcome, outcome_of
 from tilesim.tiled.mending.search import Found, Tried, search
 from tilesim.tiled.rules.ring.readings import Reading
@@ -54,7 +62,7 @@ class _Mend:
         return *cycles, kinds, places, repr(self.tried.draft.listed)
 
 
-def suggested(program: Program, reading: Reading, say: Say) -> Suggestion:
+def suggested(program: Program, reading: Reading, say: Say) -> Suggestion[Program]:
     """The smallest addition with which a program is proven, if one is found."""
     say("looking for waits and fences that are missing")
     found = search(program, reading)
@@ -110,7 +118,9 @@ def _left(found: Found) -> Iterator[dict[str, str]]:
 
 
 def _changes(draft: Draft) -> Iterator[dict[str, Any]]:
-    """The lines of the program that change, instruction by instruction: those that go, and those that come."""
+    """The lines of the program that change, instruction by instruction: those that go, those that come, and what they
+    stand before.
+    """
     original = draft.original
     ops = [(section, k, op) for section, ops in _sections(original) for k, op in enumerate(ops)]
     for number, additions in groupby(draft.listed, key=lambda addition: addition.place):
@@ -130,14 +140,12 @@ def _sections(program: Program) -> tuple[tuple[str, Sequence[Instruction]], ...]
 
 
 def _lines(additions: Sequence[Addition], op: Instruction) -> dict[str, list[str]]:
-    fences: list[Instruction] = []
-    changed = op
-    for addition in additions:
-        if isinstance(addition, AddedFence):
-            fences += [replace(fence, layer=op.layer) for fence in addition.fences]
-        else:
-            changed = addition.changed(changed)
-    is_same = changed == op
-    added = fences if is_same else [*fences, changed]
-    write = ASSEMBLY.write_instruction
-    return {"removed": [] if is_same else [write(op)], "added": [write(each) for each in added]}
+    *fences, changed = with_additions(op, additions)
+    lines = [*map(ASSEMBLY.write_instruction, fences)]
+    if changed == op:
+        return {"removed": [], "added": lines, "kept": [ASSEMBLY.write_instruction(op)]}
+    return {
+        "removed": [ASSEMBLY.write_instruction(op)],
+        "added": [*lines, ASSEMBLY.write_instruction(changed)],
+        "kept": [],
+    }
