@@ -89,7 +89,7 @@ class TrackGroup:
 
 
 def groups(tracks: Sequence[str], description: Description) -> list[TrackGroup]:
-    """All tracks in groups: the MAC arrays, those that the machine names, all others; numbers in the order of counting."""
+    """All tracks in groups: the MAC arrays, those that the machine names, all others; numbers as they are counted."""
     members: dict[str, list[int]] = {}
     for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
         members.setdefault(_title(tracks[place], description), []).append(place)

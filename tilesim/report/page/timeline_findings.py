@@ -27,7 +27,8 @@ def marks(run: RunStatistics, trace: Trace, hues: Mapping[str, int]) -> list[dic
     """
     work = _Work(run, trace)
     found = [_mark(finding, work, hues) for finding in run.get("findings", [])[:MOST_MARKS]]
-    found += [_end(run["end"])] if "end" in run else []
+    end: Any = dict(run).get("end")
+    found += [_end(end)] if end else []
     return sorted(found, key=lambda mark: int(mark["cycle"]))
 
 
