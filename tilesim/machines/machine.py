@@ -106,6 +106,18 @@ class Proves(Machine[T, P]):
     def check(self, programs: Sequence[P], masters: str, say: Say) -> Check:
         """What can be proven of programs that share a chip; ``masters`` as in :class:`RunOptions`."""
 
+    @abstractmethod
+    def suggest(self, program: P, masters: str, say: Say) -> Suggestion[P]:
+        """The smallest wait or fence with which all of that is proven of a program."""
+
+    @abstractmethod
+    def judge(self, packets: Path, masters: str) -> Document:
+        """What packets on a ring, recorded elsewhere and told in a file, did that its rules forbid.
+
+        Raises:
+            InputError: with every fault of the file.
+        """
+
 
 class TriesMasters(Machine[T, P]):
     """Has a bus with several masters, on which bare transfers can be tried."""
@@ -152,6 +164,18 @@ class Check:
             "programs": list(self.programs),
             "together": list(self.together),
         }
+
+
+@dataclass(frozen=True)
+class Suggestion(Generic[P]):
+    """``mended``, a program with waits and fences that it lacked, if any mend it; and a ``document`` that says which
+    they are and what they cost, or what none can mend.
+    """
+
+    SCHEMA: ClassVar[str] = "tilesim.suggestion/1"
+
+    mended: P | None
+    document: Document
 
 
 class HasCacheDocument(Protocol):

@@ -134,6 +134,18 @@ class Tiled(
 
         return suite()
 
+    def suggest(self, program: Program, masters: str, say: Say) -> machine.Suggestion[Program]:
+        from tilesim.tiled.mending.suggestion import suggested
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return suggested(program, reading_of(masters), say)
+
+    def judge(self, packets: Path, masters: str) -> machine.Document:
+        from tilesim.tiled.ring_trace.judgement import judged
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return judged(packets, reading_of(masters))
+
     def cache_plan(
         self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions
     ) -> machine.HasCacheDocument:
