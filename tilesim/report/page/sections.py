@@ -11,13 +11,16 @@ import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.report.analysis import batching, stall_free
+from tilesim.report.analysis.bottleneck import verdict
 from tilesim.report.analysis.layers import beside, causes, costs, definitions, layers, total
 from tilesim.report.analysis.roofline import DEFINITION, Roofline, rooflines
 from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import PageSection, page
 from tilesim.report.page.contention import contention
+from tilesim.report.page.findings import findings
 from tilesim.report.page.floorplan import floorplan
 from tilesim.report.page.matrix import matrix
+from tilesim.report.page.path import path
 from tilesim.report.page.timeline import timeline
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
@@ -51,9 +54,13 @@ def sections(run: SavedRun) -> list[PageSection]:
 
 
 def overview(run: SavedRun) -> PageSection:
-    """The figures that every run has, each with its name and what it means."""
+    """What the run is bound by, and the figures that every run has, each with its name and what it means."""
     figures = [{"name": name, "value": value, "meaning": meaning} for name, value, meaning in _figures(run.statistics)]
-    return PageSection("overview", "Overview", figures)
+    found = verdict(run)
+    bottleneck = found and {
+        "sentences": found.sentences, "from": found.cycles.start, "to": found.cycles.stop, "track": found.track,
+    }  # fmt: skip
+    return PageSection("overview", "Overview", {"verdict": bottleneck, "figures": figures})
 
 
 def _figures(run: RunStatistics) -> Iterator[tuple[str, str, str]]:
@@ -156,8 +163,10 @@ def stall_free_table(run: SavedRun) -> PageSection | None:
 
 
 SECTIONS: tuple[Callable[[SavedRun], PageSection | None], ...] = (
+    findings,
     overview,
     timeline,
+    path,
     floorplan,
     matrix,
     contention,
