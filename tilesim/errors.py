@@ -106,7 +106,7 @@ class RunError(TilesimError):
         self._make_run = run
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self.args, {**self.__dict__, "_run": None, "_make_run": None}
+        return type(self), (str(self).splitlines(),), {**self.__dict__, "_run": None, "_make_run": None}
 
 
 class HangError(RunError):

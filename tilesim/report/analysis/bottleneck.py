@@ -14,10 +14,12 @@ from tilesim.report.analysis.critical_path import NOT_RECORDED, ON_ITS_WAY, Crit
 from tilesim.report.analysis.layers import arrays, computes, wait_words
 from tilesim.report.document import SavedRun
 from tilesim.report.tracks import kind_of
-from tilesim.report.words import kind_words, short_name
+from tilesim.report.words import end_cause, end_words, kind_words, short_name
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.statistics import LayerStatistics, RunStatistics
 
+LAST_CYCLES = 100
+"""Of a run that did not come to its end, those that are to be looked at."""
 Chosen: TypeAlias = NDArray[np.bool_]
 """Which of the steps."""
 
@@ -47,11 +49,15 @@ class Verdict:
 
 def verdict(run: SavedRun) -> Verdict | None:
     """What most of a run's critical path is or, without a trace, what most cycles of its MAC arrays went into; None
-    where neither is known.
+    where neither is known. Of a run that did not come to its end, first of all why.
     """
-    if run.path is not None and run.path.cycles.size:
-        return _of_path(run, run.path)
-    return _of_arrays(run.statistics)
+    found = _of_path(run, run.path) if run.path is not None and run.path.cycles.size else _of_arrays(run.statistics)
+    end = run.statistics.get("end")
+    if end is None:
+        return found
+    first = f"The run {end_words(end)}: {printable(end_cause(end)).rstrip('.')}."
+    last = range(max(0, end["cycle"] - LAST_CYCLES), end["cycle"] + 1)
+    return Verdict((first, *([f"Until then: {found.sentences[0]}"] if run.path is not None and found else [])), last)
 
 
 # ---- with a trace

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tilesim.findings import Finding, sentence
-from tilesim.printable import counted, printable
+from tilesim.printable import printable
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
 from tilesim.report.tracks import accounts_of, master_hue, masters_of, words
+from tilesim.report.words import end_words
 from tilesim.statistics import RunStatistics
 
 AROUND = 16
@@ -21,11 +23,8 @@ PLURALS = {"meeting": "meetings of two transfers", "under way at once": "pairs o
 SINGULARS = {"meeting": "meeting of two transfers", "under way at once": "pair of transfers under way at once",
              "mixed payload": "instruction that took mixed rows", "floating packet": "packet that floats on the ring",
              "touched": "access that came too early"}  # fmt: skip
-ENDS = {
-    "hang": "hung",
-    "collision": "was stopped by transfers that broke the rules",
-    "access": "was stopped by an access",
-}
+HEADING = re.compile(r"the \w+ program (hangs|ends) after [0-9,]+ cycles.*:")
+"""The first line of a report, which the banner says itself."""
 
 
 def findings(run: SavedRun) -> PageSection | None:
@@ -83,9 +82,12 @@ def _tracks(finding: Finding, run: RunStatistics) -> Iterator[str]:
 
 def _end(run: RunStatistics) -> dict[str, Any] | None:
     """How a run ended that did not come to its end, and the lines of its report."""
-    end = run.get("end")
+    end, found = run.get("end"), [sentence(finding) for finding in run.get("findings") or []]
     if end is None:
         return None
-    section = "" if end["section"] == "run" else f" of the {end['section']} program"
-    heading = f"The run {ENDS.get(end['kind'], end['kind'])} after {counted(end['cycle'], 'cycle')}{section}"
-    return {"heading": heading, "cycle": end["cycle"], "lines": [printable(line) for line in end["report"]]}
+    lines = [line for line in end["report"] if not HEADING.fullmatch(line) and not any(said in line for said in found)]
+    return {
+        "heading": f"The run {end_words(end)}",
+        "cycle": end["cycle"],
+        "lines": [printable(line) for line in lines],
+    }

@@ -86,7 +86,7 @@ function bar(state, shares) {
   const part = (sum) => {
     const share = sum.cycles / (to - from);
     const words = `${roleOf(state, sum.step)}: ${state.data.kinds[state.columns.kind[sum.step]].words}`;
-    const node = element("button", { type: "button", "aria-label": `${words}, ${percent(share)}`, style: `width: ${100 * share}%; ${coloured(state, sum.step)}`, click: () => go(state, sum.step) }, share > 0.08 ? element("span", {}, `${roleOf(state, sum.step)} ${percent(share)}`) : null);
+    const node = element("button", { type: "button", "aria-label": `${words}, ${percent(share)}`, style: `width: ${100 * share}%; ${coloured(state, sum.step)}`, click: () => go(state, sum.step) }, share > 0.12 ? element("span", {}, `${roleOf(state, sum.step)} ${percent(share)}`) : null);
     tilesim.tip(node, () => [element("b", {}, words), element("div", {}, `${number(sum.cycles)} cycles, ${percent(share)}`)]);
     return node;
   };

@@ -22,7 +22,7 @@ from tilesim.report.page.floorplan import floorplan
 from tilesim.report.page.matrix import matrix
 from tilesim.report.page.path import path
 from tilesim.report.page.timeline import timeline
-from tilesim.report.words import cause_words
+from tilesim.report.words import cause_words, end_words
 from tilesim.statistics import RunStatistics
 from tilesim.units import format_bytes, format_hertz, format_seconds
 
@@ -40,7 +40,10 @@ def report(run: SavedRun) -> str:
     """
     statistics = run.statistics
     title = f"{statistics['network']} on {statistics['topology']}"
-    subtitle = f"{statistics['cycles']:,} cycles at {format_hertz(statistics['clock_hz'])}, as tilesim simulated them"
+    ended = f"; the run {end_words(statistics['end'])}" if "end" in statistics else ""
+    subtitle = (
+        f"{statistics['cycles']:,} cycles at {format_hertz(statistics['clock_hz'])}, as tilesim simulated them{ended}"
+    )
     try:
         return page(title, subtitle, sections(run))
     except InputError as error:
@@ -66,6 +69,9 @@ def overview(run: SavedRun) -> PageSection:
 def _figures(run: RunStatistics) -> Iterator[tuple[str, str, str]]:
     """Cycles, time, rate, use of the MACs, and the largest cost."""
     whose = "one inference" if run["inferences"] == 1 else f"the first of {run['inferences']:,} inferences"
+    if "end" in run:
+        yield "cycles", f"{run['cycles']:,}", f"up to where the run stood: it {end_words(run['end'])}"
+        return
     yield "cycles", f"{run['cycles']:,}", "from the first activation in to the last output out"
     yield "latency", format_seconds(run["latency_us"] / 1e6), f"{whose} at {format_hertz(run['clock_hz'])}"
     yield "loading", f"{run['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"
