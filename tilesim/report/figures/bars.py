@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tilesim.report.analysis.contention import KindAccount, accounts
 from tilesim.report.analysis.layers import LayerRow, beside, causes, layers, total
 from tilesim.report.comparison import ComparisonDocument
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, bars, colour, key, label, name_rows, stack_bars
+from tilesim.report.figures.style import TALLEST_INCHES, bars, colour, key, label, name_rows, stack_bars, width_inches
 from tilesim.report.tracks import kind_of, stacked
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
@@ -25,7 +25,7 @@ KIB, MICROJOULE_PJ = 1024, 1e6
 def draw_comparison(document: ComparisonDocument) -> Figure:
     """A bar for each run of a comparison, as the average MAC array of its chip spent the cycles, cause by cause."""
     runs = document["runs"]
-    figure = Figure(figsize=(WIDTH_INCHES, 0.9 + RUN_INCHES * len(runs)))
+    figure = Figure(figsize=(width_inches(), 0.9 + RUN_INCHES * len(runs)))
     axes = figure.add_subplot()
     parts = [
         (cause_words(cause["cause"]), colour(f"cause:{cause['cause']}"), [cycles or 0.0 for cycles in cause["cycles"]])
@@ -46,7 +46,7 @@ def draw_comparison(document: ComparisonDocument) -> Figure:
 def draw_stalls(statistics: RunStatistics) -> Figure:
     """A bar of all cycles for each kind of unit that was ever busy: the share of each reason to wait."""
     rows = [account for account, _ in accounts(statistics) if account.cycles["busy"]][::-1]
-    figure = Figure(figsize=(WIDTH_INCHES, 0.9 + KIND_INCHES * len(rows)))
+    figure = Figure(figsize=(width_inches(), 0.9 + KIND_INCHES * len(rows)))
     axes = figure.add_subplot()
     kinds = stacked({"busy", *(kind for account in rows for kind in account.cycles)} - {"idle"})
     parts = [
@@ -75,7 +75,7 @@ def draw_layers(statistics: RunStatistics) -> Figure:
     rows = [*of_layers, beside(statistics, of_layers)]
     energy = rows[-1].energy_pj is not None
     height = min(TALLEST_INCHES, 1.1 + LAYER_INCHES * len(rows))
-    figure = Figure(figsize=(WIDTH_INCHES, height))
+    figure = Figure(figsize=(width_inches(), height))
     panels = figure.subplots(1, 3 + energy, sharey=True, width_ratios=[5, 1.6, 2, 1.6][: 3 + energy])
     names = [label(row.name if row.index is None else f"{row.name}  {row.index}", 30) for row in rows]
     room = (height - 1.1) * 72 / len(rows)

@@ -12,13 +12,13 @@ from matplotlib.patches import Patch
 from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
 from tilesim.report.figures.style import (
     TALLEST_INCHES,
-    WIDTH_INCHES,
     Picture,
     colour,
     cycles_axis,
     rgb,
     show_shares,
     stacked_shares,
+    width_inches,
 )
 from tilesim.report.tracks import track_words
 from tilesim.sim.trace.trace import Trace
@@ -39,7 +39,7 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure | None:
     rows = len(occupied.links)
     if not rows:
         return None
-    figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 1.1 + ROW_INCHES * rows)))
+    figure = Figure(figsize=(width_inches(), min(TALLEST_INCHES, 1.1 + ROW_INCHES * rows)))
     carried, waiting = figure.subplots(1, 2, sharey=True)
     for axes, picture, title in (
         (carried, _carried(occupied), "carrying"),

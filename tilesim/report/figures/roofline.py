@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from tilesim.report.analysis.layers import layers
 from tilesim.report.analysis.roofline import Dot, Roofline, rooflines
-from tilesim.report.figures.style import WIDTH_INCHES, colour
+from tilesim.report.figures.style import colour, width_inches
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
 
@@ -28,7 +28,7 @@ def draw(statistics: RunStatistics) -> Figure | None:
     lines = rooflines(statistics, layers(statistics))[:PANELS]
     if not lines:
         return None
-    figure = Figure(figsize=(WIDTH_INCHES * len(lines) / PANELS, HEIGHT_INCHES))
+    figure = Figure(figsize=(width_inches() * len(lines) / PANELS, HEIGHT_INCHES))
     panels = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
     for axes, roofline in zip(panels, lines, strict=True):
         _panel(axes, roofline)
